@@ -6,13 +6,14 @@
 FOLDER holds what the program printed to the standard error stream, a file for each test. `make reference` makes it.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
 
 # The sections of the page: title, and the modules of the tests.
 SECTIONS = [
-    ("Suites and the command line", ["bad_input", "suites", "redacted_values", "secrets", "secret_texts", "files"]),
+    ("Suites and the command line", ["bad_input", "suites", "redacted_values", "secrets", "secret_texts", "files", "unusable_places"]),
     ("Data", ["data", "data_commands", "dataset_faults", "changed_files", "references"]),
     ("Models over HTTP", ["http_faults", "server", "barrier_server", "caching", "budgets"]),
     ("Local models", ["model_files", "model_kinds", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
@@ -31,7 +32,8 @@ The errors and warnings of gage-host, as the tests of bad input cause them. An e
 Numbers, names and paths are examples. The exit code of a command is not part of the message: see [exit codes](exit-codes.md).
 """
 FIRST = re.compile(r"^(?:error|warning|note)(?:\[\w+\])?: ")
-LOG = re.compile(r"^(?:\S+T\S+ +)?(?:\S+: )?(WARN|ERROR) +(.*)$")
+# A line of the log: its level, and its message after the spans and the target.
+LOG = re.compile(r"^\s*(?:\S+T\S+ +)?(WARN|ERROR) +(?:\w+(?:\{[^}]*\})?: )*(?:(?:gage_\w+(?:::\w+)*|plugin): )?(.*)$")
 
 
 def normal(line: str) -> str:
@@ -46,16 +48,31 @@ def normal(line: str) -> str:
     return re.sub(r"(known are: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
 
 
+def log_line(line: str):
+    """The message of a line of the log, as an error or a warning; None for other lines."""
+    if line.startswith("{"):
+        try:
+            record = json.loads(line)
+            level, text = record["level"], record["fields"]["message"]
+        except (ValueError, KeyError, TypeError):
+            return None
+    elif log := LOG.match(line):
+        level, text = log.groups()
+    else:
+        return None
+    return {"WARN": f"warning: {text}", "ERROR": f"error: {text}"}.get(level)
+
+
 def messages(text: str):
     """Each message with its first line and the lines of help below it."""
     current = None
     for raw in text.splitlines():
         line = normal(raw)
-        log = LOG.match(line)
+        log = log_line(line)
         if FIRST.match(line) or log:
             if current:
                 yield current
-            current = [line if not log else f"{'warning' if log.group(1) == 'WARN' else 'error'}: {log.group(2)}"]
+            current = [log or line]
         elif current and (help_text := re.match(r"\s*= (help|note): (.*)", line)):
             current.append(f"  {help_text.group(1)}: {help_text.group(2)}")
         elif current and re.match(r"  +\S", line) and not re.match(r"\s*(-->|\d* *\|)", line):

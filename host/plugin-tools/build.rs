@@ -1,10 +1,10 @@
-//! Collects the files that new projects are made of, for `src/files.rs`.
+//! Collects the files from which new projects are created, for `src/files.rs`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Folders of the repository that are carried, each with the endings of the files that count.
+/// Embedded folders of the repository, each with the file extensions to include.
 const CARRIED: [(&str, &[&str]); 5] = [
     ("wit", &["wit"]),
     ("sdk/rust", &["rs", "toml", "md"]),
@@ -13,7 +13,7 @@ const CARRIED: [(&str, &[&str]); 5] = [
     ("sdk/templates", &["rs", "py", "js", "ts", "json", "jsonl", "toml", "md", "gitignore"]),
 ];
 
-/// Folders in them that are not: tests, releases of the contract, and what tools leave behind.
+/// Excluded subfolders: tests, releases of the contract, and build output.
 const LEFT_OUT: [&str; 7] = ["tests", "test", "released", "target", "node_modules", "dist", "__pycache__"];
 
 fn main() {
@@ -57,7 +57,7 @@ fn walk(root: &Path, folder: &str, endings: &[&str], files: &mut Vec<String>) ->
                 walk(root, &path, endings, files)?;
             }
         } else if kind.is_file()
-            // The name of .gitignore is all ending.
+            // For .gitignore, the whole name is the extension.
             && name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
             && name != "package-lock.json"
         {

@@ -8,7 +8,7 @@ import { Failure } from "./build/failure.mjs";
 import { IMPORTS } from "./build/kinds.mjs";
 import { readInfo, readOptions } from "./build/options.mjs";
 
-// What is used and was not asked for is an error: users read in gage-plugin.toml what they grant.
+// Using an undeclared import is an error: gage-plugin.toml shows users what they grant.
 function checkImports(used, asked) {
   const missing = IMPORTS.filter((name) => used.has(name) && !asked.includes(name));
   if (missing.length > 0) {
@@ -42,7 +42,7 @@ async function main(args) {
   console.error(`${output}: ${((await stat(output)).size / (1 << 20)).toFixed(1)} MiB`);
 }
 
-// The steps that need packages from npm.
+// Runs the steps that need packages from npm.
 async function load(module) {
   try {
     return await import(module);

@@ -23,14 +23,14 @@ impl Numbers {
         (self.0 >> 33) % limit
     }
 
-    /// A number that is more often small.
+    /// Returns a number that is small more often than large.
     fn skewed(&mut self, limit: u64) -> u64 {
         let first = self.below(limit) + 1;
         self.below(first)
     }
 }
 
-/// A text of a megabyte made of pieces.
+/// Returns a text of a megabyte made of pieces.
 fn text(seed: u64, mut piece: impl FnMut(&mut Numbers) -> String) -> String {
     let mut numbers = Numbers(seed);
     let mut text = String::with_capacity(MEGABYTE + 64);
@@ -66,7 +66,7 @@ fn chinese(seed: u64) -> String {
     in_script(seed, '一', 5_000, 1)
 }
 
-/// A member of a bundled component with the default budget, but more time.
+/// Returns a member of a bundled component with the default budget, but more time.
 pub(crate) fn bundled_member<K: PluginKind>(
     component: &str,
     name: &str,
@@ -87,13 +87,13 @@ fn metric(component: &str, name: &str, params: Value) -> Metric {
     bundled_member::<MetricKind>(component, name, params)
 }
 
-/// The evaluation context of a sample and a model output.
+/// Returns the evaluation context of a sample and a model output.
 pub(crate) fn context<'v>(sample: &'v Value, output: &'v Value) -> EvalContext<'v> {
     let (sample, model_output) = (sample.into(), output.into());
     EvalContext { sample, model_output, judge_output: &Value::Null, support_output: &Value::Null }
 }
 
-/// The primary score or the error, and the fuel.
+/// Returns the primary score or the error, and the fuel.
 fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>, ItemError>, u64) {
     let (sample, output) =
         (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));

@@ -19,14 +19,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance")
 }
 
-/// The cases of a file.
+/// Returns the cases of a file.
 fn cases(name: &str) -> Vec<Value> {
     let path = folder().join("cases").join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
 }
 
-/// The evaluation context of a case.
+/// Returns the evaluation context of a case.
 fn context_of(case: &Value) -> EvalContext<'_> {
     EvalContext {
         sample: (&case["sample"]).into(),
@@ -36,13 +36,13 @@ fn context_of(case: &Value) -> EvalContext<'_> {
     }
 }
 
-/// The intended differences: file, case, expected result, and reason.
+/// Returns the intended differences: file, case, expected result, and reason.
 fn differences() -> Vec<Value> {
     let text = std::fs::read_to_string(folder().join("known_differences.json")).expect("the differences");
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The expected result of a case that intentionally differs from the recorded one.
+/// Returns the expected result of a case that intentionally differs from the recorded one.
 fn difference(file: &str, case: &Value) -> Option<Value> {
     let all = differences();
     let known = all.iter().find(|known| known["file"] == *file && known["case"] == case["case"])?;
@@ -58,7 +58,7 @@ fn every_known_difference_names_a_case_and_a_reason() {
     }
 }
 
-/// The bundled plugins, compiled once per machine.
+/// Returns the bundled plugins, compiled once per machine.
 fn registry() -> Registry {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
     let host = PluginHost::new(&HostOptions { cache_folder: Some(cache), ..HostOptions::default() })

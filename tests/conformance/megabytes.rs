@@ -6,7 +6,7 @@ use gage_core::ScoreCard;
 use gage_plugin::{ExtractorKind, ItemError, Metric, MetricKind};
 use serde_json::{Value, json};
 
-/// An answer that repeats a piece.
+/// Returns an answer that repeats a piece.
 fn repeated(piece: &str) -> String {
     piece.repeat(MEGABYTE / piece.len())
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// The prefix of cases of metrics on parsed answers, whose parameter `name` precedes the names of values.
 const ANSWERS: &str = "answers_";
 
-/// The files with cases of metrics, without their extensions.
+/// Returns the files with cases of metrics, without their extensions.
 fn files() -> Vec<String> {
     let entries = std::fs::read_dir(folder().join("cases")).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -20,7 +20,7 @@ fn files() -> Vec<String> {
     files
 }
 
-/// The result of a metric for a case: its values by name, `None` for no score, or an error.
+/// Returns the result of a metric for a case: its values by name, `None` for no score, or an error.
 fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<String, Value>>, String> {
     let (family, member) = registry
         .find::<gage_plugin::MetricKind>(&PluginReference::Name(metric.to_owned()))

@@ -1,5 +1,5 @@
-//! Numbers that are not finite, as an answer, a label, a judge's score and a tolerance, through the bundled components: they never
-//! pass, whatever else a suite allows.
+//! Numbers that are not finite, as an answer, a label, a judge's score and a tolerance, through the bundled components.
+//! They never pass, regardless of the suite's settings.
 
 use crate::large::bundled_member;
 use crate::registry;
@@ -8,7 +8,7 @@ use gage_core::EvalContext;
 use gage_plugin::MetricKind;
 use serde_json::{Value, json};
 
-/// The score and the first error tag, or the message of the error. Only a score of 1 passes.
+/// Returns the score and the first error tag, or the message of the error. Only a score of 1 passes.
 fn scored(
     component: &str,
     name: &str,
@@ -116,7 +116,7 @@ fn invalid_tolerances_and_bounds_are_refused_before_a_run() {
         ("judge_score", "threshold"),
     ] {
         let is_tolerance = key.starts_with("tolerance");
-        // The recorded cases define negative and infinite ones there.
+        // The recorded cases define negative and infinite tolerances there.
         let is_recorded = is_tolerance && name.starts_with("numeric");
         for value in [json!("1e400"), json!("inf"), json!("nan"), json!("wide"), json!(-1), json!(0)] {
             let reference = PluginReference::Name(name.to_owned());

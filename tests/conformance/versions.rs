@@ -1,6 +1,7 @@
-//! The version of a scorer must change whenever one of its results could. `versions/results.jsonl` holds the results of every bundled
-//! scorer on a fixed corpus with its version, and a test fails if a result changes under the same version. Cases may be added. A
-//! new scorer or a new version is recorded by `GAGE_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
+//! The version of a scorer must change whenever one of its results could. `versions/results.jsonl` holds the results of
+//! every bundled scorer on a fixed corpus, with its version. A test fails if a result changes under the same version.
+//! Cases may be added. A new scorer or a new version is recorded by
+//! `GAGE_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
 
 use crate::{cases, context_of, folder, registry};
 use gage_config::PluginReference;
@@ -27,7 +28,7 @@ impl Results {
         self.results.insert(short(case), short(result));
     }
 
-    /// The number of cases whose result differs from `before`.
+    /// Returns the number of cases whose result differs from `before`.
     fn changed(&self, before: &Results) -> usize {
         let is_other = |(case, result): &(&String, &String)| {
             before.results.get(*case).is_some_and(|before| before != *result)
@@ -41,7 +42,7 @@ fn short(value: &Value) -> String {
     digest.trim_start_matches("sha256:").chars().take(8).collect()
 }
 
-/// Returns an error for each result that changed under the same version, and the scorers whose record is out of date.
+/// Returns an error for each result that changed under the same version, and the scorers with outdated records.
 fn compare(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>) {
     let (mut wrong, mut stale) = (Vec::new(), Vec::new());
     for now in found {
@@ -143,7 +144,7 @@ impl Corpus {
         found
     }
 
-    /// A scorer with the parameters of the corpus, which are part of each case.
+    /// Configures a scorer with the parameters of the corpus, which are part of each case.
     fn configure<K: AnyKind>(
         &self,
         registry: &Registry,
@@ -160,7 +161,7 @@ impl Corpus {
         (configured, params, Results { scorer, version, results: BTreeMap::new() })
     }
 
-    /// All samples: those with more fields, and the pairs, with the reference where each component expects it.
+    /// Returns all samples: those with more fields, and the pairs, with the reference where each component expects it.
     fn samples(&self) -> Vec<Value> {
         let of_pair = |[answer, label]: &[String; 2]| {
             json!({
@@ -270,7 +271,7 @@ impl Corpus {
     }
 }
 
-/// The inputs of a metric for a case.
+/// Returns the inputs of a metric for a case.
 fn inputs(case: &Value) -> Value {
     json!([case["sample"], case["model_output"], case["judge_output"], case["support_output"]])
 }

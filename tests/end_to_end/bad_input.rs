@@ -7,7 +7,7 @@ use serde_json::json;
 const UNREACHABLE_BACKEND: &str =
     "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
 
-/// A transcript without the parts that differ between machines.
+/// Returns a transcript without the parts that differ between machines.
 fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
     ended.transcript().replace(&folder, "[FOLDER]")
@@ -107,7 +107,7 @@ fn malformed_field_paths_are_refused() {
         ("label ", "has white space at its ends"),
         ("references[0].answer", "the path `references[0].answer` has an index in brackets"),
         ("$.label", "is a JSONPath"),
-        ("metadata..right", "has a dot too many"),
+        ("metadata..right", "has one dot too many"),
         ("references.-1.answer", "indexes are counted from 0"),
     ] {
         let steps = format!(
@@ -213,9 +213,9 @@ fn unsendable_and_exposed_api_keys_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (config, expected) in [
-        ("base_url: 'http://user:pass@127.0.0.1:9/v1', model: m", "holds a user, a query or a fragment"),
-        ("base_url: 'http://127.0.0.1:9/v1?api-key=x', model: m", "holds a user, a query or a fragment"),
-        ("base_url: 'http://127.0.0.1:9/v1', model: m, headers: {'X bad': y}", "is not a header"),
+        ("base_url: 'http://user:pass@127.0.0.1:9/v1', model: m", "contains a user, a query or a fragment"),
+        ("base_url: 'http://127.0.0.1:9/v1?api-key=x', model: m", "contains a user, a query or a fragment"),
+        ("base_url: 'http://127.0.0.1:9/v1', model: m, headers: {'X bad': y}", "is not a valid header"),
         (
             "base_url: 'http://127.0.0.1:9/v1', model: m, api_key: \"a\\nb\"",
             "a line break or another control character",

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// How long a request waits for the others.
+/// Maximum time that a request waits for the others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on loopback that stops when it is dropped.
@@ -47,7 +47,7 @@ impl BarrierServer {
         BarrierServer { _runtime: runtime, address, max_in_flight }
     }
 
-    /// The most requests that were in flight at the same time.
+    /// Returns the maximum number of requests in flight at the same time.
     pub(crate) fn max_in_flight(&self) -> usize {
         self.max_in_flight.load(Ordering::SeqCst)
     }
@@ -89,11 +89,11 @@ impl RequestBarrier {
         let complete = self.complete.notified();
         let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
-        // Once all requests have arrived, none waits any more.
+        // Once all requests have arrived, none waits any longer.
         if self.max_in_flight.load(Ordering::SeqCst) >= self.expected {
             self.complete.notify_waiters();
         } else {
-            // After a timeout too few requests have arrived, and the test fails.
+            // If too few requests arrive before the timeout, the test fails.
             let _ = tokio::time::timeout(TIMEOUT, complete).await;
         }
         self.in_flight.fetch_sub(1, Ordering::SeqCst);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The files of a run that its cache must not change.
 const FILES: [&str; 3] = ["samples.jsonl", "summary.json", "gage.lock"];
 
-/// A server that numbers its answers, so that none is given twice, and the count of them.
+/// Starts a server that numbers its answers, so that each is unique, and returns it with their count.
 fn numbering_server() -> (Server, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&asked);
@@ -144,8 +144,8 @@ fn unusable_cache_is_refused_before_any_request() {
     let workspace = workspace(&server, "");
     workspace.write("a-file", "");
     for (arguments, expected) in [
-        (&["--cache=a-file"][..], "the cache of answers a-file: cannot be made"),
-        (&["--cache", "--record", "tape"], "--cache cannot be used together with --record"),
+        (&["--cache=a-file"][..], "answer cache a-file: cannot be created"),
+        (&["--cache", "--record", "tape"], "an answer cache cannot be used together with a recording"),
         (&["--cache-size", "1MiB"], "at least 16MiB"),
         (&["--set", "cache=[1]"], "expected true, false, a folder, or a mapping"),
     ] {
@@ -177,8 +177,8 @@ fn resume_takes_a_run_id_or_a_run_folder() {
     let folder = workspace.path("runs/r");
     std::fs::rename(&folder, workspace.path("moved")).expect("moved");
     for (arguments, expected) in [
-        (&["suite.yaml", "--resume"][..], "holds no run of this suite that could go on"),
-        (&["--resume", "suite.yaml"], "holds no run of this suite that could go on"),
+        (&["suite.yaml", "--resume"][..], "has no run of this suite that can be resumed"),
+        (&["--resume", "suite.yaml"], "has no run of this suite that can be resumed"),
         (&["--resume", "r"], "no suite is given"),
         (&["suite.yaml", "--run-id", "s", "--resume", "r"], "and --run-id another"),
         (&["suite.yaml", "--resume", "/"], "names no run"),

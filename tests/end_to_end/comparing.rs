@@ -63,7 +63,7 @@ fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
     run(&workspace, "right.yaml", "base", &[]);
     workspace.write("open.yaml", workspace.read("wrong.yaml").replace(GATE, ""));
     run(&workspace, "open.yaml", "worse", &[]);
-    let message = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
+    let message = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), but that of the new run has none";
     let ended = workspace.run(&["compare", "base", "worse", "--junit", "gate.xml"]).expect_code(0);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("warning: {message}")), "{}", ended.stdout);
@@ -108,12 +108,12 @@ fn gate_on_an_uncompared_metric_is_refused_before_a_run() {
         (
             "[exact_match, latency]",
             "latency",
-            "the gate on `latency` judges nothing: the metric is never compared, since it reads a clock",
+            "the gate on `latency` has no effect: the metric is never compared, since it reads a clock",
         ),
         (
             "[{metric_id: exact_match, aggregation: categorical}]",
             "exact_match",
-            "the gate on `exact_match` judges nothing: the metric is never compared, since it is aggregated by",
+            "the gate on `exact_match` has no effect: the metric is never compared, since it is aggregated by",
         ),
     ] {
         let gate = format!("gate:\n  - {{metric: {gated}, margin: 0.1}}\n");

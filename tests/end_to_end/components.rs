@@ -44,7 +44,7 @@ fn failure_of_a_metric_stays_with_its_sample() {
         ("scored", ""),
         ("plugin_timeout", "obedient: budget: used up its fuel of 500000000 units"),
         ("scored", ""),
-        ("plugin_error", "obedient: trap: wanted more than its 67108864 bytes of memory"),
+        ("plugin_error", "obedient: trap: needed more than its 67108864 bytes of memory"),
         ("plugin_error", "obedient: invalid_input at /prediction: as told"),
         ("plugin_error", "obedient: invalid_result: the primary score is NaN, which is not a number"),
         ("scored", ""),

@@ -23,7 +23,7 @@ const DATASETS: [(&str, &str, &str); 13] = [
     ("agent", "jsonl", "samples.jsonl"),
 ];
 
-/// A suite over some datasets, with one task for each.
+/// Returns a suite over some datasets, with one task for each.
 fn suite_with_datasets(datasets: &[(&str, String)], backend: &str) -> String {
     let listed: String =
         datasets.iter().map(|(id, keys)| format!("  - {{dataset_id: {id}, {keys}}}\n")).collect();
@@ -201,7 +201,7 @@ fn too_many_invalid_rows_end_the_run() {
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "cap"]).expect_code(4);
     assert!(
         ended.stderr.contains(
-            "23 of the first 23 rows of `rows` are no Samples (100.0 %); it allows 5.0 % (max_invalid)"
+            "23 of the first 23 rows of `rows` are invalid (100.0 %); 5.0 % is allowed (max_invalid)"
         ),
         "{}",
         ended.stderr
@@ -445,7 +445,7 @@ fn prompt_template_keeps_media_and_must_not_render_empty() {
     let keys = keys.replace("limit: 1", "limit: 1, tokenizer_config: model");
     workspace.write("empty.yaml", suite_with_datasets(&[("d", keys)], &server.backend("")));
     let ended = workspace.run(&["data", "validate", "empty.yaml"]).expect_code(4);
-    assert!(ended.stdout.contains("the chat template came out empty"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("the chat template rendered an empty text"), "{}", ended.stdout);
 }
 
 #[test]
@@ -548,7 +548,11 @@ fn truncated_dataset_leaves_a_run_with_the_rows_before() {
     assert_eq!(workspace.samples("r").len(), 2);
     let checked = workspace.run(&["data", "validate", "rows.csv"]).expect_code(2);
     assert!(checked.stdout.contains("2 rows from"), "{}", checked.stdout);
-    assert!(checked.stdout.contains("not valid: it was not read to its end"), "{}", checked.stdout);
+    assert!(
+        checked.stdout.contains("not valid: the data could not be read to its end"),
+        "{}",
+        checked.stdout
+    );
 }
 
 #[test]
@@ -560,7 +564,7 @@ fn filter_that_keeps_no_row_is_an_error() {
         suite(&backend, "[exact_match]").replace("path: rows.jsonl", "path: rows.jsonl, filter: {id: none}");
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    assert!(ended.stderr.contains("there is no sample, so there is no figure"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("there are no samples, so there is no figure"), "{}", ended.stderr);
     let checked = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
-    assert!(checked.stdout.contains("not valid: there is no row"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("not valid: there are no rows"), "{}", checked.stdout);
 }

@@ -1,4 +1,4 @@
-//! What the `data` commands report of a dataset besides its invalid rows, and what a run reports of the same.
+//! Reports of the `data` commands on a dataset besides its invalid rows, and reports of a run on the same dataset.
 
 use crate::server::{Server, completion};
 use crate::support::{Workspace, suite};
@@ -61,6 +61,6 @@ fn filter_value_of_another_type_gives_a_warning() {
     let set = ["--set", "datasets.0.params.exclude.year=2019"];
     let ended = workspace.run(&[&["data", "validate", "rows.csv"][..], &set].concat()).expect_code(0);
     let expected =
-        "`exclude` seeks a number in the field `year`, and the one row that was read has a text in it";
+        "`exclude` looks for a number in the field `year`, but the one row that was read has a text in it";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }

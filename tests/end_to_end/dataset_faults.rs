@@ -7,7 +7,7 @@ use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::sync::{Arc, Barrier};
 
-/// A workspace with some rows and a suite whose model has a prompt template.
+/// Creates a workspace with some rows and a suite whose model has a prompt template.
 fn workspace_with_prompt(server: &Server, count: usize, template: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
@@ -63,7 +63,7 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     let workspace = workspace_with_prompt(&server, 40, template, "");
     let run = ["run", "suite.yaml", "--run-id", "r", "--set", "custom.mode=sequential"];
     let ended = workspace.run(&run).expect_code(4);
-    for expected in ["3 of the first ", "it allows 5.0 % (max_invalid). The first: row 1 of rows.jsonl: "] {
+    for expected in ["3 of the first ", "5.0 % is allowed (max_invalid). The first: row 1 of rows.jsonl: "] {
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     }
     assert!(ended.stderr.contains("`sample.metadata` is undefined"), "{}", ended.stderr);
@@ -73,7 +73,7 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     assert!(workspace.read("runs/r/events.jsonl").contains("too_many_invalid"));
     // Invalid rows of an earlier process count too.
     let ended = workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(4);
-    assert!(ended.stderr.contains("3 of the first 3 rows of `rows` are no Samples"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("3 of the first 3 rows of `rows` are invalid"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r").len(), 3);
 
     let strict = workspace_with_prompt(&server, 40, template, ", on_invalid: error");
@@ -300,7 +300,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     assert_eq!(kinds(run(&validate, "other")), failed);
 }
 
-/// A hub with a dataset whose rows each name an image, and a workspace with a suite over it.
+/// Starts a hub with a dataset whose rows each name an image, and a workspace with a suite over it.
 fn hub_with_images(count: usize, backend: &str) -> (HubServer, Workspace) {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");

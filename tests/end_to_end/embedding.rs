@@ -19,7 +19,7 @@ fn rows() -> String {
     .concat()
 }
 
-/// A suite whose model and whose embedding model are at the same server.
+/// Returns a suite whose model and whose embedding model are at the same server.
 fn suite(server: &Server, embed: &str, more: &str) -> String {
     let uri = server.server.uri();
     format!(
@@ -42,7 +42,7 @@ custom:
     )
 }
 
-/// The vector of a text that names a direction.
+/// Returns the vector of a text that names a direction.
 fn vector(text: &str) -> Value {
     match text {
         "north" => json!([0.0, 1.0]),
@@ -54,7 +54,7 @@ fn vector(text: &str) -> Value {
     }
 }
 
-/// The reply to a request for embeddings.
+/// Returns the reply to a request for embeddings.
 fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(body["model"], "compass");
@@ -68,7 +68,7 @@ fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
         .set_body_json(json!({"data": data, "usage": {"prompt_tokens": 2 * texts.len()}}))
 }
 
-/// A server that gives one answer to all questions, and embeds the names of directions.
+/// Starts a server that gives one answer to all questions, and embeds the names of directions.
 fn server(answer: &'static str) -> Server {
     let server = Server::start(move |_| completion(answer));
     server.respond_at("/v1/embeddings", embeddings_reply);

@@ -1,4 +1,4 @@
-//! `export`: what is written, and what is refused.
+//! `export`: written files and refusals.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, rows, suite};
@@ -10,7 +10,7 @@ const FORMATS: [&str; 5] = ["lm-eval", "inspect", "every-eval-ever", "parquet", 
 /// An answer with control characters, quotes and HTML.
 const HOSTILE: &str = "\u{1b}[31m\"\\\n</script>\u{2028}\u{202e}🙂,answer 1";
 
-/// A run over twelve rows, one of them invalid.
+/// Creates a run over twelve rows, one of them invalid.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(11) + "{\"id\": \"odd\"}\n");
@@ -36,7 +36,7 @@ fn every_export_format_is_written_and_replaces_nothing() {
         }
         let refused = workspace.run(&arguments).expect_code(2);
         assert!(
-            refused.stderr.contains("is there already") && refused.stderr.contains("--force"),
+            refused.stderr.contains("already exists") && refused.stderr.contains("--force"),
             "{}",
             refused.stderr
         );
@@ -99,9 +99,9 @@ fn impossible_exports_are_refused_with_advice() {
         (&["nightly"], &["--format"]),
         (&["nightl", "--format", "csv"], &["there is no run 'nightl'", "did you mean 'nightly'?"]),
         (&["stopped", "--format", "csv"], &["is interrupted and not finished", "--partial"]),
-        (&["killed", "--format", "csv", "--partial"], &["holds no summary.json"]),
+        (&["killed", "--format", "csv", "--partial"], &["has no summary.json"]),
         (&["newer", "--format", "csv"], &["format version 99", "use a newer gage-host"]),
-        (&["nightly", "--format", "csv", "--out", "file"], &["file is there already", "--force"]),
+        (&["nightly", "--format", "csv", "--out", "file"], &["file already exists", "--force"]),
         (&["nightly", "--format", "inspect", "--out", "file/below"], &["failed to write", "--out"]),
         (
             &["nightly", "--format", "parquet", "--out", "runs", "--force"],
@@ -117,7 +117,7 @@ fn impossible_exports_are_refused_with_advice() {
     }
     workspace.run(&["export", "stopped", "--format", "csv", "--partial"]).expect_code(0);
     if cfg!(target_os = "linux") {
-        // Nobody can write below /proc, not even root.
+        // Not even root can write below /proc.
         let ended = workspace
             .run(&["export", "nightly", "--format", "csv", "--out", "/proc/figures.csv"])
             .expect_code(2);

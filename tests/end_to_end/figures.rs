@@ -1,4 +1,4 @@
-//! Figures made of scores: aggregations, slices, clusters, repeats, and custom aggregators.
+//! Figures computed from scores: aggregations, slices, clusters, repeats, and custom aggregators.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
@@ -98,7 +98,7 @@ fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     // A missing judge output cannot be scored.
     let ended = workspace.run(&["score", "runs/r", "--metric", "judge_score"]).expect_code(2);
     for expected in [
-        "the metric `judge_score` reads `judge_output.score`, and the run has none",
+        "the metric `judge_score` reads `judge_output.score`, but the run has none",
         "sample.judge_output.score",
     ] {
         assert!(ended.stderr.contains(expected), "{expected}\n{}", ended.stderr);

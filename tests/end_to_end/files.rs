@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The paths of all files below a folder.
+/// Returns the paths of all files below a folder.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -16,7 +16,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The texts of all files below a folder, with their paths. Compressed files are decompressed.
+/// Returns the texts of all files below a folder, with their paths. Compressed files are decompressed.
 pub(crate) fn texts_below(folder: &Path) -> Vec<(String, String)> {
     let text = |path: PathBuf| {
         let bytes = fs::read(&path).expect("a file");

@@ -72,7 +72,7 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
         listed.stderr
     );
     let ended = workspace.run(&["runs", "baseline", "--remove", "words"]).expect_code(0);
-    assert_eq!(ended.stdout, "the suite words has no baseline any more\n");
+    assert_eq!(ended.stdout, "the suite words no longer has a baseline\n");
     assert_eq!(run_json(&workspace, &["runs", "baseline", "--json"]), json!({"baselines": []}));
 }
 

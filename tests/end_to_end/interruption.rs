@@ -170,8 +170,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     workspace.run(&["verify", "scored"]).expect_code(0);
     // The interrupted run can be verified, and edited files are found.
     let verified = workspace.run(&["verify", "r"]).expect_code(0);
-    for part in ["scored again: 1 figure and every sample came out the same", "r: verified, and not complete"]
-    {
+    for part in ["scored again: 1 figure and every sample is the same", "r: verified, and not complete"] {
         assert!(verified.stdout.contains(part), "{}", verified.stdout);
     }
     assert!(verified.stdout.contains("the run is interrupted"), "{}", verified.stdout);
@@ -210,10 +209,10 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     // Without an id, the newest unfinished run of the suite is resumed. After that there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
     let resumed = workspace.run(&newest).expect_code(0);
-    assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("resuming runs/r"), "{}", resumed.stderr);
     assert_eq!(workspace.samples("r").len(), 40);
     let none = workspace.run(&newest).expect_code(2);
-    assert!(none.stderr.contains("holds no run of this suite that could go on"), "{}", none.stderr);
+    assert!(none.stderr.contains("has no run of this suite that can be resumed"), "{}", none.stderr);
     // Lost records are not requested again.
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     std::fs::rename(&journal, workspace.path("aside")).expect("moved");

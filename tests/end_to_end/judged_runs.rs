@@ -12,7 +12,7 @@ use wiremock::ResponseTemplate;
 
 const ROWS: usize = 40;
 
-/// A suite whose model and whose judge are servers.
+/// Returns a suite whose model and whose judge are servers.
 pub(crate) fn suite(model: &Server, judge: &Server, step: &str, extra: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
     let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
@@ -21,7 +21,7 @@ pub(crate) fn suite(model: &Server, judge: &Server, step: &str, extra: &str) -> 
     judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &extra)
 }
 
-/// A [`suite`] whose judge has a prompt of the suite.
+/// Returns a [`suite`] whose judge has a prompt of the suite.
 fn suite_with_grade_prompt(model: &Server, judge: &Server, step: &str) -> String {
     let prompt = "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n";
     suite(model, judge, step, "")
@@ -201,7 +201,7 @@ fn judge_with_prompts_of_its_own_refuses_the_prompt_of_a_role() {
     for command in ["validate", "plan", "run"] {
         let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
         for part in
-            ["the judge `pairwise` asks with several prompts of its own", "take `prompt_id` from the role"]
+            ["the judge `pairwise` uses several prompts of its own", "remove `prompt_id` from the role"]
         {
             assert!(ended.stderr.contains(part), "{command}: {}", ended.stderr);
         }
@@ -246,7 +246,7 @@ fn every_result_names_its_prompts() {
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
 }
 
-/// The names in a prompt version.
+/// Returns the names in a prompt version.
 fn prompt_names(version: &str) -> Vec<&str> {
     version.split(['@', '+']).step_by(2).collect()
 }

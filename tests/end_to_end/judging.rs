@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A suite whose model is a script and whose judge is a server.
+/// Returns a suite whose model is a script and whose judge is a server.
 pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, extra: &str) -> String {
     let model =
         "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'SCORE: 1.0'}}";
@@ -20,14 +20,14 @@ pub(crate) fn workspace(count: usize) -> Workspace {
     workspace
 }
 
-/// The texts of all messages of a request.
+/// Returns the texts of all messages of a request.
 pub(crate) fn prompt_of(request: &wiremock::Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
 }
 
-/// The number of the question in the prompt of a judge.
+/// Returns the number of the question in the prompt of a judge.
 pub(crate) fn judged_question(text: &str) -> usize {
     let block = text.split("[BEGIN QUESTION").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap_or_default();
     block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
@@ -197,7 +197,7 @@ fn invalid_steps_are_refused_before_the_run() {
         ("[{step: inference}, {step: judge, judges: []}, {step: auto_eval}]", "the list of judges is empty"),
         (
             "[{step: inference}, {step: extract, extractors: [last_number(text_field=model_output.latency_ms)]}, {step: auto_eval}]",
-            "an extractor cannot read what varies from run to run",
+            "an extractor cannot read a value that varies from run to run",
         ),
         (
             "[{step: inference}, {step: extract, extractors: [regex(pattern='(')]}, {step: auto_eval}]",

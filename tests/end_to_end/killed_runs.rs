@@ -50,12 +50,12 @@ fn kill_at_length(child: &mut Child, file: &Path, length: usize) -> bool {
     }
 }
 
-/// The whole lines of a journal. All of them but perhaps the last were acknowledged.
+/// Returns the whole lines of a journal. All of them were acknowledged, except possibly the last.
 fn whole_lines(journal: &[u8]) -> &[u8] {
     &journal[..journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
-/// Returns how often the answer of each row was recorded.
+/// Returns the number of times that each row's answer was recorded.
 fn answer_counts(journal: &[u8]) -> HashMap<u64, usize> {
     let mut counts = HashMap::new();
     for line in
@@ -152,7 +152,7 @@ pub(crate) fn journal_header(run_id: &str) -> Vec<u8> {
     journal_line(&format!(r#"{{"format":"gage-journal","format_version":1,"run_id":"{run_id}"}}"#))
 }
 
-/// The line of a record in the journal of a run.
+/// Returns the line of a record in the journal of a run.
 pub(crate) fn journal_record(run_id: &str, json: &str) -> String {
     let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(run_id.as_bytes()));
     checksum.update(json.as_bytes());
@@ -202,7 +202,7 @@ fn journal_of_another_run_is_an_error_with_its_position() {
     }
 }
 
-/// The durable count of a journal: the larger number of the two slots.
+/// Returns the durable count of a journal: the larger number of the two slots.
 fn recorded_lines(file: &Path) -> u64 {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let count = |slot: &str| {

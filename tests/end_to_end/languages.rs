@@ -35,7 +35,7 @@ fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
     let tested = run(&project, &["plugin", "test"]).expect_code(0);
     assert_eq!(
         tested.stdout,
-        "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n"
+        "11 of 11 cases passed; pure: results are the same alone, in batches and shuffled\n"
     );
     std::fs::read(project.join("word-recall.wasm")).expect("it was built")
 }

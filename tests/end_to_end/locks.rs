@@ -133,7 +133,7 @@ fn run_config_parameters_can_be_set_by_a_flag() {
     assert!(locked.stderr.contains("settings.metrics[1]"), "{}", locked.stderr);
     for (file, set, expected) in [
         (RUN_CONFIG, "runtime.global.patterns=x", "no placeholder ${runtime.global.patterns}"),
-        (RUN_CONFIG, "runtime.tasks.rows.dataset_id=x", "the template says it"),
+        (RUN_CONFIG, "runtime.tasks.rows.dataset_id=x", "the template defines it"),
         (RUN_CONFIG, "runtime.globals.pattern=x", "unknown key `globals` in `runtime`"),
         (SUITE, "runtime.global.pattern=x", "unknown key `runtime`"),
     ] {
@@ -221,7 +221,7 @@ fn rows_are_locked_and_checked() {
     workspace.run(&["run", SUITE, "--locked", "--lock", "runs/r/gage.lock"]).expect_code(0);
 }
 
-/// A lock with the digest of its content.
+/// Returns a lock with the digest of its content.
 fn lock_with_digest(lock: &str) -> String {
     let (body, _) = lock.rsplit_once("digest: ").expect("a digest");
     let mut value: serde_json::Value = serde_yaml::from_str(body).expect("YAML");

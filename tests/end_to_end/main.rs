@@ -46,6 +46,7 @@ mod suites;
 mod support;
 mod support_steps;
 mod tasks;
+mod unusable_places;
 mod verifying;
 #[cfg(unix)]
 mod viewing;

@@ -52,7 +52,7 @@ fn model_file_is_downloaded_once_and_verified() {
     server.commit("owner/tiny", "main", commit);
     server.large_file("owner/tiny", "deeper/tiny.gguf", std::fs::read(model()).expect("the model"));
     server.file("owner/tiny", "README.md", "a model");
-    // The connection is cut once, and the download continues where it was.
+    // The connection is cut once, and the download continues from there.
     server.fault("deeper/tiny.gguf", Fault::CutAfter(100_000));
     let cache = workspace.path("cache");
     let fetch = |arguments: &[&str]| {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
-/// A workspace with a suite, and its server, which rejects the third question.
+/// Creates a workspace with a suite, and its server, which rejects the third question.
 fn workspace_with_failure(count: usize) -> (Workspace, Server) {
     let server = Server::start(|request| match question_number(request) {
         2 => ResponseTemplate::new(400).set_body_string("no"),
@@ -147,7 +147,7 @@ fn counters_can_be_read_during_the_run() {
     );
 }
 
-/// What an OpenTelemetry collector received.
+/// Telemetry received by an OpenTelemetry collector.
 #[derive(Default)]
 struct ReceivedTelemetry {
     spans: Vec<Span>,
@@ -160,7 +160,7 @@ impl ReceivedTelemetry {
         self.spans.iter().filter(|span| span.name == name).collect()
     }
 
-    /// The last total of a counter, over the data points with this value of an attribute.
+    /// Returns the last total of a counter, over the data points with this value of an attribute.
     fn count(&self, name: &str, key: &str, wanted: &str) -> i64 {
         let last = self.metrics.iter().rfind(|metric| metric.name == name);
         let Some(metric::Data::Sum(sum)) = last.and_then(|metric| metric.data.as_ref()) else {
@@ -311,7 +311,7 @@ fn hanging_collectors_do_not_delay_the_end() {
         server.respond_at(path, move |_| never());
     }
     let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
-    // The timeout of a post is an hour, so the end needs a bound of its own.
+    // The timeout of a post is an hour, so the end needs its own limit.
     let observed =
         ["--report-http-url", &events, "--otlp-endpoint", &address, "--report-http-timeout", "3600"];
     let ended = workspace.run(&[&["run", "suite.yaml", "--run-id", "r"][..], &observed[..]].concat());

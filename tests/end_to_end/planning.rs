@@ -1,4 +1,4 @@
-//! What is known before a run starts: errors in its tasks and roles, and its estimated cost.
+//! Checks before a run starts: errors in its tasks and roles, and its estimated cost.
 
 use crate::scripted_backend::constant_backend;
 use crate::server::Server;
@@ -15,9 +15,9 @@ fn image_for_a_text_only_backend_is_found_before_any_request() {
     let text = "{\"id\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"question\"}]}\n";
     workspace.write("rows.jsonl", image.to_owned() + text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
-    assert!(ended.stderr.contains("the first Sample of `rows` holds media"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the first Sample of `rows` contains media"), "{}", ended.stderr);
     assert!(!workspace.path("runs/r").exists());
-    // In a later row, it is an error of that sample alone.
+    // In a later row, it is an error of only that sample.
     workspace.write("rows.jsonl", text.to_owned() + image);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let samples = workspace.samples("r");
@@ -56,7 +56,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
             "tasks: [{task_id: t, dataset_id: rows, failure_policy: none}]\n".to_owned(),
             vec!["fail_fast, graceful, best_effort"],
         ),
-        ("metrics", second, one.to_owned(), vec!["`inference` could mean any of 2", "dut, other"]),
+        ("metrics", second, one.to_owned(), vec!["`inference` is ambiguous: 2", "dut, other"]),
         (
             "{step: inference}",
             "{step: inference, adapter_id: finder}",
@@ -88,7 +88,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
             vec!["reads `judge_output.", "has no step `judge`"],
         ),
         ("", "", "budget: {max_cost: 1}\n".to_owned(), vec!["`max_cost` needs a price", "backend_id: model"]),
-        ("", "", "budget: {max_time: soon}\n".to_owned(), vec!["`soon` is no time"]),
+        ("", "", "budget: {max_time: soon}\n".to_owned(), vec!["`soon` is not a time"]),
         (
             "",
             "",
@@ -135,7 +135,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
     assert!(ended.stderr.contains("no task has the step `auto_eval`"), "{}", ended.stderr);
 }
 
-/// A suite with a judge and prices, whose server is never reached.
+/// Returns a suite with a judge and prices, whose server is never reached.
 fn priced_suite() -> String {
     let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
     suite(nobody, "[exact_match]")
@@ -193,7 +193,7 @@ fn plan_counts_tokens_with_the_available_tokenizer() {
     assert_eq!(plan("suite.yaml", &[]), json!(["bytes", 25.0]));
     assert_eq!(plan("suite.yaml", &["--tokenizer", "tokenizer.json"]), json!(["tokenizer", 20.0]));
     let ended = workspace.run(&["plan", "suite.yaml", "--tokenizer", "rows.jsonl"]).expect_code(2);
-    assert!(ended.stderr.contains("rows.jsonl is no tokenizer"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("rows.jsonl is not a tokenizer"), "{}", ended.stderr);
 
     let template = json!({"chat_template": "{% for message in messages %}{{ message.content }}{% endfor %}"});
     workspace.write("tokenizer_config.json", template.to_string());
@@ -218,7 +218,7 @@ fn plan_says_which_data_is_not_downloaded_yet() {
     assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
     for (arguments, message) in [
         (vec!["--latency", "5..1"], "write seconds above 0"),
-        (vec!["--max-time", "soon"], "`soon` is no time"),
+        (vec!["--max-time", "soon"], "`soon` is not a time"),
         (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
         (vec!["--task-parallelism", "0"], "at least 1"),
     ] {

@@ -35,7 +35,10 @@ fn plugin_test_runs_cases_and_shows_differences() {
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     let ended =
         workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases_file("metric")]).expect_code(0);
-    assert_eq!(ended.stdout, "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n");
+    assert_eq!(
+        ended.stdout,
+        "11 of 11 cases passed; pure: results are the same alone, in batches and shuffled\n"
+    );
 
     workspace.write(
         "wrong.jsonl",
@@ -124,7 +127,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     assert_eq!(ended.stderr, message);
 }
 
-/// Inspects a component with a cache of its own.
+/// Inspects a component with its own cache.
 fn inspect_with_cache(workspace: &Workspace) -> CommandOutput {
     let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
     workspace.run_with_env(cache, &["plugin", "inspect", "recall.wasm", "--json"])

@@ -7,12 +7,12 @@ use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-/// A suite with a section `plugins`.
+/// Returns a suite with a section `plugins`.
 fn with_plugins(plugins: &str, suite: &str) -> String {
     suite.replacen("datasets:", &format!("plugins:\n{plugins}datasets:"), 1)
 }
 
-/// A transcript without the parts that differ between builds.
+/// Returns a transcript without the parts that differ between builds.
 fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").display().to_string();
     let text = ended.transcript().replace(&folder, "[folder]/");
@@ -32,7 +32,7 @@ fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String
     filtered + rest
 }
 
-/// A component that was built against another version of the contract.
+/// Returns a component that was built against another version of the contract.
 fn component_of_version(version: &str) -> Vec<u8> {
     let mut bytes = gage_test_guests::BARE_WORD_RECALL.to_vec();
     let (ours, other) = (b"@0.1.0", format!("@{version}"));
@@ -146,7 +146,7 @@ fn echo_secret(request: &Request) -> ResponseTemplate {
     completion(&format!("you sent [{key}]")).insert_header("x-echo", key.as_str())
 }
 
-/// A suite whose model is the component `http-model`, with grants.
+/// Returns a suite whose model is the component `http-model`, with grants.
 fn http_model_suite(grants: &str, url: &str) -> String {
     let backend = format!(
         "type: custom_script\n    config:\n      component: asks\n      config: {{url: '{url}', model: m, secret: THE_KEY}}"
@@ -240,7 +240,7 @@ fn calls_without_a_grant_are_refused() {
                 "{{http: [{{host: '{address}', methods: [POST]}}, {{host: a.example}}], secrets: [{{name: THE_KEY, hosts: [a.example]}}]}}"
             ),
             here.clone(),
-            "the secret 'THE_KEY' may not be sent to '127.0.0.1'",
+            "the secret 'THE_KEY' must not be sent to '127.0.0.1'",
         ),
     ];
     for (name, grants, url, message) in cases {
@@ -277,7 +277,7 @@ fn redirects_are_returned_and_not_followed() {
     }
 }
 
-/// A suite whose model asks the role `helper`, which is a script.
+/// Returns a suite whose model asks the role `helper`, which is a script.
 fn majority_suite(budget: &str, config: &str) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -471,9 +471,9 @@ fn backend_that_calls_the_host_forever_is_ended() {
         .iter()
         .map(|sample| sample["error"]["message"].as_str().unwrap_or("answered").to_owned())
         .collect();
-    assert_eq!(ends[0], "budget: called the host more often than it may");
-    assert_eq!(ends[1], "budget: called the host more often than it may");
-    assert_eq!(ends[2], "budget: called the host more often than it may");
+    assert_eq!(ends[0], "budget: called the host too often");
+    assert_eq!(ends[1], "budget: called the host too often");
+    assert_eq!(ends[2], "budget: called the host too often");
     assert!(ends[3].starts_with("limit_exceeded: no answer within the 0.5 s"), "{}", ends[3]);
     assert_eq!(ends[4], "answered");
 }

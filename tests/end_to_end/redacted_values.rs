@@ -4,7 +4,7 @@ use crate::server::Server;
 use crate::support::Workspace;
 use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
-/// A workspace with a suite whose backend has further keys.
+/// Creates a workspace with a suite whose backend has further keys.
 fn workspace_with_keys(server: &Server, keys: &str) -> Workspace {
     let workspace = Workspace::new();
     let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
@@ -108,12 +108,9 @@ fn rescoring_needs_the_redacted_values_of_its_metrics() {
     for (style, part) in [
         (
             None,
-            "`metrics[1].regex_match.pattern` is made of STYLE_KEY, which was not recorded, for it is a secret, and is not set",
+            "`metrics[1].regex_match.pattern` uses STYLE_KEY, which was not recorded because it is a secret, and is not set",
         ),
-        (
-            Some("^answer"),
-            "`metrics[1].regex_match.pattern` is made of STYLE_KEY, which holds something else",
-        ),
+        (Some("^answer"), "`metrics[1].regex_match.pattern` uses STYLE_KEY, whose value differs"),
     ] {
         let verified = run(style, &["verify", "r"]).expect_code(3);
         assert!(
@@ -175,7 +172,7 @@ fn keys_of_fewer_than_8_characters_are_not_searched_for() {
     // Longer keys are searched for everywhere, so they cannot be names as well.
     let workspace = workspace_with_keys(&server, "api_key: exact_match");
     let refused = workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(2);
-    assert!(refused.stderr.contains("this name holds a secret"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("this name contains a secret"), "{}", refused.stderr);
 }
 
 #[test]
@@ -209,7 +206,7 @@ fn overriding_the_name_but_not_the_description_fails_a_lock() {
     for suite in [SUITE, RUN_CONFIG] {
         let run = ["run", suite, "--locked", "--run-id", "x", "--set"];
         let other = workspace.run(&[&run[..], &["metadata.name=mine"]].concat()).expect_code(3);
-        assert!(other.stderr.contains("is of the suite `words`, and this is `mine`"), "{}", other.stderr);
+        assert!(other.stderr.contains("is of the suite `words`, but this is `mine`"), "{}", other.stderr);
         let checked =
             workspace.run(&["lock", suite, "--check", "--set", "metadata.name=mine"]).expect_code(3);
         assert!(checked.stdout.contains("suite.name"), "{}", checked.stdout);
@@ -231,7 +228,7 @@ fn edited_manifest_is_not_trusted_by_any_command() {
     workspace.run(&["compare", "one", "two"]).expect_code(0);
     let manifest = workspace.read("runs/two/manifest.json");
     workspace.write("runs/two/manifest.json", manifest.replace("\"model\": \"m\"", "\"model\": \"better\""));
-    let reason = "it was edited: the digest at its end is that of another";
+    let reason = "it was edited: the digest at its end does not match";
     let scored = workspace.run(&["score", "runs/two", "--run-id", "x"]).expect_code(2);
     assert!(scored.stderr.contains(reason) && !workspace.path("runs/x").exists(), "{}", scored.stderr);
     for arguments in [

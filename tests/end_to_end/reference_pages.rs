@@ -5,6 +5,7 @@
 mod command_line;
 mod markdown;
 mod plugins;
+mod run_folder;
 mod suite_keys;
 mod variables;
 
@@ -69,4 +70,17 @@ fn pages_of_plugins_are_current() {
     for page in plugins::PAGES {
         check_page(page.file, &page.render(&list, &example));
     }
+}
+
+#[test]
+fn page_of_run_folders_names_every_key() {
+    let page = std::fs::read_to_string(repository().join("docs/reference/run-folder.md")).expect("the page");
+    let names = run_folder::names(&page);
+    let lacking: Vec<String> = run_folder::documents()
+        .iter()
+        .flat_map(|(file, document)| run_folder::keys(file, document))
+        .filter(|(key, _)| !names.contains(key.as_str()))
+        .map(|(_, path)| path)
+        .collect();
+    assert!(lacking.is_empty(), "docs/reference/run-folder.md lacks these keys:\n{}", lacking.join("\n"));
 }

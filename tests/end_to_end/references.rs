@@ -4,7 +4,7 @@ use crate::scripted_backend::scripted_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
-/// A workspace whose model gives each row's `say` as its answer.
+/// Creates a workspace whose model gives each row's `say` as its answer.
 fn workspace(rows: &[Value], metrics: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     let answers: Value = rows
@@ -25,7 +25,7 @@ fn workspace(rows: &[Value], metrics: &str, extra: &str) -> Workspace {
     workspace
 }
 
-/// The scores of each sample, in the order of the metrics.
+/// Returns the scores of each sample, in the order of the metrics.
 fn scores(workspace: &Workspace) -> Vec<Vec<Option<f64>>> {
     let of_sample = |sample: &Value| {
         let metrics = sample["metrics"].as_array().cloned().unwrap_or_default();
@@ -184,8 +184,7 @@ fn metric_parameters_that_differ_in_an_aggregator_are_reported() {
         let workspace = workspace(&rows, &metric(aggregation.clone()).to_string(), "");
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
         let output = format!("{}{}", ended.stdout, ended.stderr);
-        let expected =
-            "the aggregator `corpus_bleu`, which has parameters of its own, and there `smooth_method` is";
+        let expected = "the aggregator `corpus_bleu`, which has its own `smooth_method`";
         assert_eq!(output.contains(expected), is_reported, "{aggregation}: {output}");
         assert!(!output.contains("`lowercase` of the metric"), "{output}");
         assert_eq!(output.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_reported, "{output}");

@@ -104,7 +104,7 @@ fn resume_accepts_another_description_but_not_another_name() {
     let suite = workspace.read(SUITE);
     workspace.write(SUITE, suite.replace("name: words", "name: words, description: of today"));
     let resumed = workspace.run(&["run", SUITE, "--resume"]).expect_code(0);
-    assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("resuming runs/r"), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("the suite's `metadata` changed"), "{}", resumed.stderr);
     assert_eq!(workspace.read("runs/r/summary.json"), workspace.read("runs/whole/summary.json"));
     assert!(workspace.read("runs/r/config.yaml").contains("of today"));
@@ -125,7 +125,7 @@ fn run_without_samples_is_verified_and_cannot_be_rescored() {
     workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(4);
     let verified = workspace.run(&["verify", "r"]).expect_code(0);
     assert!(
-        verified.stdout.contains("the run has no sample, so that there is no figure that could differ"),
+        verified.stdout.contains("the run has no samples, so there are no figures to compare"),
         "{}",
         verified.stdout
     );
@@ -191,7 +191,7 @@ fn every_command_reports_a_missing_manifest_alike() {
     let message = of("foreign", "run suite.yaml --resume RUN");
     assert!(message.contains("name another") && !message.contains("start it without"), "{message}");
     let message = of("foreign", "run suite.yaml --run-id RUN");
-    assert!(message.contains("files that are of no run") && !message.contains("--resume"), "{message}");
+    assert!(message.contains("files that belong to no run") && !message.contains("--resume"), "{message}");
     for run_id in ["nothing", "empty"] {
         let message = of(run_id, "run suite.yaml --resume RUN");
         assert!(message.contains("start it without --resume"), "{message}");

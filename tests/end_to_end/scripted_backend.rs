@@ -10,7 +10,7 @@ pub(crate) fn scripted_backend(workspace: &Workspace, config: &Value) -> String 
     format!("type: custom_script\n    config: {{component: ./scripted.wasm, config: {config}}}")
 }
 
-/// A [`scripted_backend`] that gives the same answer to every question.
+/// Returns a [`scripted_backend`] that gives the same answer to every question.
 pub(crate) fn constant_backend(workspace: &Workspace, answer: &str) -> String {
     scripted_backend(workspace, &json!({"default": answer}))
 }

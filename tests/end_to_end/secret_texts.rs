@@ -18,7 +18,7 @@ const SECRETS: [(&str, &str, &str); 5] = [
     ("STYLE", "a parameter of a metric", "(style-of-me-1|answer [0-7]$)"),
 ];
 
-/// A suite that reads each of [`SECRETS`] from a variable whose name has an ending.
+/// Creates a workspace with a suite that reads each of [`SECRETS`] from a variable whose name has a suffix.
 fn workspace(server: &Server, ending: &str) -> Workspace {
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -58,7 +58,7 @@ fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> CommandOutput
     workspace.run_with_env(variables, arguments)
 }
 
-/// A server some of whose answers repeat the request.
+/// Starts a server that repeats the request in some of its answers.
 fn echo_server() -> Server {
     Server::start(|request| match question_number(request) % 5 {
         0 => completion(&String::from_utf8_lossy(&request.body)),

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-/// A text with all but plain characters as JSON escapes.
+/// Returns a text with all but plain characters as JSON escapes.
 fn ascii_json(text: &str) -> String {
     let escaped = |unit: u16| match u8::try_from(unit).map(char::from) {
         Ok(one) if one.is_ascii_alphanumeric() || " :{}[],_.-".contains(one) => one.to_string(),
@@ -25,7 +25,7 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(escaped).collect()
 }
 
-/// The spellings of a secret that must not occur anywhere.
+/// Returns the spellings of a secret that must not occur anywhere.
 fn spellings(secret: &str) -> Vec<String> {
     let in_json = json!(secret).to_string();
     vec![
@@ -37,7 +37,7 @@ fn spellings(secret: &str) -> Vec<String> {
     ]
 }
 
-/// A server that repeats a secret in a different way for each question: in answers, errors and unknown fields.
+/// Starts a server that repeats a secret in a different way for each question: in answers, errors and unknown fields.
 fn secret_echo_server(secret: &str) -> Server {
     let secret = secret.to_owned();
     Server::start(move |request| {

@@ -8,12 +8,12 @@ use std::time::Duration;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
-/// A reply of the chat completions API.
+/// Returns a reply of the chat completions API.
 pub(crate) fn completion(answer: &str) -> ResponseTemplate {
     completion_with_reason(answer, "stop")
 }
 
-/// A [`completion`] with a finish reason.
+/// Returns a [`completion`] with a finish reason.
 pub(crate) fn completion_with_reason(answer: &str, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": answer}}],
@@ -21,7 +21,7 @@ pub(crate) fn completion_with_reason(answer: &str, reason: &str) -> ResponseTemp
     }))
 }
 
-/// The number at the end of the question of a request: `question 17`.
+/// Returns the number at the end of the question of a request: `question 17`.
 pub(crate) fn question_number(request: &Request) -> usize {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let question = body["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
@@ -37,7 +37,7 @@ impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for FnResponder<
     }
 }
 
-/// A server that responds with a function, on a runtime of its own.
+/// A server that responds with a function, on its own runtime.
 pub(crate) struct Server {
     /// Runs the server for as long as it lives.
     runtime: tokio::runtime::Runtime,
@@ -58,18 +58,18 @@ impl Server {
         Server { runtime, server }
     }
 
-    /// A server that answers `answer 7` to `question 7`.
+    /// Starts a server that answers `answer 7` to `question 7`.
     pub(crate) fn answering() -> Server {
         Server::start(|request| completion(&format!("answer {}", question_number(request))))
     }
 
-    /// The number of requests received.
+    /// Returns the number of requests received.
     pub(crate) fn requests(&self) -> usize {
         let received = self.runtime.block_on(self.server.received_requests());
         received.map_or(0, |requests| requests.len())
     }
 
-    /// The bodies of all requests received, at any path.
+    /// Returns the bodies of all requests received, at any path.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         let received = self.runtime.block_on(self.server.received_requests()).unwrap_or_default();
         received.iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
@@ -85,7 +85,7 @@ impl Server {
         self.runtime.block_on(mock.mount(&self.server));
     }
 
-    /// The backend of a suite that sends requests to this server, with further keys.
+    /// Returns the backend of a suite that sends requests to this server, with further keys.
     pub(crate) fn backend(&self, extra: &str) -> String {
         format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{extra}}}", self.server.uri())
     }

@@ -1,4 +1,4 @@
-//! Frozen suites: distill, init, lock, run --locked and verify, and what they refuse.
+//! Frozen suites: distill, init, lock, run --locked and verify, and their refusals.
 
 use crate::files::texts_below;
 use crate::server::{Server, completion};
@@ -7,7 +7,7 @@ use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 
-/// The backend of a server with an API key.
+/// Returns the backend of a server with an API key.
 fn backend_with_key(server: &Server, key: &str) -> String {
     format!(
         "type: openai_http\n    config: {{base_url: '{}/v1', model: m, api_key: {key}}}",
@@ -26,7 +26,7 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
     run(&["lock", RUN_CONFIG]).expect_code(0);
     run(&["run", RUN_CONFIG, "--locked", "--run-id", "one", "--concurrency", "1"]).expect_code(0);
     let verified = run(&["verify", "one"]).expect_code(0);
-    assert!(verified.stdout.contains("2 figures and every sample came out the same"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("2 figures and every sample is the same"), "{}", verified.stdout);
     // The same commands give the same files.
     let again = run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
@@ -110,7 +110,7 @@ fn lock_shows_checks_and_accepts_differences() {
     assert!(refused.stderr.contains("locked") && refused.stderr.contains("found"), "{}", refused.stderr);
     let again = workspace.run(&["lock", RUN_CONFIG]).expect_code(3);
     assert!(again.stderr.contains("datasets.rows.digest"), "{}", again.stderr);
-    assert!(again.stderr.contains("the lock is as it was"), "{}", again.stderr);
+    assert!(again.stderr.contains("the lock is unchanged"), "{}", again.stderr);
     let again = workspace.run(&["lock", RUN_CONFIG, "--json"]).expect_code(3);
     assert_eq!(again.stdout_json(), report);
     workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
@@ -133,7 +133,7 @@ fn lock_shows_checks_and_accepts_differences() {
             .replace("${config_dir}/", "${config_dir}/custom/"),
     );
     let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(3);
-    assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
+    assert!(other.stderr.contains("is of the suite `words`, but this is `other`"), "{}", other.stderr);
     // An unusable suite is reported before the lock of another suite.
     workspace.write(
         "config/broken.yaml",
@@ -188,7 +188,7 @@ fn invalid_run_configs_are_refused_with_the_position() {
     freeze(&workspace);
     let good = workspace.read(RUN_CONFIG);
     for (case, bad, expected) in [
-        ("logic", format!("{good}metrics: [contains]\n"), "a RunConfig may not carry `metrics`"),
+        ("logic", format!("{good}metrics: [contains]\n"), "a RunConfig cannot have `metrics`"),
         ("a setting of a task", good.replace("max_samples: 20", "steps: []"), "`steps` cannot be set here"),
         (
             "a dataset that is not there",
@@ -246,7 +246,7 @@ fn invalid_run_configs_are_refused_with_the_position() {
         text.replace("max_samples: 20", "max_samples: '${runtime.global.most}'"),
     );
     let open = workspace.run(&["validate", "config/custom/open.yaml"]).expect_code(2);
-    assert!(open.stderr.contains("nothing fills the parameter ${runtime.global.most}"), "{}", open.stderr);
+    assert!(open.stderr.contains("the parameter ${runtime.global.most} has no value"), "{}", open.stderr);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn several_tasks_are_frozen_together_only_on_request() {
     let nested = workspace
         .run(&["distill", "config/run_configs/all_run_1.yaml", "--builtin-name", "n", "--force-merge"])
         .expect_code(2);
-    assert!(nested.stderr.contains("is no PipelineConfig"), "{}", nested.stderr);
+    assert!(nested.stderr.contains("is not a PipelineConfig"), "{}", nested.stderr);
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// A program of this project. Cargo names those of the package under test; the others are in the same folder.
+/// Returns a program of this project. Cargo names those of the package under test; the others are in the same folder.
 pub(crate) fn program_file(name: &str) -> PathBuf {
     let own = option_env!("CARGO_BIN_EXE_gage-host").or(option_env!("CARGO_BIN_EXE_gage-model"));
     let file =
@@ -19,7 +19,7 @@ pub(crate) fn program_file(name: &str) -> PathBuf {
     file
 }
 
-/// The files of a run that depend on its answers alone.
+/// Files of a run that depend only on its answers.
 pub(crate) const RESULT_FILES: [&str; 2] = ["samples.jsonl", "summary.json"];
 
 /// A folder for the files of one test, deleted when it is dropped.
@@ -27,7 +27,7 @@ pub(crate) struct Workspace {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended.
+/// Result of a command.
 pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -56,8 +56,8 @@ impl Workspace {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The program, to be run in this folder. It inherits no environment variable but PATH, and shares the compiled components with
-    /// the other tests.
+    /// Returns the program, to be run in this folder. It inherits no environment variable except PATH, and shares the
+    /// compiled components with the other tests.
     pub(crate) fn program(&self) -> Command {
         let mut command = Command::new(program_file("gage-host"));
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
@@ -72,7 +72,7 @@ impl Workspace {
         command
     }
 
-    /// A shell with the environment of the program; further arguments become those of the script.
+    /// Returns a shell with the environment of the program; further arguments become those of the script.
     #[cfg(unix)]
     pub(crate) fn program_in_shell(&self, script: &str) -> Command {
         let program = self.program();
@@ -87,7 +87,7 @@ impl Workspace {
         CommandOutput::of(self.program().args(arguments).output().expect("the program runs"))
     }
 
-    /// Runs the program to its end with further environment variables.
+    /// Runs the program to its end with additional environment variables.
     pub(crate) fn run_with_env<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         &self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -120,17 +120,17 @@ impl Workspace {
         }
     }
 
-    /// The fuel that scoring a task of a run used.
+    /// Returns the fuel used for scoring a task of a run.
     pub(crate) fn scoring_fuel(&self, run_id: &str, task: usize) -> Value {
         self.json(run_id, "timings.json")["tasks"][task]["scoring_fuel"].clone()
     }
 
-    /// A file of a run folder below `runs`, as JSON.
+    /// Returns a file of a run folder below `runs`, as JSON.
     pub(crate) fn json(&self, run_id: &str, file: &str) -> Value {
         serde_json::from_str(&self.read(&format!("runs/{run_id}/{file}"))).expect("JSON")
     }
 
-    /// The lines of `samples.jsonl`.
+    /// Returns the lines of `samples.jsonl`.
     pub(crate) fn samples(&self, run_id: &str) -> Vec<Value> {
         let text = self.read(&format!("runs/{run_id}/samples.jsonl"));
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -145,10 +145,10 @@ pub(crate) fn send_signal(child: &Child, name: &str) {
 }
 
 impl CommandOutput {
-    /// The output without the lines that appear once per machine: that a component is compiled.
+    /// Returns the output without the lines that appear once per machine: those about compiling a component.
     pub(crate) fn of(output: Output) -> CommandOutput {
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        record_messages(&stderr);
+        gage_recorded_messages::record_output(&stderr);
         let is_kept = |line: &&str| !line.starts_with("compiling the plugin ");
         CommandOutput {
             code: output.status.code(),
@@ -169,7 +169,7 @@ impl CommandOutput {
         CommandOutput::wait_for(child)
     }
 
-    /// The standard output as JSON.
+    /// Returns the standard output as JSON.
     #[track_caller]
     pub(crate) fn stdout_json(&self) -> Value {
         serde_json::from_str(&self.stdout).expect("JSON")
@@ -182,26 +182,14 @@ impl CommandOutput {
         self
     }
 
-    /// The whole output and the exit code, for a snapshot.
+    /// Returns the whole output and the exit code, for a snapshot.
     pub(crate) fn transcript(&self) -> String {
         let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
     }
 }
 
-/// Appends messages to a file of this test in the folder that `GAGE_RECORD_MESSAGES` names: `make reference` collects them.
-fn record_messages(stderr: &str) {
-    let Some(folder) = std::env::var_os("GAGE_RECORD_MESSAGES") else { return };
-    let name = std::thread::current().name().unwrap_or("main").replace("::", ".");
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(Path::new(&folder).join(name))
-        .expect("a file for messages");
-    std::io::Write::write_all(&mut file, stderr.as_bytes()).expect("written");
-}
-
-/// A suite that asks one backend about `rows.jsonl` and scores with some metrics.
+/// Returns a suite that asks one backend about `rows.jsonl` and scores with some metrics.
 pub(crate) fn suite(backend: &str, metrics: &str) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -222,8 +210,8 @@ custom:
     )
 }
 
-/// A suite whose answers are judged: `model` and `judge` are backends, `dut` is further keys of the role that asks the model, and
-/// `extra` follows the steps.
+/// Returns a suite whose answers are judged: `model` and `judge` are backends, `dut` has additional keys of the role
+/// that asks the model, and `extra` follows the steps.
 pub(crate) fn judged_suite(
     model: &str,
     judge: &str,
@@ -252,7 +240,7 @@ custom:
     )
 }
 
-/// Rows `q0`, `q1`, … with the question `question 0` and the answer `answer 0`.
+/// Returns rows `q0`, `q1`, … with the question `question 0` and the answer `answer 0`.
 pub(crate) fn rows(count: usize) -> String {
     (0..count)
         .map(|number| {

@@ -5,7 +5,7 @@ use crate::support::{CommandOutput, Workspace};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-/// The Sample of an agent that asks for the weather and sums it up.
+/// Returns the Sample of an agent that asks for the weather and sums it up.
 fn agent_sample(number: usize) -> Value {
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
@@ -32,13 +32,13 @@ fn json_body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).expect("JSON")
 }
 
-/// The messages of a request with this role.
+/// Returns the messages of a request with this role.
 fn messages_of_role<'b>(body: &'b Value, role: &str) -> Vec<&'b Value> {
     let all = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().filter(|message| message["role"] == role).collect()
 }
 
-/// The number of the city that a request is about.
+/// Returns the number of the city that a request is about.
 fn city_of(body: &Value) -> usize {
     let question = messages_of_role(body, "user")
         .first()
@@ -58,7 +58,7 @@ fn tool_call_reply(id: &str, name: &str, arguments: &Value) -> ResponseTemplate 
     }))
 }
 
-/// A model that calls two tools in turn, and then answers with the result of the second.
+/// Replies as a model that calls two tools in turn, and then answers with the result of the second.
 fn weather_agent(request: &Request) -> ResponseTemplate {
     let body = json_body(request);
     let city = city_of(&body);
@@ -71,7 +71,7 @@ fn weather_agent(request: &Request) -> ResponseTemplate {
     }
 }
 
-/// A suite of agents, with the steps before scoring and with further roles.
+/// Returns a suite of agents, with the steps before scoring and with further roles.
 pub(crate) fn suite(server: &Server, roles: &str, steps: &str, extra: &str) -> String {
     let backend = server.backend(", max_retries: 0");
     format!(
@@ -168,7 +168,7 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     );
 }
 
-/// A model that calls a tool in every turn.
+/// Replies as a model that calls a tool in every turn.
 pub(crate) fn endless_tool_calls(request: &Request) -> ResponseTemplate {
     let results = messages_of_role(&json_body(request), "tool").len();
     tool_call_reply(&format!("c{results}"), "get_weather", &json!({"city": city_of(&json_body(request))}))
@@ -369,7 +369,7 @@ fn invalid_support_and_tool_steps_are_refused() {
         "{RETRIEVER}  - {{adapter_id: other, role_type: context_provider, adapter: context_from_field}}\n"
     );
     for (steps, expected) in [
-        ("{step: support}, {step: inference}", "could mean any of 2"),
+        ("{step: support}, {step: inference}", "is ambiguous: 2"),
         (
             "{step: support, adapter_id: other}, {step: support, adapter_id: other}, {step: inference}",
             "`other` occurs twice",

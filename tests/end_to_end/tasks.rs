@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
-/// A suite whose tasks share one backend.
+/// Returns a suite whose tasks share one backend.
 pub(crate) fn suite_with_tasks(server: &Server, extra: &str, tasks: &str) -> String {
     suite(&server.backend(", max_retries: 0"), "[exact_match]") + extra + "tasks:\n" + tasks
 }
@@ -61,7 +61,7 @@ fn parallel_tasks_give_the_bytes_of_sequential_tasks() {
     assert_eq!(shuffled[0], shuffled[1]);
 }
 
-/// Makes each request wait a moment for a second one, and counts how many are in flight at the same time.
+/// Makes each request wait a moment for a second one, and counts the requests in flight at the same time.
 #[derive(Default)]
 struct PairBarrier {
     /// The requests in flight, and their maximum.
@@ -117,7 +117,7 @@ fn a_task_that_fails_does_not_hide_the_others() {
     let workspace = workspace(5, &text);
     workspace.write("broken.jsonl", "{\"id\": \"b\"\n");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    assert!(ended.stderr.contains("a row of `broken` is no Sample"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("a row of `broken` is invalid"), "{}", ended.stderr);
     let summary = workspace.json("r", "summary.json");
     assert_eq!(summary["tasks"][1]["samples"]["outcomes"]["scored"], 5);
     // `fail_fast` can be set for the whole run.
@@ -130,7 +130,7 @@ fn a_task_that_fails_does_not_hide_the_others() {
     );
 }
 
-/// A server that rejects one question.
+/// Starts a server that rejects one question.
 fn server_failing_at(number: usize) -> Server {
     Server::start(move |request| match question_number(request) {
         found if found == number => ResponseTemplate::new(400).set_body_string("no"),

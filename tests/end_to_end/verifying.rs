@@ -5,7 +5,7 @@ use crate::support::{Workspace, rows, suite};
 use crate::words_suite::write_suite;
 use serde_json::{Value, json};
 
-/// A finished run with its server.
+/// Creates a finished run with its server.
 fn finished_run() -> (Server, Workspace) {
     let server = Server::start(|_| completion("answer 1"));
     let workspace = Workspace::new();
@@ -15,7 +15,7 @@ fn finished_run() -> (Server, Workspace) {
     (server, workspace)
 }
 
-/// The state of a file that `verify` reports.
+/// Returns the state of a file that `verify` reports.
 fn file_state(workspace: &Workspace, name: &str) -> Value {
     let ended = workspace.run(&["verify", "r", "--json"]);
     let report = ended.stdout_json();
@@ -85,7 +85,7 @@ fn verify_reports_foreign_files_but_not_reports_and_exports() {
         let path = workspace.write(&format!("runs/r/{name}"), "{}");
         assert_eq!(file_state(&workspace, name), "foreign");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
-        let line = format!("{name}: NOT OF THE RUN, which has written no such file");
+        let line = format!("{name}: NOT PART OF THE RUN");
         assert!(ended.stdout.contains(&line), "{}", ended.stdout);
         std::fs::remove_file(path).expect("removed");
     }
@@ -160,11 +160,11 @@ fn verify_names_changed_files_and_changed_figures() {
         workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
     workspace.write("runs/r/manifest.json", manifest);
     let ended = workspace.run(&["verify", "r"]).expect_code(3);
-    assert!(ended.stdout.contains("summary.json: as it was written"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("summary.json: unchanged"), "{}", ended.stdout);
     assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
 }
 
-/// The JSON that digests of manifests and locks are made of: without blanks, keys sorted.
+/// Returns the JSON that digests of manifests and locks cover: without white space, keys sorted.
 pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(entries) => {
@@ -180,7 +180,7 @@ pub(crate) fn canonical(value: &Value) -> String {
     }
 }
 
-/// A manifest with the digest of its content.
+/// Returns a manifest with the digest of its content.
 pub(crate) fn with_digest(mut manifest: Value) -> String {
     manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
     manifest["digest"] = digest_of(canonical(&manifest).as_bytes()).into();

@@ -23,7 +23,10 @@ struct ViewerProcess {
 
 impl ViewerProcess {
     fn start(workspace: &Workspace, arguments: &[&str]) -> ViewerProcess {
-        let mut command = workspace.program();
+        ViewerProcess::spawn(workspace.program(), arguments)
+    }
+
+    fn spawn(mut command: Command, arguments: &[&str]) -> ViewerProcess {
         command.arg("view").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut line = String::new();
@@ -56,6 +59,7 @@ impl ViewerProcess {
         assert!(killed.expect("kill runs").success());
         let mut stderr = String::new();
         self.child.stderr.take().expect("a stream").read_to_string(&mut stderr).expect("text");
+        gage_recorded_messages::record_output(&stderr);
         let status = self.child.wait().expect("it ends");
         CommandOutput { code: status.code(), stdout: String::new(), stderr }
     }
@@ -149,4 +153,17 @@ fn listening_on_other_addresses_gives_a_warning() {
     assert_eq!(viewing.get("/").0, 200);
     let ended = viewing.interrupt().expect_code(0);
     assert!(ended.stderr.contains("warning") && ended.stderr.contains("no password"), "{}", ended.stderr);
+}
+
+#[test]
+fn missing_browser_gives_a_warning() {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path("runs")).expect("a folder");
+    let mut command = workspace.program();
+    // A folder without programs.
+    command.env("PATH", workspace.path("runs")).env_remove("BROWSER");
+    let viewing = ViewerProcess::spawn(command, &["--port", "0", "--open"]);
+    assert_eq!(viewing.get("/").0, 200);
+    let ended = viewing.interrupt().expect_code(0);
+    assert!(ended.stderr.contains("warning: no browser could be opened; go to http://"), "{}", ended.stderr);
 }

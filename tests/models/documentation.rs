@@ -1,10 +1,10 @@
-//! The commands of the documentation and the shipped suites, as they are.
+//! The commands of the documentation and the shipped suites, unmodified.
 
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, program_file, repository};
 use std::path::Path;
 
-/// The commands in the code blocks of a page that begin with the program's name.
+/// Returns the commands in the code blocks of a page that begin with the program's name.
 fn commands_of(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).expect("a page");
     let mut is_code = false;
@@ -24,7 +24,7 @@ fn commands_of(page: &Path) -> Vec<String> {
     commands
 }
 
-/// Rows in the shape of the public datasets, written for this test.
+/// Writes rows in the format of the public datasets, made for this test.
 fn write_datasets(workspace: &Workspace) {
     let goal = |number: usize| {
         format!("{{\"goal\":\"Cut bread {number}.\",\"sol1\":\"Use a knife.\",\"sol2\":\"Use a spoon.\"}}\n")
@@ -44,7 +44,7 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Comman
         program.parent().expect("a folder").display(),
         std::env::var("PATH").unwrap_or_default()
     );
-    // Not beside the suite, where it would be found by the next who follows the README.
+    // Not next to the suite, where the next command of the README would find it.
     let command = match command.contains("lock") {
         true => format!("{command} --lock {}", workspace.path("suite.gage.lock").display()),
         false => command.to_owned(),
@@ -56,7 +56,7 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Comman
         .env("HOME", workspace.path(""))
         .env("GAGE_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
-        // What is locked is run as it was locked.
+        // A locked run uses exactly the locked settings.
         .envs((!command.contains("--locked")).then_some(("GAGE_EVAL_MAX_SAMPLES", "2")))
         .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
         .env("GAGE_MODEL_PATH", repository().join("config/models/gage-tiny.gguf"))
@@ -75,7 +75,7 @@ fn commands_for_shipped_suites_work() {
     assert!(commands.len() >= 5, "{commands:?}");
     for command in commands {
         let ended = run_in_shell(&workspace, &server, &command);
-        // A model of 900,000 parameters may be cut off or out of its depth; it must not fail.
+        // A model of 900,000 parameters may be cut off or overwhelmed; it must not fail.
         assert!(matches!(ended.code, Some(0 | 4)), "{command}\n{}", ended.transcript());
         assert!(!ended.stderr.contains("error"), "{command}\n{}", ended.transcript());
     }

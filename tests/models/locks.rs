@@ -1,4 +1,4 @@
-//! Locks of suites with a model: files that changed, are gone or cannot be read.
+//! Locks of suites with a model: files that have changed, are missing or are unreadable.
 
 use crate::support::{Workspace, repository};
 use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
@@ -6,11 +6,11 @@ use std::fs;
 
 const TEMPLATE: &str = "config/builtin_templates/words/v1.yaml";
 
-/// What stands in the place of a file.
+/// Replacement of a file.
 #[derive(Clone, Copy, Debug)]
 enum Instead {
     Nothing,
-    /// Which nobody can read as a file, not even who may read all.
+    /// Unreadable as a file, even with all permissions.
     AFolder,
 }
 
@@ -53,7 +53,7 @@ fn missing_pinned_file_is_named_with_its_lock() {
                 let row = row.unwrap_or_else(|| panic!("no row of {field}: {transcript}"));
                 assert!(row.contains("sha256:"), "{transcript}");
                 let found = row.split("sha256:").nth(1).unwrap_or_default();
-                // A template is looked for among files.
+                // A template is searched for among files.
                 let is_read = matches!(instead, Instead::AFolder)
                     && !file.ends_with(".yaml")
                     && !file.ends_with("tokenizer_config.json");
@@ -78,7 +78,7 @@ fn flip(workspace: &Workspace, file: &str, place: impl Fn(&[u8]) -> usize) {
     fs::write(workspace.path(file), bytes).expect("written");
 }
 
-/// The place of a text in a file.
+/// Returns the position of a text in a file.
 fn place_of(text: &'static str) -> impl Fn(&[u8]) -> usize {
     move |bytes| bytes.windows(text.len()).position(|window| window == text.as_bytes()).expect("the text")
 }
@@ -103,7 +103,7 @@ fn one_byte_that_changed_is_refused_and_named() {
             3,
             "datasets.rows.digest",
         ),
-        // In what the component says of itself, so that it still loads.
+        // In the component's own description, so that it still loads.
         (
             "a plugin",
             "config/custom/words.wasm",

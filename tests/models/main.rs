@@ -1,6 +1,6 @@
 //! The program from the outside, with a real model: the tests that need `gage-model`.
 //!
-//! They belong to the package `gage-llama` and run the `gage-host` beside its `gage-model`, which `cargo test --workspace`
+//! They belong to the package `gage-llama` and run the `gage-host` next to its `gage-model`, which `cargo test --workspace`
 //! builds as well.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

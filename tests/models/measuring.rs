@@ -1,11 +1,11 @@
-//! What a component asks a role beside answers: how likely texts are, and their vectors; and a component that was
-//! built against the contract before there was any of it.
+//! Requests of a component to a role other than answers: the likelihood of texts, and their vectors. Also a component
+//! built against the contract before these existed.
 
 use crate::gguf_file::{Setting, of_architecture, with_keys};
 use crate::support::{Workspace, repository};
 use serde_json::{Value, json};
 
-/// The tiny model, so that the same text gives the same bytes whatever else is in flight.
+/// Returns the tiny model, configured to give the same bytes for the same text regardless of other requests in flight.
 fn tiny() -> String {
     let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
     format!(
@@ -16,7 +16,7 @@ fn tiny() -> String {
 const SCRIPTED: &str =
     "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: yes}}";
 
-/// A suite whose model is a component that asks the role `model`.
+/// Returns a suite whose model is a component that asks the role `model`.
 fn suite(component: &str, model: &str, budget: &str, config: &Value) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -51,7 +51,7 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// What the component that measures got for some lines.
+/// Returns the results of the measuring component for some lines.
 fn measured(workspace: &Workspace, run_id: &str, suite: String, lines: &[&str]) -> Value {
     workspace.write(
         "rows.jsonl",
@@ -75,7 +75,7 @@ fn cosine(one: &Value, other: &Value) -> f64 {
     product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
 }
 
-/// A run of the tiny model itself, over one row.
+/// Runs the tiny model itself, over one row.
 fn own_run(workspace: &Workspace, run_id: &str, row: &Value, metric: &str, steps: &str) -> Value {
     workspace.write("own.jsonl", row.to_string() + "\n");
     workspace.write(

@@ -1,4 +1,4 @@
-//! Suites whose model, or what lies on top of it, is not made for what is asked; and figures that are no means.
+//! Suites that request something their model, or a layer above it, does not support; and figures that are not means.
 
 use crate::gguf_file::{Setting, encoder, of_architecture, with_keys};
 use crate::support::{Workspace, repository, rows, suite};
@@ -40,7 +40,7 @@ fn what_a_model_cannot_do_is_told_before_anything_is_asked() {
     }
 }
 
-/// What is no model at all is refused with what to do, by whatever looks at it.
+/// Every command that inspects a file that is not a model refuses it with help.
 #[test]
 fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
     let workspace = Workspace::new();
@@ -54,9 +54,9 @@ fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
     for (config, expected) in [
         ("{model_path: ./adapter.gguf}".to_owned(), "name it as `lora: {path: …}`"),
         (format!("{{model_path: '{projector}'}}"), "name it as `mmproj`"),
-        (format!("{{model_path: '{tiny}', mmproj: '{tiny}'}}"), "does not make tokens of images"),
+        (format!("{{model_path: '{tiny}', mmproj: '{tiny}'}}"), "is not an image projector"),
         ("{model_path: ./new.gguf}".to_owned(), "unknown model architecture: 'brandnew'"),
-        ("{model_path: ./embed.gguf}".to_owned(), "makes vectors of texts"),
+        ("{model_path: ./embed.gguf}".to_owned(), "is an embedding model"),
     ] {
         workspace
             .write("suite.yaml", suite(&format!("type: llama_cpp\n    config: {config}"), "[exact_match]"));
@@ -67,7 +67,7 @@ fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
     }
     for (file, expected) in [
         ("adapter.gguf", "`lora: {path: …}`"),
-        ("embed.gguf", "makes vectors of texts"),
+        ("embed.gguf", "is an embedding model"),
         (&projector, "`mmproj`"),
     ] {
         let refused = workspace.run(&["model", "bench", file, "--repeats", "1"]).expect_code(2);
@@ -75,7 +75,7 @@ fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
     }
 }
 
-/// What is given up for want of memory is reported; how llama.cpp logs is not.
+/// A model aborted for lack of memory is reported; the log format of llama.cpp is not.
 #[test]
 fn less_memory_is_told_and_odd_logs_are_not() {
     let workspace = Workspace::new();
@@ -137,7 +137,7 @@ fn inspect_says_what_a_file_is_made_for() {
     workspace.write("adapter.gguf", with(&adapter));
     workspace.write("plain.gguf", with(&[]));
     for (file, purpose, expected) in [
-        ("encoder.gguf", "encoder", "makes vectors of texts, and answers nothing"),
+        ("encoder.gguf", "encoder", "is an embedding model, which gives no answers"),
         ("rank.gguf", "reranker", "it gives texts a rank, and no vectors"),
         ("adapter.gguf", "adapter", "a LoRA adapter: use it as `lora`"),
         ("plain.gguf", "model", "256 tokens in training"),
@@ -168,7 +168,7 @@ fn settings_for_gpus_are_told_to_have_no_effect() {
     );
 }
 
-/// The perplexity of a corpus is not the mean of those of its texts, so neither the progress nor a plan says anything of it.
+/// The perplexity of a corpus is not the mean over its texts, so neither the progress nor a plan shows one.
 #[test]
 fn a_perplexity_is_no_mean_of_scores() {
     let workspace = Workspace::new();
@@ -191,7 +191,7 @@ fn a_perplexity_is_no_mean_of_scores() {
     assert_eq!(plan["tasks"][0]["smallest_detectable_difference"], Value::Null);
 }
 
-/// `likelihood` says of each text what `model_output.rolling` does.
+/// `likelihood` gives the same as `model_output.rolling` for each text.
 #[test]
 fn the_likelihood_of_a_text_is_that_of_one_of_its_tokens() {
     let workspace = Workspace::new();

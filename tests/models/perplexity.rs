@@ -1,9 +1,9 @@
-//! Perplexity of whole texts, by the tiny model.
+//! Perplexity of whole texts, with the tiny model.
 
 use crate::support::{Workspace, repository};
 use serde_json::{Value, json};
 
-/// The texts that ship, and the suite that scores them.
+/// Returns the suite that scores the shipped texts.
 fn suite() -> String {
     repository().join("config/custom/tiny_perplexity.yaml").display().to_string()
 }
@@ -29,7 +29,7 @@ fn figures(workspace: &Workspace, run_id: &str) -> Vec<(String, f64)> {
     figures.iter().map(of).collect()
 }
 
-/// The same texts as the one continuation of an empty prompt, each a request of its own.
+/// Writes the same texts as the only continuation of an empty prompt, each a separate request.
 fn as_continuations(workspace: &Workspace, model: &str) {
     let texts =
         std::fs::read_to_string(repository().join("config/data/tiny/texts.jsonl")).expect("the texts");
@@ -108,7 +108,7 @@ fn figures_are_those_of_the_sums_and_of_single_log_likelihoods() {
     assert_eq!(number(&texts[9]["word_count"]), 9.0, "line breaks are white space");
 }
 
-/// A text that is longer than the context is scored in windows: each token once, with less before some of them.
+/// A text that is longer than the context is scored in windows: each token once, some with less text before them.
 #[test]
 fn a_text_that_is_longer_than_the_context_is_scored_in_windows() {
     let workspace = Workspace::new();
@@ -157,7 +157,7 @@ fn whole_texts_are_cached_rescored_and_resumed() {
     for ((_, once), (name, twice)) in figures(&workspace, "first").iter().zip(figures(&workspace, "twice")) {
         assert!((once - twice).abs() < 1e-9 * once, "{name}");
     }
-    // A budget ends it, counted in the tokens of the texts; what is left is done later.
+    // A budget counted in the tokens of the texts ends the run; the rest is done later.
     let stopped = run("part", &["--max-tokens-total", "60", "--concurrency", "1"]);
     assert_eq!(stopped.code, Some(4), "{}", stopped.stderr);
     run("part", &["--resume"]).expect_code(0);
@@ -188,7 +188,7 @@ fn who_cannot_score_texts_is_told_before_anything_is_asked() {
     let asks = ", request: rolling_loglikelihood";
     for (backend, request, metric, expected) in [
         (server, asks, "bits_per_byte", "the backend `model` gives no log-likelihoods of whole texts"),
-        (scripted, asks, "bits_per_byte", "ask a backend of the type `llama_cpp`"),
+        (scripted, asks, "bits_per_byte", "use a backend of the type `llama_cpp`"),
         (server, "", "bits_per_byte", "the task `rows` has no `request: rolling_loglikelihood`"),
         (
             server,
@@ -207,7 +207,7 @@ fn who_cannot_score_texts_is_told_before_anything_is_asked() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{expected}\n{}", ended.stderr);
     }
-    // An empty text is a row that nothing can be asked about.
+    // An empty text is a row without any request.
     let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
     let tiny = format!("type: llama_cpp\n    config: {{model_path: '{model}', slots: 1}}");
     workspace.write(
@@ -222,7 +222,7 @@ fn who_cannot_score_texts_is_told_before_anything_is_asked() {
     );
 }
 
-/// Likelihoods that rows bring along: one text is too unlikely for a perplexity of its own, and pages have two texts each.
+/// Likelihoods given in the rows: one text is too unlikely for its own perplexity, and pages have two texts each.
 #[test]
 fn the_figure_of_a_corpus_has_all_texts_and_knows_its_clusters() {
     let workspace = Workspace::new();

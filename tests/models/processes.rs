@@ -1,4 +1,4 @@
-//! The process of a model: killed, replaced, missing, or of another build.
+//! The process of a model: killed, replaced, missing, or from another build.
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
@@ -16,7 +16,7 @@ fn model() -> String {
     repository().join("config/models/gage-tiny.gguf").display().to_string()
 }
 
-/// A run that has answered some samples, with the process of its model and what is left of its log.
+/// Starts a run and returns it after some answers, with the process of its model and the rest of its log.
 #[cfg(unix)]
 fn under_way(workspace: &Workspace, run_id: &str) -> (Child, u32, BufReader<std::process::ChildStderr>) {
     under_way_with(workspace, run_id, &[])
@@ -79,7 +79,7 @@ fn a_model_that_is_killed_costs_a_run_nothing() {
     }
 }
 
-/// A model that crashes whenever it is started is given up, and nothing that was answered is lost.
+/// A model that crashes at every start is given up, and no earlier answer is lost.
 #[cfg(unix)]
 #[test]
 fn model_that_keeps_crashing_ends_the_run_incomplete() {
@@ -103,13 +103,13 @@ fn model_that_keeps_crashing_ends_the_run_incomplete() {
     assert_eq!(ended.status.code(), Some(4), "{log}");
     assert!(log.contains("without an answer between them"), "{log}");
     assert!(log.contains("the model of the backend `tiny` is lost"), "{log}");
-    // The model is there again, and what it answered before is not asked once more.
+    // The model is back, and questions that it answered before are not repeated.
     workspace.run(&["run", &tiny(), "--resume", "given-up", "--quiet"]).expect_code(0);
     workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
     assert_eq!(workspace.read("runs/given-up/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
 }
 
-/// A run with a copy of the model, under way; with the copy, its process and what becomes of its log.
+/// Starts a run with a copy of the model; returns it with the copy, its process and the rest of its log.
 #[cfg(unix)]
 fn under_way_with_copy(
     workspace: &Workspace,
@@ -141,7 +141,7 @@ fn replaced_model_is_not_loaded_after_a_crash() {
     assert_eq!(ended.status.code(), Some(2), "{log}");
     assert!(log.contains("copy.gguf changed after the model was loaded: its digest is sha256:"), "{log}");
     assert!(!workspace.path("runs/replaced/summary.json").exists());
-    // With the first model back, the answers that it gave are kept.
+    // With the first model back, its answers are kept.
     std::fs::copy(model(), &copy).expect("restored");
     let set = format!("backends.tiny.config.model_path={}", copy.display());
     workspace.run(&["run", &tiny(), "--resume", "replaced", "--quiet", "--set", &set]).expect_code(0);
@@ -154,7 +154,7 @@ fn replaced_model_is_not_loaded_after_a_crash() {
 fn overwritten_model_ends_the_run_without_figures() {
     let workspace = Workspace::new();
     let (child, _, copy, rest) = under_way_with_copy(&workspace, "overwritten");
-    // The last byte belongs to a weight: the model goes on, with another number in it.
+    // The last byte belongs to a weight: the model still works, with a different number in it.
     let mut bytes = std::fs::read(&copy).expect("read");
     *bytes.last_mut().expect("a byte") ^= 1;
     std::fs::OpenOptions::new()
@@ -169,7 +169,7 @@ fn overwritten_model_ends_the_run_without_figures() {
     assert!(!workspace.path("runs/overwritten/summary.json").exists());
 }
 
-/// A folder with a copy of the program, and under some names what is to be found beside it.
+/// Creates a folder with a copy of the program, and files under some names next to it.
 fn program_folder(workspace: &Workspace, beside: &[(&str, &Path)]) -> PathBuf {
     let folder = workspace.path("bin");
     std::fs::create_dir(&folder).expect("a folder");
@@ -183,12 +183,12 @@ fn program_folder(workspace: &Workspace, beside: &[(&str, &Path)]) -> PathBuf {
     folder
 }
 
-/// A run of one sample by the program in a folder.
+/// Runs one sample with the program in a folder.
 fn run_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> CommandOutput {
     run_whole_from(workspace, folder, &[&["--max-samples", "1"], further].concat())
 }
 
-/// A run of the whole suite by the program in a folder.
+/// Runs the whole suite with the program in a folder.
 fn run_whole_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> CommandOutput {
     let mut command = std::process::Command::new(folder.join("gage-host"));
     let environment = workspace.program();
@@ -198,7 +198,7 @@ fn run_whole_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> Com
     CommandOutput::of(command.output().expect("the program runs"))
 }
 
-/// The variant that is named for a processor has to be built for it, and `kernels` says whether it may be used.
+/// A variant named for a processor must be built for it, and `kernels` sets whether it may be used.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn variant_beside_the_program_is_used_where_the_machine_can() {
@@ -212,7 +212,7 @@ fn variant_beside_the_program_is_used_where_the_machine_can() {
         run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=baseline"]).expect_code(0);
     let line = baseline.stderr.lines().find(|line| line.contains("in a process of its own")).expect("a line");
     assert!(!line.contains("gage-model-avx512"), "{line}");
-    // The file is a copy of the baseline, which is noticed before it runs a model.
+    // The file is a copy of the baseline, which is detected before it runs a model.
     let auto = run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=auto"]);
     assert_eq!(auto.code, Some(if runs_here { 2 } else { 0 }), "{}", auto.transcript());
     assert_eq!(
@@ -246,7 +246,7 @@ fn missing_or_wrong_model_program_is_named_with_the_remedy() {
     CommandOutput::of(named.expect("the program runs")).expect_code(0);
 }
 
-/// Whatever way a run ends, its model does not outlive it.
+/// A model does not outlive its run, regardless of how the run ends.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_is_killed_takes_its_model_along() {
@@ -254,7 +254,7 @@ fn a_run_that_is_killed_takes_its_model_along() {
     let (mut child, model, _log) = under_way(&workspace, "gone");
     child.kill().expect("killed");
     child.wait().expect("gone");
-    // Ends with the process, or when nobody has asked yet how it ended.
+    // Gone, or a zombie whose exit status has not been collected yet.
     loop {
         let state = std::fs::read_to_string(format!("/proc/{model}/stat"));
         if state.is_err() || state.is_ok_and(|state| state.contains(") Z ")) {
@@ -264,7 +264,7 @@ fn a_run_that_is_killed_takes_its_model_along() {
     }
 }
 
-/// The tests are of a build without kernels for a GPU.
+/// The tests use a build without GPU kernels.
 #[test]
 fn layers_for_a_gpu_that_is_not_there_are_told_once() {
     let workspace = Workspace::new();
@@ -276,8 +276,8 @@ fn layers_for_a_gpu_that_is_not_there_are_told_once() {
     assert_eq!(manifest["identity"]["backends"]["tiny"]["details"]["gpu_layers"], 0);
 }
 
-/// A suite names the files of its model on a hub: they are fetched once, locked by their digests, and enough without
-/// a network.
+/// A suite names its model files on a hub: they are fetched once, locked by their digests, and suffice without a
+/// network.
 #[test]
 fn a_suite_takes_its_model_from_a_hub() {
     let workspace = Workspace::new();
@@ -302,7 +302,7 @@ fn a_suite_takes_its_model_from_a_hub() {
         command.env("HF_ENDPOINT", server.endpoint()).env("GAGE_CACHE_DIR", workspace.path("cache"));
         CommandOutput::of(command.output().expect("the program runs"))
     };
-    // Nothing is fetched to validate, and nothing can be had without a network.
+    // Validation fetches nothing, and without a network nothing is available.
     run(&["validate", "suite.yaml"]).expect_code(0);
     let offline = run(&["run", "suite.yaml", "--offline", "--run-id", "none"]).expect_code(2);
     assert!(offline.stderr.contains("model 'owner/tiny'"), "{}", offline.stderr);
@@ -311,12 +311,12 @@ fn a_suite_takes_its_model_from_a_hub() {
     run(&["run", "suite.yaml", "--locked", "--run-id", "locked"]).expect_code(0);
     let fetched = server.seen_of("deeper/tiny.gguf").len();
     assert_eq!((fetched, server.seen_of("mmproj.gguf").len()), (1, 1));
-    // The hub is not asked at all.
+    // The hub receives no request at all.
     let asked = server.seen().len();
     run(&["run", "suite.yaml", "--frozen", "--run-id", "frozen"]).expect_code(0);
     assert_eq!(server.seen().len(), asked);
     assert_eq!(workspace.read("runs/frozen/samples.jsonl"), workspace.read("runs/locked/samples.jsonl"));
-    // What the branch means now is another model.
+    // The branch now points to another model.
     server.commit("owner/tiny", "main", "1123456789abcdef0123456789abcdef01234567");
     server.large_file("owner/tiny", "deeper/tiny.gguf", read("gage-tiny-early.gguf"));
     server.large_file("owner/tiny", "mmproj.gguf", read("gage-tiny-mmproj.gguf"));
@@ -357,7 +357,7 @@ fn a_model_is_measured() {
     );
 }
 
-/// A locked run uses the kernels that its lock pins. Where they cannot run, no model is loaded.
+/// A locked run uses the kernels that its lock pins. If they cannot run, no model is loaded.
 #[cfg(unix)]
 #[test]
 fn locked_run_uses_the_kernels_of_its_lock() {
@@ -375,7 +375,7 @@ fn locked_run_uses_the_kernels_of_its_lock() {
     let check = workspace.read("tiny.gage.lock");
     assert!(check.contains("kernel_variant: baseline"), "{check}");
 
-    // A program with other kernels: it greets, and could run no model.
+    // A program with other kernels: it sends a greeting, but cannot run a model.
     let mut greeting = Vec::new();
     let build = BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),

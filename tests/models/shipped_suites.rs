@@ -3,7 +3,7 @@
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, repository};
 
-/// The suites that ship frozen: the name, and what the configuration is called.
+/// The suites that ship frozen: names of the suite and of the configuration.
 const SHIPPED: [(&str, &str); 8] = [
     ("tiny_sums", "tiny_sums"),
     ("tiny_words", "tiny_words"),

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Commands that may be left out in all pages together.
 const MAX_SKIPPED: usize = 15;
 
-/// The pages that people wrote, README included.
+/// Returns the handwritten pages, including the README.
 fn pages() -> Vec<Page> {
     let docs = repository().join("docs");
     let mut files = vec![repository().join("README.md")];

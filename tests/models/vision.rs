@@ -1,4 +1,4 @@
-//! Questions about images, from the suite that ships with the project to the figures.
+//! Questions about images, from the shipped suite to the figures.
 
 use crate::support::{Workspace, repository, suite};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn pictures_are_read_and_counted() {
     workspace.run(&["run", &pictures(), "--run-id", "process", "--quiet"]).expect_code(0);
     let counted = &workspace.json("process", "timings.json")["backends"]["tiny"];
     assert!(counted["images"].as_u64().is_some_and(|images| images > 40), "{counted}");
-    // Every token of every prompt is either computed or taken over, those of images too.
+    // Every token of every prompt, including those of images, is either computed or reused.
     let samples = workspace.samples("process");
     let prompts =
         samples.iter().filter_map(|sample| sample["model_output"]["usage"]["prompt_tokens"].as_u64());
@@ -38,7 +38,7 @@ fn pictures_are_read_and_counted() {
     assert!(text.contains("mmproj_digest") && text.contains("\"mmproj_projector\":\"mlp\""), "{text}");
 }
 
-/// Media that a model cannot take are found before anything is asked, where the first row has some.
+/// Media that a model does not support are detected before any request if the first row has some.
 #[test]
 fn media_that_the_model_does_not_take_are_refused_or_typed() {
     let workspace = Workspace::new();
@@ -63,13 +63,13 @@ fn media_that_the_model_does_not_take_are_refused_or_typed() {
     workspace.write("rows.jsonl", rows(&whole));
     let server = "type: tgi\n    config: {base_url: 'http://127.0.0.1:9'}";
     for (text, help) in [
-        (of(""), "as `mmproj` of the backend"),
-        (suite(server, "[exact_match]"), "ask a backend that takes such media"),
+        (of(""), "set `mmproj` of the backend"),
+        (suite(server, "[exact_match]"), "use a backend that accepts such media"),
     ] {
         workspace.write("suite.yaml", text);
         for command in ["validate", "plan", "run"] {
             let refused = workspace.run(&[command, "suite.yaml"]).expect_code(2);
-            let is_said = refused.stderr.contains("takes text only") && refused.stderr.contains(help);
+            let is_said = refused.stderr.contains("accepts text only") && refused.stderr.contains(help);
             assert!(is_said, "{command}: {}", refused.stderr);
         }
     }
@@ -88,11 +88,11 @@ fn media_that_the_model_does_not_take_are_refused_or_typed() {
         "{samples:#?}"
     );
     assert_eq!(samples[0]["model_output"]["answer"], "54");
-    // One whose first row is a sound is refused at once.
+    // A suite whose first row is a sound is refused at once.
     workspace.write("rows.jsonl", rows(&[row("heard", json!([sound, text]))]));
     let refused = workspace.run(&["run", "suite.yaml", "--run-id", "s"]).expect_code(2);
-    assert!(refused.stderr.contains("takes text and images only"), "{}", refused.stderr);
-    // What is not there is found without a run.
+    assert!(refused.stderr.contains("accepts text and images only"), "{}", refused.stderr);
+    // A missing file is detected without a run.
     workspace.write("suite.yaml", of(", mmproj: nowhere.gguf"));
     let missing = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
     assert!(missing.stderr.contains("nowhere.gguf"), "{}", missing.stderr);
@@ -103,7 +103,7 @@ fn a_projector_is_inspected_as_what_it_is() {
     let workspace = Workspace::new();
     let file = shipped("models/gage-tiny-mmproj.gguf");
     let shown = workspace.run(&["model", "inspect", &file]).expect_code(0).stdout;
-    assert!(shown.contains("makes tokens of images") && shown.contains("mlp"), "{shown}");
+    assert!(shown.contains("an image projector") && shown.contains("mlp"), "{shown}");
     let report = workspace.run(&["model", "inspect", &file, "--json"]).expect_code(0).stdout;
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!(

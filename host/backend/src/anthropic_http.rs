@@ -1,4 +1,4 @@
-//! `anthropic_http`: the messages API of Anthropic.
+//! `anthropic_http`: Anthropic's Messages API.
 
 mod reply;
 mod request;
@@ -13,10 +13,10 @@ use gage_config::HttpBackendConfig;
 use gage_core::{ModelOutput, Object};
 use reply::MessageReader;
 
-/// The version of the API, as a date.
+/// Version of the API, as a date.
 const API_VERSION: &str = "2023-06-01";
 
-/// A client of one server.
+/// Client of one server.
 pub(crate) struct AnthropicHttp {
     http: HttpClient,
     messages: reqwest::Url,
@@ -24,7 +24,7 @@ pub(crate) struct AnthropicHttp {
 }
 
 impl AnthropicHttp {
-    /// Sets up the client; sends nothing.
+    /// Creates the client; sends nothing.
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,

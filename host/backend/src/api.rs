@@ -1,4 +1,4 @@
-//! Requests to a backend, and its answers.
+//! Requests to a backend, and their answers.
 
 use async_trait::async_trait;
 use gage_core::{
@@ -9,148 +9,148 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which of several answers to the same question is asked for. What cannot be told apart by it may be answered
-/// once for all.
+/// Identifies one of several answers to the same question.
+///
+/// Requests that share a draw index may get the same answer from the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DrawIndex {
-    /// The repeat of the sample, from 0.
+    /// Repeat of the sample, from 0.
     pub repeat: u64,
-    /// Which of the conversations that a judge has about it, from 0.
+    /// Index of the judge's conversation about the sample, from 0.
     pub prompt: usize,
-    /// How often it was asked before without a reply that could be read.
+    /// Number of earlier attempts that gave no readable reply.
     pub attempt: u32,
 }
 
 /// A conversation to continue.
 #[derive(Clone, Debug)]
 pub struct GenerateRequest {
-    /// Names the request in logs; the sample's id.
+    /// Name of the request in logs; the sample's id.
     pub id: String,
-    /// The conversation; its last message is what is answered.
+    /// Conversation; its last message is the one to answer.
     pub messages: Messages,
-    /// The same as the text that the model reads, where somebody rendered it already: no template
-    /// is applied to it.
+    /// Conversation rendered as the text that the model reads, if already rendered. No template is applied to it.
     pub prompt: Option<String>,
-    /// Sampling parameters, merged from all higher places; the backend adds its own defaults.
+    /// Sampling parameters, merged from all higher levels; the backend adds its own defaults.
     pub params: SamplingParams,
     /// Tool definitions of the sample.
     pub tools: Vec<serde_json::Value>,
-    /// Which tool to use.
+    /// Tool to use, in the form of the OpenAI API.
     pub tool_choice: Option<serde_json::Value>,
-    /// Which answer is wanted; without it the cache is not used.
+    /// Draw index of the answer. `None` bypasses the cache.
     pub draw: Option<DrawIndex>,
 }
 
-/// A text whose likelihood is asked for.
+/// A text whose likelihood is requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Continuation {
-    /// The id of the option that it stands for.
+    /// Id of the option that it represents.
     pub id: String,
-    /// The text as it follows the prompt.
+    /// Text as it follows the prompt.
     pub text: String,
 }
 
-/// A conversation and what might follow it.
+/// A conversation and its candidate continuations.
 #[derive(Clone, Debug)]
 pub struct LoglikelihoodRequest {
-    /// Names the request in logs; the sample's id.
+    /// Name of the request in logs; the sample's id.
     pub id: String,
-    /// The conversation that the continuations follow.
+    /// Conversation that the continuations follow.
     pub messages: Messages,
-    /// The same as the text that the model reads, where somebody rendered it already.
+    /// Conversation rendered as the text that the model reads, if already rendered.
     pub prompt: Option<String>,
-    /// At least one.
+    /// Continuations to score, at least one.
     pub continuations: Vec<Continuation>,
 }
 
-/// How likely each continuation is.
+/// Log-likelihood of each continuation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoglikelihoodOutput {
-    /// One score for each continuation, in order.
+    /// One score per continuation, in order.
     pub scores: Vec<ContinuationScore>,
-    /// Prompt tokens, and the tokens of all continuations.
+    /// Tokens of the prompt and of all continuations.
     pub usage: Option<Usage>,
 }
 
-/// Texts whose meaning is asked for as vectors.
+/// Texts to embed.
 #[derive(Clone, Debug)]
 pub struct EmbedRequest {
-    /// Names the request in logs.
+    /// Name of the request in logs.
     pub id: String,
-    /// At least one.
+    /// Texts, at least one.
     pub texts: Vec<String>,
 }
 
-/// The meaning of texts.
+/// Embeddings of texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmbedOutput {
-    /// One vector for each text, in order, all of one length; as the model gives them, of whatever norm.
+    /// One vector per text, in order and of equal length. Vectors are as the model returns them, not normalized.
     pub vectors: Vec<Vec<f32>>,
     /// Tokens of all texts.
     pub usage: Option<Usage>,
 }
 
-/// A whole text whose likelihood is asked for.
+/// A whole text whose likelihood is requested.
 #[derive(Clone, Debug)]
 pub struct RollingRequest {
-    /// Names the request in logs.
+    /// Name of the request in logs.
     pub id: String,
-    /// The text, of any length; not empty.
+    /// Text of any length; not empty.
     pub text: String,
-    /// Whether special tokens that it spells are meant: a chat template rendered it.
+    /// True if special tokens spelled in the text are intended, because a chat template rendered it.
     pub has_special_tokens: bool,
 }
 
-/// How likely a whole text is, each token given what stands before it, as far back as the context reaches.
+/// Log-likelihood of a whole text, each token given as much preceding text as the context holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollingOutput {
-    /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
+    /// Natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
     pub logprob: f64,
-    /// The tokens.
+    /// Number of tokens.
     pub token_count: u64,
-    /// The bytes.
+    /// Number of bytes.
     pub byte_count: u64,
 }
 
-/// How long a request took; varies from run to run.
+/// Duration of a request; varies from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTiming {
-    /// From the moment the backend began to work on it to the answer, the last attempt only.
+    /// Time from when the backend began to work on the request to the answer, for the last attempt only.
     pub latency: Duration,
-    /// How often it was sent.
+    /// Number of times that the request was sent.
     pub attempts: u32,
-    /// From the same moment to the first piece of the answer, where the backend sees pieces.
+    /// Time from the same start to the first piece of the answer, if the backend sees pieces.
     pub first_token: Option<Duration>,
 }
 
-/// An answer and how long it took.
+/// An answer, and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {
     /// The answer.
     pub output: T,
-    /// How long it took.
+    /// Duration of the request.
     pub timing: RequestTiming,
 }
 
-/// Which media a backend takes.
+/// Media that a backend accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MediaSupport {
-    /// None: text only.
+    /// Text only.
     #[default]
     Nothing,
     /// Images.
     Images,
     /// Images and files.
     ImagesAndFiles,
-    /// Whatever the protocol has words for; what it has none for is refused request by request.
+    /// Everything that the protocol can express. Other media are refused request by request.
     Everything,
 }
 
 impl MediaSupport {
-    /// Returns whether it takes such a medium.
+    /// Returns true if it accepts this kind of medium.
     pub fn takes(self, kind: MediaKind) -> bool {
         match self {
             MediaSupport::Nothing => false,
@@ -160,7 +160,7 @@ impl MediaSupport {
         }
     }
 
-    /// The first medium of messages that it does not take.
+    /// Returns the first medium in the messages that it does not accept.
     pub fn refuses<'m>(self, messages: impl IntoIterator<Item = &'m Message>) -> Option<MediaKind> {
         let parts = messages.into_iter().flat_map(|message| &message.content);
         let mut kinds = parts.filter_map(|part| match part {
@@ -170,7 +170,7 @@ impl MediaSupport {
         kinds.find(|kind| !self.takes(*kind))
     }
 
-    /// In words: what it takes.
+    /// Describes what it accepts.
     pub fn described(self) -> &'static str {
         match self {
             MediaSupport::Nothing => "text only",
@@ -181,10 +181,10 @@ impl MediaSupport {
     }
 }
 
-/// What a backend can do.
+/// Capabilities of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Answers conversations.
+    /// Generates answers to conversations.
     pub generate: bool,
     /// Scores continuations.
     pub loglikelihood: bool,
@@ -192,33 +192,32 @@ pub struct Capabilities {
     pub rolling_loglikelihood: bool,
     /// Turns texts into vectors.
     pub embeddings: bool,
-    /// Which media it takes in messages.
+    /// Media accepted in messages.
     pub media: MediaSupport,
 }
 
-/// What a backend is.
+/// Description of a backend.
 #[derive(Clone, Debug)]
 pub struct BackendInfo {
-    /// The `type` of the configuration.
+    /// `type` in the configuration.
     pub kind: &'static str,
-    /// The model's name or file.
+    /// Name or file of the model.
     pub model: String,
-    /// What it can do.
+    /// Capabilities of the backend.
     pub capabilities: Capabilities,
-    /// Most requests that are worth having in flight.
+    /// Maximum useful number of requests in flight.
     pub max_concurrency: usize,
-    /// What a record of the run should say about it: digests, context length, versions. Holds
-    /// no secret.
+    /// Details for the record of a run: digests, context length, versions. Contains no secrets.
     pub details: Object,
 }
 
-/// Why a request failed.
+/// Reason why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum BackendErrorKind {
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     Connection,
-    /// No answer in time.
+    /// No answer arrived in time.
     Timeout,
     /// The server asks for fewer requests.
     RateLimited,
@@ -226,35 +225,35 @@ pub enum BackendErrorKind {
     Server,
     /// The server refuses the request (4xx).
     Rejected,
-    /// The server refuses the key, or what it may do (401, 403): no request will fare better.
+    /// The server refuses the key, or the key lacks a permission (401, 403). No request will fare better.
     Unauthorized,
-    /// The account has nothing left to spend: no request will fare better.
+    /// The account has no credit left. No request will fare better.
     QuotaExhausted,
-    /// The answer is not what the protocol promises.
+    /// The answer violates the protocol.
     Protocol,
     /// The prompt is longer than the model's context.
     ContextLength,
-    /// The backend does not offer what was asked.
+    /// The backend does not support the request.
     Unsupported,
-    /// What is played back holds no answer to it.
+    /// The recording has no answer to the request.
     NotRecorded,
-    /// The process of the model crashed over it, twice.
+    /// The model process crashed twice on the request.
     ModelCrashed,
-    /// The model cannot be had any more: no request will fare better.
+    /// The model is no longer available. No request will fare better.
     ModelLost,
     /// A component failed.
     Plugin,
-    /// A fault of this program.
+    /// A bug in this program.
     Internal,
 }
 
 impl BackendErrorKind {
-    /// The name in records.
+    /// Returns the name in records.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Returns whether every further request would fail in the same way, so that the run has to end.
+    /// Returns true if every further request would fail in the same way, so that the run has to end.
     pub fn stops_run(self) -> bool {
         matches!(
             self,
@@ -263,40 +262,40 @@ impl BackendErrorKind {
     }
 }
 
-/// A request that failed, after all attempts.
+/// Error of a request that failed after all attempts.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct BackendError {
-    /// Why.
+    /// Kind of the error.
     pub kind: BackendErrorKind,
-    /// The same in words, with what was tried.
+    /// Description, including what was tried.
     pub message: String,
-    /// How often the request was sent.
+    /// Number of times that the request was sent.
     pub attempts: u32,
 }
 
 impl BackendError {
-    /// An error after one attempt.
+    /// Creates an error after one attempt.
     pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
         BackendError { kind, message: message.into(), attempts: 1 }
     }
 
-    /// The error of a request for what a kind of backend does not have.
+    /// Creates the error for a request that this kind of backend does not support.
     fn lacking(id: &str, kind: &str, what: &str) -> BackendError {
         BackendError::new(BackendErrorKind::Unsupported, format!("request '{id}': {kind} has no {what}"))
     }
 }
 
-/// Something that answers requests.
+/// A source of answers to requests.
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// What it is and what it can do.
+    /// Returns the backend's description and capabilities.
     fn info(&self) -> &BackendInfo;
 
     /// Continues a conversation. The request is boxed because it passes through many futures.
     ///
     /// # Errors
-    /// When no answer could be had, after all retries.
+    /// If no answer was obtained after all retries.
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError>;
 
     /// Scores continuations of a conversation.
@@ -313,7 +312,7 @@ pub trait Backend: Send + Sync {
     /// Scores a whole text.
     ///
     /// # Errors
-    /// As for [`Backend::generate`]; always for a backend that cannot.
+    /// As for [`Backend::generate`]; always for a backend without this capability.
     async fn rolling_loglikelihood(
         &self,
         request: RollingRequest,
@@ -321,10 +320,10 @@ pub trait Backend: Send + Sync {
         Err(BackendError::lacking(&request.id, self.info().kind, "log-likelihood of whole texts"))
     }
 
-    /// Checks that the files that the model was loaded from have not changed. May read them whole.
+    /// Checks that the files that the model was loaded from have not changed. May read them in full.
     ///
     /// # Errors
-    /// Names the file that changed.
+    /// If a file changed; the message names it.
     fn check_files(&self) -> Result<(), String> {
         Ok(())
     }
@@ -337,12 +336,14 @@ pub trait Backend: Send + Sync {
         Err(BackendError::lacking(&request.id, self.info().kind, "embeddings"))
     }
 
-    /// What it counted and learned so far: requests, attempts, retries by cause, the limit of requests in
-    /// flight. Varies from run to run; empty for a backend that counts nothing.
+    /// Returns counters and learned values so far: requests, attempts, retries by cause, the limit of requests in
+    /// flight.
+    ///
+    /// Varies from run to run; empty for a backend without counters.
     fn statistics(&self) -> Object {
         Object::new()
     }
 
-    /// Gives it the models of the run, for a backend that is a component and was granted some.
+    /// Passes the models of the run to a backend that is a component and was granted some.
     fn set_models(&self, _models: Arc<dyn Models>) {}
 }

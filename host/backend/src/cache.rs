@@ -1,7 +1,7 @@
-//! Answers that are kept, so that the same question need not be asked twice.
+//! Cache of answers, so that the same question is not sent twice.
 //!
-//! A backend that has a cache looks there first. An answer is found by the digest of everything that can change it
-//! ([`key`]), and lies in a file of its own ([`store`]) as [`entry`] writes it. Failures are never kept.
+//! A backend with a cache looks there first. Answers are looked up by the digest of everything that can change them
+//! ([`key`]). Each answer is in its own file ([`store`]), in the format of [`entry`]. Failures are never cached.
 
 mod entry;
 mod key;
@@ -31,15 +31,15 @@ pub(crate) struct CachingBackend {
     counts: CacheCounters,
 }
 
-/// Counts of the requests of a backend by result.
+/// Counters of a backend's requests, by result.
 #[derive(Default)]
 struct CacheCounters {
     hits: AtomicU64,
     misses: AtomicU64,
-    /// Asked without a look into the cache.
+    /// Requests that bypassed the cache.
     passed: AtomicU64,
     kept: AtomicU64,
-    /// Files that were no whole answers; misses too.
+    /// Files without a complete answer; counted as misses too.
     damaged: AtomicU64,
     /// Answers that could not be written.
     unwritten: AtomicU64,
@@ -54,7 +54,7 @@ impl CachingBackend {
         CachingBackend { inner, keys, cache, counts: CacheCounters::default() }
     }
 
-    /// The answer that is kept under a key. It was not asked for, so it has no attempts.
+    /// Returns the cached answer under a key. It was not requested from the backend, so it has no attempts.
     async fn find<T: CacheEntry>(&self, key: Digest) -> Option<Reply<T>> {
         let began = Instant::now();
         let cache = Arc::clone(&self.cache);
@@ -76,7 +76,8 @@ impl CachingBackend {
         None
     }
 
-    /// The answer that is kept under a key, or else that of the backend, which is kept then. Without a key the backend is asked.
+    /// Returns the cached answer under a key, or asks the backend and caches its answer. Without a key, always asks the
+    /// backend.
     async fn answer<T: CacheEntry>(
         &self,
         key: Option<Digest>,
@@ -91,7 +92,7 @@ impl CachingBackend {
         Ok(reply)
     }
 
-    /// Keeps an answer. That it cannot be written costs the next run time, and nothing else.
+    /// Caches an answer. If it cannot be written, the only loss is time in the next run.
     async fn keep<T: CacheEntry>(&self, key: Digest, output: &T) {
         let Some(text) = output.is_whole().then(|| output.write()) else { return };
         let cache = Arc::clone(&self.cache);
@@ -100,7 +101,7 @@ impl CachingBackend {
             Ok(Ok(false)) | Err(_) => {}
             Ok(Err(error)) => {
                 if self.counts.unwritten.fetch_add(1, Ordering::Relaxed) == 0 {
-                    tracing::warn!("{error}; the run goes on without keeping such answers");
+                    tracing::warn!("{error}; the run continues without caching such answers");
                 }
             }
         }

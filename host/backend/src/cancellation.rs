@@ -1,11 +1,11 @@
-//! Requests that only wait, so that a run which is stopped need not wait with them.
+//! Cancellation of requests that are only waiting, so that stopping a run need not wait for them.
 //!
-//! A backend marks the time in which a request is not in flight: a pause before it is sent again, a
-//! place in a queue. Who drives the request can then give it up there, and nothing is lost. During a pause
-//! others can have its slot.
+//! A backend marks the time in which a request is not in flight: a pause before a retry, or a place in a queue.
+//! During that time the driver of the request can cancel it without losing anything. During a pause, other requests can
+//! use its slot.
 //!
-//! `tokio-util`'s `CancellationToken` gives a request up at whatever it awaits; what is needed here is to give it up only while
-//! it waits, and to lend its slot meanwhile.
+//! `tokio-util`'s `CancellationToken` cancels a request at any await point. Here a request must be cancelled only while
+//! it waits, and lend its slot in the meantime.
 
 use async_trait::async_trait;
 use std::cell::Cell;
@@ -16,32 +16,33 @@ use std::task::Poll;
 use std::time::Duration;
 
 tokio::task_local! {
-    /// How many waits the request is in.
+    /// Number of waits that the request is in.
     static WAITS: Cell<u32>;
-    /// What it takes up while it is in flight.
+    /// Slot that the request holds while in flight.
     static SLOT: Arc<dyn RequestSlot>;
 }
 
-/// What a request takes up among those in flight.
+/// Slot of a request among those in flight.
 #[async_trait]
 pub trait RequestSlot: Send + Sync {
-    /// Makes room for others: for requests that were begun, and where it `invites` for those that were not.
+    /// Frees the slot for requests that have already started and, if `invites`, also for new ones.
     fn release(&self, invites: bool);
 
-    /// Waits until there is room again.
+    /// Waits until a slot is free again.
     async fn reacquire(&self);
 }
 
-/// Drives a request that has a slot.
+/// Drives a request that holds a slot.
 pub fn with_slot<F: Future>(slot: Arc<dyn RequestSlot>, request: F) -> impl Future<Output = F::Output> {
     SLOT.scope(slot, request)
 }
 
-/// Waits before a request is sent again. Its slot is free meanwhile, and is taken again afterwards. `invites` says whether
-/// something new may begin in it: not where that would be refused as well.
+/// Pauses before a retry. The slot is free during the pause and reacquired afterwards.
+///
+/// `invites` is true if a new request may start in the slot, and false if it would be refused as well.
 pub async fn retry_sleep(time: Duration, invites: bool) {
     let _mark = WaitGuard::set();
-    // Outside of a run a request has no slot.
+    // Outside of a run, a request has no slot.
     let slot = SLOT.try_with(Arc::clone).ok();
     if let Some(slot) = &slot {
         slot.release(invites);
@@ -52,7 +53,7 @@ pub async fn retry_sleep(time: Duration, invites: bool) {
     }
 }
 
-/// A wait of the request of this task, for as long as it lives.
+/// Guard that marks the request of this task as waiting while it lives.
 struct WaitGuard;
 
 impl WaitGuard {
@@ -68,25 +69,27 @@ impl Drop for WaitGuard {
     }
 }
 
-/// Does nothing outside of a request.
+/// Adjusts the number of waits. Does nothing outside of a request.
 fn change_waits(change: i32) {
     let _ = WAITS.try_with(|waits| waits.set(waits.get().saturating_add_signed(change)));
 }
 
-/// Awaits something during which the request is not in flight.
+/// Awaits a future during which the request is not in flight.
 pub async fn waiting<F: Future>(future: F) -> F::Output {
     let _mark = WaitGuard::set();
     future.await
 }
 
-/// Drives a request to its end. Once `stopping` is over it is given up where it only waits, and once
-/// `stopped` is over wherever it is; nothing comes of it then.
+/// Drives a request to completion unless it is cancelled, which returns `None`.
+///
+/// Once `stopping` completes, the request is cancelled as soon as it only waits. Once `stopped` completes too, it is
+/// cancelled wherever it is.
 pub fn cancellable<F: Future>(
     request: F,
     stopping: impl Future<Output = ()>,
     stopped: impl Future<Output = ()>,
 ) -> impl Future<Output = Option<F::Output>> {
-    // In a box of its own: in here it would be there twice, as what is given and as what is driven.
+    // Boxed, because otherwise the future would hold it twice: as the argument and as the pinned value.
     let mut request = Box::pin(request);
     let driven = async move {
         let (mut stopping, mut stopped) = (pin!(stopping), pin!(stopped));
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(cancellable(ready(1), pending(), pending()).await, Some(1));
     }
 
-    /// Says how often it was left and taken.
+    /// Counts how often the slot was released and reacquired.
     #[derive(Default)]
     struct CountedSlot(Mutex<Vec<&'static str>>);
 

@@ -14,15 +14,16 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
-/// Requests that may wait for the component.
+/// Maximum number of requests queued for the component.
 const QUEUE: usize = 1024;
 
-/// Threads for a component that waits for servers or models, and most for one that computes.
+/// Number of threads for a component that waits for servers or models, and the maximum for one that computes.
 const WAITING_THREADS: usize = 16;
 const COMPUTING_THREADS: usize = 4;
 
-/// A component with a queue: queued requests are answered in batches, on a few threads of its own.
-/// They end when the queue is closed, and are not waited for, since they may be within a call.
+/// A component with a queue. Its own threads answer queued requests in batches.
+///
+/// The threads end when the queue is closed. They are not joined, since they may be within a call.
 pub(crate) struct CustomScript {
     component: Arc<BackendComponent>,
     jobs: mpsc::Sender<Job>,
@@ -35,7 +36,7 @@ enum Job {
     Loglikelihood(LoglikelihoodRequest, oneshot::Sender<Answer<LoglikelihoodOutput>>),
 }
 
-/// A request whose messages are turned into those of the component when its batch is called.
+/// A request whose messages are converted for the component when its batch is called.
 struct Conversation {
     id: String,
     messages: Vec<Message>,
@@ -64,7 +65,7 @@ impl CustomScript {
             capabilities: Capabilities {
                 generate: offer.supports_generate,
                 loglikelihood: offer.supports_loglikelihood,
-                // The contract has neither.
+                // The component interface supports neither.
                 rolling_loglikelihood: false,
                 embeddings: false,
                 media: if grants.media { MediaSupport::Everything } else { MediaSupport::Nothing },
@@ -122,8 +123,7 @@ impl Backend for CustomScript {
     }
 }
 
-/// A conversation for a component. A prompt that was rendered already is one message of the user that
-/// says so: `rendered: true`.
+/// Converts a conversation for a component. An already rendered prompt becomes one user message with `rendered: true`.
 fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
     let Some(prompt) = prompt else { return messages };
     let mut message = Message::text(Role::User, prompt);
@@ -131,7 +131,7 @@ fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
     vec![message]
 }
 
-/// Answers jobs until no sender is left, a batch at a time.
+/// Answers jobs in batches until no sender is left.
 fn run_worker(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
     loop {
         let mut batch = Vec::new();
@@ -178,7 +178,7 @@ fn answer_generate(
         let answer = result
             .map(|generation| Reply { output: output_of(generation), timing })
             .map_err(|error| backend_error(&error));
-        // Nobody waits any more where the run was stopped.
+        // The receiver is gone if the run was stopped.
         let _ = sender.send(answer);
     }
 }

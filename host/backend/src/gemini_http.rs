@@ -15,7 +15,7 @@ use gage_config::HttpBackendConfig;
 use gage_core::{ModelOutput, Object};
 use reply::ContentReader;
 
-/// A client of one server.
+/// Client of one server.
 pub(crate) struct GeminiHttp {
     http: HttpClient,
     url: reqwest::Url,
@@ -23,7 +23,7 @@ pub(crate) struct GeminiHttp {
 }
 
 impl GeminiHttp {
-    /// Sets up the client; sends nothing.
+    /// Creates the client; sends nothing.
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
@@ -33,7 +33,7 @@ impl GeminiHttp {
             &config,
             Capabilities { generate: true, media: MediaSupport::Everything, ..Capabilities::default() },
         );
-        // Addresses are shown in errors, so the key is in a header, not in the query.
+        // Errors show the address, so the key is in a header, not in the query.
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
             let key = key.map(|key| key.reveal().to_owned());
             key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
@@ -44,7 +44,7 @@ impl GeminiHttp {
     }
 }
 
-/// What a refusal means. Every limit is called a quota here; only that of a day is spent for this run.
+/// Classifies a refusal. This API calls every limit a quota; only a daily one is exhausted for the whole run.
 fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
     let details = refusal.body.pointer("/error/details").map(ToString::to_string).unwrap_or_default();
     match refusal.status {

@@ -1,4 +1,4 @@
-//! Between the messages and answers of this program and those of components.
+//! Converts messages and answers between this program and components.
 
 use crate::conversation::{checked_usage, inline_media};
 use base64::Engine as _;
@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A message for a component. With a set, media that lie in the message go into it, and a reference
-/// takes their place.
+/// Converts a message for a component. With a set, inline media are moved into it and replaced by a reference.
 pub(crate) fn message_to_guest(message: Message, media: Option<&mut MediaSet>) -> gage_plugin::Message {
     let role = match message.role {
         Role::System => gage_plugin::Role::System,
@@ -40,7 +39,7 @@ pub(crate) fn message_to_guest(message: Message, media: Option<&mut MediaSet>) -
     gage_plugin::Message { role, content: clean(content), extra: clean(Value::Object(extra).to_string()) }
 }
 
-/// What stands for media that lie in the message itself, as a `data:` URL.
+/// Returns the reference that replaces inline media (a `data:` URL).
 fn reference_of(part: &ContentPart, media: &mut MediaSet) -> Option<Value> {
     let ContentPart::Media { kind, url, .. } = part else { return None };
     let (media_type, data) = inline_media(url)?;
@@ -61,7 +60,7 @@ fn reference_of(part: &ContentPart, media: &mut MediaSet) -> Option<Value> {
     }))
 }
 
-/// What a component answered.
+/// Converts a component's answer.
 pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
     let finish = match generation.finish {
         gage_plugin::FinishReason::Stop => FinishReason::Stop,
@@ -82,13 +81,13 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
         output.extra = extra;
         TIMING_KEYS.into_iter().for_each(|name| drop(output.extra.shift_remove(name)));
     }
-    // A component knows what its settings hold.
+    // A component knows its settings, which may include secrets.
     output.answer = clean(output.answer);
     gage_secrets::redact_value_and_numbers(&mut output.extra);
     output
 }
 
-/// A text without secrets: none may enter a component.
+/// Redacts secrets in a text: none may enter a component.
 pub(crate) fn clean(text: String) -> String {
     match gage_secrets::redact(&text) {
         Cow::Owned(clean) => clean,
@@ -96,7 +95,7 @@ pub(crate) fn clean(text: String) -> String {
     }
 }
 
-/// An answer of a model, for a component that is to read it.
+/// Converts a model's answer for a component to read.
 pub fn output_to_guest(output: ModelOutput) -> gage_plugin::Generation {
     let finish = match output.finish_reason {
         FinishReason::Stop => gage_plugin::FinishReason::Stop,
@@ -123,7 +122,8 @@ mod tests {
 
     const SECRET: &str = "sk-guest/1<2>3";
 
-    /// Every text of a request and of an answer that a component receives, with the secret as it is and in JSON.
+    /// Checks every text of a request and of an answer that a component receives, with the secret both verbatim and in
+    /// JSON.
     #[test]
     fn no_secret_enters_a_component() {
         gage_secrets::register_secret(SECRET);
@@ -150,7 +150,7 @@ mod tests {
                 let own = Message::from_value(message.clone()).expect("a message");
                 let guest = message_to_guest(own, with_media.then_some(&mut media));
                 let all = format!("{} {}", guest.content, guest.extra);
-                // A reference to media takes the place of all that a part says.
+                // A reference to media replaces everything that a part says.
                 assert!(with_media || all.contains("(secret)"), "{message}: {all}");
                 assert!(!all.contains("sk-guest"), "{message}: {all}");
             }

@@ -1,8 +1,8 @@
-//! Backends, the sources of answers: an HTTP server, llama.cpp in a process of its own, or a component.
+//! Backends, the sources of answers: an HTTP server, llama.cpp in its own process, or a component.
 //!
-//! Every backend is a [`Backend`]: it takes one request at a time, many at once, and batches
-//! within itself as it likes. Links no llama.cpp, and knows nothing of samples or runs. Of roles it knows only what
-//! components with a grant of `llm` may ask ([`RoleModels`]).
+//! Every backend is a [`Backend`]. It takes one request per call, many of them concurrently, and batches internally as
+//! it likes. This crate does not link llama.cpp, and knows nothing of samples or runs. Of roles it knows only what
+//! components with an `llm` grant may ask ([`RoleModels`]).
 
 mod anthropic_http;
 mod api;

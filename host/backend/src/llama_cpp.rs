@@ -1,8 +1,8 @@
-//! A model file that llama.cpp runs on this machine.
+//! Runs a model file on this machine with llama.cpp.
 //!
-//! A model lives in a process of its own (`process`), the program `gage-model` (`model_program`), so that a failure of
-//! llama.cpp does not end the run. Requests reach it through a `model_client`. Nothing here links llama.cpp: see the crate
-//! `gage-llama`.
+//! A model runs in its own process (`process`), the program `gage-model` (`model_program`), so that a crash in
+//! llama.cpp does not end the run. Requests reach it through a `model_client`. Nothing here links llama.cpp: see the
+//! crate `gage-llama`.
 
 mod backend;
 mod details;

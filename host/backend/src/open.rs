@@ -21,16 +21,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is wrong with the files that a backend over HTTP is configured with, its certificates.
+/// Checks the files that an HTTP backend is configured with, which are its certificates.
 ///
 /// # Errors
-/// The first that cannot be read, or holds something else.
+/// For the first file that cannot be read or has other contents.
 pub fn check_http_files(config: &HttpBackendConfig) -> Result<(), OpenError> {
     let read = certificates_of(&config.connection);
     read.map(drop).map_err(|(span, message)| OpenError { span, message, help: None })
 }
 
-/// Returns which media a kind of backend takes, with the name of the kind, where that is known before it is opened.
+/// Returns the media that a kind of backend accepts, and the name of the kind. `None` if that is unknown before opening
+/// it.
 pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)> {
     match kind {
         BackendKind::Http(config) => {
@@ -50,7 +51,7 @@ pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)>
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.
 ///
 /// # Errors
-/// Everything that is wrong with its configuration.
+/// Returns everything that is wrong with its configuration.
 pub async fn open(
     spec: &BackendSpec,
     registry: &Registry,
@@ -64,7 +65,7 @@ pub async fn open(
     })
 }
 
-/// The backend itself, and what a component was granted.
+/// Opens the backend itself. Also returns what a component was granted.
 async fn open_kind(
     spec: &BackendSpec,
     registry: &Registry,
@@ -124,7 +125,7 @@ fn open_http(
     })
 }
 
-/// The options of a model, as its configuration asks for them.
+/// Returns the options of a model from its configuration.
 fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) -> LlamaCppOptions {
     let local = |name: &PathBuf| files.get(name).unwrap_or(name).clone();
     LlamaCppOptions {

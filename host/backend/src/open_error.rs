@@ -1,14 +1,14 @@
-//! Open errors: a backend that cannot be opened, with the place in the configuration that is to blame.
+//! Error of opening a backend, with its place in the configuration.
 
 use gage_config::Span;
 
-/// A backend that cannot be opened, with the place in the configuration that is to blame.
+/// Error of opening a backend, with its place in the configuration.
 #[derive(Clone, Debug)]
 pub struct OpenError {
-    /// Where.
+    /// Place in the configuration.
     pub span: Span,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to do.
+    /// Advice on how to fix it.
     pub help: Option<String>,
 }

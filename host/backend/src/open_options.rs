@@ -1,4 +1,4 @@
-//! Open options: what the backends of a process share.
+//! Resources shared by the backends of a process.
 
 use crate::cache::AnswerCache;
 use crate::http::{HttpHosts, HttpRecording};
@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the backends of a process share.
+/// Resources shared by the backends of a process.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
-    /// The hosts that they ask, so that those which ask the same one keep to one limit.
+    /// Hosts that they send requests to. Backends with the same host share one limit.
     pub hosts: HttpHosts,
-    /// Where their HTTP exchanges are recorded, or played back from.
+    /// Recording to which their HTTP exchanges are written, or from which they are replayed.
     pub recording: Option<Arc<HttpRecording>>,
-    /// Where their answers are kept.
+    /// Cache of their answers.
     pub answers: Option<Arc<AnswerCache>>,
-    /// Where the model files lie that were fetched from a hub, by how the suite names them.
+    /// Local paths of model files fetched from a hub, by their names in the suite.
     pub model_files: BTreeMap<PathBuf, PathBuf>,
-    /// The program that runs models.
+    /// Program that runs models.
     pub model_program: ModelProgram,
-    /// The kernel variants that a lock pins, by the id of the backend.
+    /// Kernel variants that a lock pins, by backend id.
     pub kernel_variants: BTreeMap<String, KernelVariant>,
 }

@@ -1,5 +1,5 @@
-//! `openai_http`: any server that speaks the OpenAI chat completions API. A prompt that was rendered
-//! already goes to its older sister, `completions`, which applies no template.
+//! `openai_http`: any server with the OpenAI chat completions API. An already rendered prompt is sent to the older
+//! `completions` API, which applies no template.
 
 mod embeddings;
 mod likelihood;
@@ -21,7 +21,7 @@ use gage_config::HttpBackendConfig;
 use gage_core::{FinishReason, ModelOutput, Object, Usage};
 use stream::ChatReader;
 
-/// A client of one server.
+/// Client of one server.
 pub(crate) struct OpenAiHttp {
     http: HttpClient,
     chat: reqwest::Url,
@@ -31,7 +31,7 @@ pub(crate) struct OpenAiHttp {
 }
 
 impl OpenAiHttp {
-    /// Sets up the client; sends nothing.
+    /// Creates the client; sends nothing.
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
@@ -55,7 +55,7 @@ impl OpenAiHttp {
         })
     }
 
-    /// Where a filter of the server's cut in before there was an answer, as Azure's does.
+    /// Returns the answer of a request that a server's content filter blocked before generation, as Azure's does.
     fn refused_answer(refusal: &Refusal<'_>) -> Option<ModelOutput> {
         let is_filtered =
             refusal.status == 400 && refusal.codes().iter().any(|code| code == "content_filter");
@@ -78,7 +78,7 @@ impl Backend for OpenAiHttp {
         let id = std::mem::take(&mut request.id);
         let body = request::Body::new(&request, self.http.config());
         let call = HttpCall::new(&id, url, &body, body.longest())?;
-        // The request itself is not kept until the answer comes.
+        // Do not keep the request itself in memory until the answer arrives.
         drop(request);
         let think_tags = self.http.config().openai.think_tags;
         let parser = ResponseParser { refused_answer: OpenAiHttp::refused_answer, ..ResponseParser::plain() };
@@ -90,7 +90,7 @@ impl Backend for OpenAiHttp {
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
         let Some(source) = self.http.config().openai.loglikelihood else {
-            let message = "openai_http takes log-likelihoods from servers that give those of the prompt: set \
+            let message = "openai_http needs a server that returns log-probabilities of the prompt: set \
                            `loglikelihood: echo` or `loglikelihood: prompt_logprobs`";
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
         };

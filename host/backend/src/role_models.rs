@@ -1,4 +1,4 @@
-//! The roles of a run as components may ask them, within their grants.
+//! Roles of a run that components may ask, within their grants.
 
 use crate::api::{
     Backend, BackendError, BackendErrorKind, Continuation, EmbedRequest, GenerateRequest,
@@ -20,11 +20,11 @@ use tokio::time::timeout;
 
 /// A role that components may ask.
 pub struct RoleModel {
-    /// The backend; not kept alive, since a component that asks is part of a backend itself.
+    /// Backend; a weak reference, since a component that asks is itself part of a backend.
     pub backend: Weak<dyn Backend>,
-    /// The sampling parameters.
+    /// Sampling parameters.
     pub sampling_params: SamplingParams,
-    /// Most requests at the same time.
+    /// Maximum number of concurrent requests.
     pub pool_size: usize,
 }
 
@@ -33,14 +33,14 @@ struct Role {
     permits: Semaphore,
 }
 
-/// The roles of a run, by `adapter_id`.
+/// Roles of a run, by `adapter_id`.
 pub struct RoleModels {
     roles: HashMap<String, Role>,
     runtime: tokio::runtime::Handle,
 }
 
 impl RoleModels {
-    /// Roles whose requests are driven by a runtime.
+    /// Creates roles whose requests are driven by a runtime.
     pub fn new(roles: HashMap<String, RoleModel>, runtime: tokio::runtime::Handle) -> RoleModels {
         let with_pool = |(id, model): (String, RoleModel)| {
             let permits = Semaphore::new(model.pool_size.max(1));
@@ -68,7 +68,7 @@ impl RoleModels {
             params: params.over(&role.model.sampling_params),
             tools: Vec::new(),
             tool_choice: None,
-            // Whether two equal questions mean one answer or two, the component alone knows.
+            // Only the component knows whether two equal questions need one answer or two.
             draw: None,
         });
         // The semaphore is never closed.
@@ -132,7 +132,7 @@ impl RoleModels {
         Ok((reply.output.vectors, tokens(reply.output.usage)))
     }
 
-    /// Asks at the same time, each for at most `time`.
+    /// Asks all concurrently, each for at most `time`.
     fn ask_all<Q, A, F: Future<Output = Result<A, ModelError>>>(
         &self,
         requests: Vec<Q>,
@@ -183,7 +183,7 @@ fn tokens(usage: Option<Usage>) -> u64 {
 
 fn too_late(time: Duration) -> ModelError {
     of_run(format!(
-        "no answer within the {:.1} s that the plugin may still wait (wait_time)",
+        "no answer within the {:.1} s that the plugin has left to wait (wait_time)",
         time.as_secs_f64()
     ))
 }

@@ -1,5 +1,5 @@
-//! `tgi` and `hf_inference_endpoint`: servers that continue a text. They know nothing of conversations, so
-//! one that was not rendered is sent as the texts of its messages.
+//! `tgi` and `hf_inference_endpoint`: servers that continue a text. They do not support conversations, so one without a
+//! rendered prompt is sent as the texts of its messages.
 
 mod reply;
 mod request;
@@ -16,7 +16,7 @@ use gage_config::{HttpBackendConfig, HttpKind};
 use gage_core::{Message, ModelOutput, Object};
 use reply::TextReader;
 
-/// A client of one server.
+/// Client of one server.
 pub(crate) struct TextGeneration {
     http: HttpClient,
     url: reqwest::Url,
@@ -24,7 +24,7 @@ pub(crate) struct TextGeneration {
 }
 
 impl TextGeneration {
-    /// Sets up the client; sends nothing.
+    /// Creates the client; sends nothing.
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
@@ -41,7 +41,7 @@ impl TextGeneration {
     }
 }
 
-/// The meaning of a refusal: only its words say that a prompt is too long.
+/// Classifies a refusal. Only its text shows that a prompt is too long.
 fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
     let message = refusal.message();
     match refusal.status {

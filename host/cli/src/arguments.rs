@@ -46,7 +46,7 @@ pub(crate) use suite::{
 };
 pub(crate) use view::ViewArguments;
 
-/// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
+/// Default filter of logs: warnings, except llama.cpp's about model files.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
 
 /// The argument by which this program is called to compile a component, as a child of itself.
@@ -130,14 +130,14 @@ pub(crate) enum Command {
     Compile(CompileArguments),
 }
 
-/// Which configuration, and what to change in it.
+/// The suite, and changes to it.
 #[derive(Args, Debug)]
 pub(crate) struct ConfigArguments {
     /// The suite, a YAML file of the kind PipelineConfig or RunConfig.
     #[arg(value_name = "CONFIG", required_unless_present = "config_option")]
     pub(crate) config: Option<PathBuf>,
 
-    /// The same, by name.
+    /// The suite, as an option.
     #[arg(long = "config", value_name = "CONFIG", conflicts_with = "config", hide = true)]
     pub(crate) config_option: Option<PathBuf>,
 
@@ -330,7 +330,7 @@ pub(crate) struct ValidateArguments {
     pub(crate) quiet: bool,
 }
 
-/// What can be listed.
+/// Kinds of listed items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListKind {
     /// Scores answers.
@@ -385,7 +385,7 @@ pub(crate) struct ListArguments {
     pub(crate) quiet: bool,
 }
 
-/// What has a schema.
+/// Documents with a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// A suite: the YAML file that `gage-host run` reads.

@@ -1,4 +1,4 @@
-//! One file a command, and what several of them need.
+//! One file per command, and shared helpers.
 
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -1,5 +1,5 @@
-//! The variables of the environment that the program reads: those of flags that describe an environment, those of
-//! gage-eval, and those of other programs.
+//! Environment variables that the program reads: those of flags that describe an environment, those of gage-eval, and
+//! those of other programs.
 
 mod foreign_variables;
 mod legacy_variables;
@@ -15,13 +15,13 @@ pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The beginning of the names of the program's own variables.
+/// Prefix of the program's own variables.
 const OWN_PREFIX: &str = "GAGE_HOST_";
 
-/// Variables that name the folder of caches; the first that is set counts.
+/// Variables for the cache folder; the first one that is set applies.
 pub(crate) const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
 
-/// Reads the command line and the environment. Ends the process where they cannot be read.
+/// Reads the command line and the environment. Exits the process if they are invalid.
 pub(crate) fn parse() -> Arguments {
     let command = command(&variable);
     let matches = command.clone().try_get_matches().unwrap_or_else(|error| {
@@ -34,7 +34,7 @@ pub(crate) fn parse() -> Arguments {
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// The variable that a value is from which a flag does not take; nothing where the flag itself was given.
+/// Returns the variable that set a value which a flag rejects, or `None` if the flag itself was given.
 fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
@@ -55,7 +55,7 @@ fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
     named(command, long, value)
 }
 
-/// Makes the passwords of addresses known that came with the command line, and those of proxies and hubs.
+/// Registers the passwords in addresses from the command line, and in those of proxies and hubs.
 pub(crate) fn keep_addresses() {
     const NAMES: [&str; 8] = [
         "HTTP_PROXY",
@@ -74,14 +74,14 @@ pub(crate) fn keep_addresses() {
     variables.chain(arguments).for_each(|text| gage_config::keep_addresses(&text));
 }
 
-/// The value of a variable; one that is empty is as good as none.
+/// Returns the value of a variable. An empty one counts as unset.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The command line, with the variables of gage-eval in place of those that are not set.
+/// Returns the command line, with the variables of gage-eval in place of unset ones.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
-    // A suite that stands behind `--resume` is told apart from a run later, and one behind `--update` from a part.
+    // A suite after `--resume` is later distinguished from a run, and one after `--update` from a part.
     let optional = |command: Command| match command.get_name() {
         "run" => command.mut_arg("config", |arg| arg.required_unless_present("resume")),
         "lock" => command.mut_arg("config", |arg| arg.required_unless_present("update")),
@@ -105,10 +105,10 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
     if name.as_deref().is_some_and(|name| variable(name).is_some()) {
         return arg;
     }
-    // A variable that is set to nothing would be an empty value.
+    // Otherwise, a variable set to nothing would be an empty value.
     let is_empty = name.is_some_and(|name| std::env::var_os(name).is_some_and(|value| value.is_empty()));
     let arg = if is_empty { arg.env(None::<&'static str>) } else { arg };
-    // It forces what GAGE_EVAL_THREADS says otherwise.
+    // It overrides GAGE_EVAL_THREADS.
     if long == "concurrency" && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value)) {
         return arg.default_value("1");
     }
@@ -122,7 +122,7 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
     }
 }
 
-/// What variables say of a suite where it says nothing itself, as overrides. `document` is the suite.
+/// Returns overrides from variables, for values that a suite omits. `document` is the suite.
 pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
     defaults_with(document, &variable)
 }
@@ -139,7 +139,7 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
         };
         let entries = document[list].as_array().map(Vec::as_slice).unwrap_or_default();
         if list == "tasks" {
-            // What is said for all tasks is said; and where there is but the one without an entry, it is said there.
+            // A value for all tasks takes precedence. Without task entries, the value is set there.
             let template = if document["builtin"].is_object() { "builtin" } else { "custom" };
             if says(&document[template]) {
                 continue;
@@ -154,7 +154,7 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
     defaults
 }
 
-/// Calls values that variables have set by the names of these, where they stand in messages as if `--set` had set them.
+/// Names the variables that set values in messages, which would otherwise refer to `--set`.
 pub(crate) fn name_variables(problems: &mut Problems) {
     let is_set_by_flag = |key: &str| {
         let begin = format!("{key}=");
@@ -167,7 +167,7 @@ pub(crate) fn name_variables(problems: &mut Problems) {
     });
 }
 
-/// The variable that sets a value of a suite: `GAGE_HOST_MAX_INFLIGHT` of `tasks.0.max_inflight`.
+/// Returns the variable that sets a value of a suite: `GAGE_HOST_MAX_INFLIGHT` for `tasks.0.max_inflight`.
 fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
     LEGACY_VARIABLES.iter().find_map(|legacy| {
         let LegacyReplacement::Suite { name, list, key: of_entry, .. } = legacy.successor else {
@@ -183,8 +183,8 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
     })
 }
 
-/// Warns of variables that are set and change nothing: those of gage-eval without a successor, and names that begin like
-/// those of this program and are not known.
+/// Warns of variables that are set but have no effect: those of gage-eval without a successor, and unknown names with
+/// this program's prefix.
 pub(crate) fn warn_of_no_effect() {
     let known = known_variables();
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -204,7 +204,7 @@ pub(crate) fn warn_of_no_effect() {
     }
 }
 
-/// The names of the variables of flags and of suites that begin with [`OWN_PREFIX`].
+/// Returns the names of all variables of the program that start with [`OWN_PREFIX`].
 fn known_variables() -> BTreeSet<String> {
     fn collect(command: &Command, names: &mut BTreeSet<String>) {
         names.extend(
@@ -219,6 +219,7 @@ fn known_variables() -> BTreeSet<String> {
         LegacyReplacement::Variable(name) => Some(name.to_owned()),
         _ => None,
     }));
+    names.extend(foreign_variables().map(|[name, ..]| name.to_owned()));
     names.retain(|name| name.starts_with(OWN_PREFIX));
     names
 }
@@ -237,7 +238,7 @@ mod tests {
         let given = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        // Only names come from what is given; clap reads the values itself, so defaults stand for them.
+        // `variables` only affects the names: clap itself reads the values, so the tests give them as defaults.
         let words = ["gage-host", "run", "suite.yaml"].into_iter().chain(arguments.iter().copied());
         let matches = command(&given).try_get_matches_from(words).map_err(|error| error.to_string())?;
         match Arguments::from_arg_matches(&matches).map_err(|error| error.to_string())?.command {
@@ -274,7 +275,7 @@ mod tests {
             for arg in command.get_arguments() {
                 let (Some(name), Some(long)) = (arg.get_env(), arg.get_long()) else { continue };
                 let expected = format!("GAGE_HOST_{}", long.to_uppercase().replace('-', "_"));
-                // The hub's own clients read the address of the hub from there.
+                // The hub's own clients read its address from this variable.
                 assert!(*name == *expected || name == "HF_ENDPOINT", "--{long}: {name:?}");
             }
             command.get_subcommands().for_each(check);

@@ -1,22 +1,21 @@
-//! Exit codes: what the program tells the shell. The numbers are stable.
+//! Exit codes of the program, which are stable.
 
-/// How a command ended. As an error: how a command ends whose message was printed already.
+/// Outcome of a command. As an error, it ends a command whose message was already printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
-    /// Done.
+    /// Success.
     Done = 0,
     /// A bug, or a failure of the machine.
     Internal = 1,
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
-    /// Something is another than what was locked or recorded, or the runs that are compared are not of the
-    /// same thing.
+    /// Something differs from the lock or the record, or the compared runs do not have the same definition.
     LockMismatch = 3,
-    /// Fewer samples were scored than the suite asks for.
+    /// Fewer samples were scored than the suite requires.
     Incomplete = 4,
     /// A run is worse than its baseline.
     Regression = 10,
-    /// There are too few samples to tell whether it is.
+    /// There are too few samples to decide.
     Inconclusive = 11,
     /// Stopped by a signal.
     Interrupted = 130,

@@ -1,5 +1,5 @@
-//! The `gage-host` program: reads the command line, runs a command, and maps its result
-//! to an exit code. May import every crate of the workspace; no crate imports it.
+//! The `gage-host` program: reads the command line, runs a command, and maps its result to an exit code. May import
+//! every crate of the workspace; no crate imports it.
 
 mod arguments;
 mod commands;
@@ -10,7 +10,7 @@ mod terminal;
 use arguments::{Arguments, Command};
 use exit_code::ExitCode;
 
-/// Samples are made on some threads and dropped on others, at which the system's allocator is slow.
+/// Samples are allocated and dropped on different threads, which is slow with the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

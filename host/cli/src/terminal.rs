@@ -1,4 +1,4 @@
-//! The terminal: problems, messages, tables, progress.
+//! Terminal output: problems, messages, tables, progress.
 
 mod compiling;
 mod progress;
@@ -15,12 +15,12 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Returns whether the standard error stream takes colours.
+/// Returns true if the standard error stream supports colors.
 pub(crate) fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && wants_colour()
 }
 
-/// Returns whether the standard output stream takes colours.
+/// Returns true if the standard output stream supports colors.
 pub(crate) fn colour_on_stdout() -> bool {
     std::io::stdout().is_terminal() && wants_colour()
 }
@@ -29,7 +29,7 @@ fn wants_colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Shows problems, and how many there are, on the standard error stream.
+/// Prints problems, and their number, to the standard error stream.
 pub(crate) fn show_problems(problems: &Problems) {
     let (errors, warnings) = problems.counts();
     if errors + warnings == 0 {
@@ -43,14 +43,14 @@ pub(crate) fn show_problems(problems: &Problems) {
     }
 }
 
-/// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
+/// Writes a line to the standard error stream. A closed stream is not an error.
 pub(crate) fn eprint_line(line: impl std::fmt::Display) {
     progress::print_around_view(&redact(&line.to_string()));
 }
 
-/// Says what the user did wrong and what to do, and gives the exit code for it.
+/// Prints a usage error with a hint, and returns its exit code.
 pub(crate) fn usage_error(message: &str, help: Option<&str>) -> ExitCode {
-    // What a file or a component is called may hold anything.
+    // Names of files and components may contain any characters.
     let message = gage_core::printable(message);
     match help {
         Some(help) => {
@@ -61,18 +61,18 @@ pub(crate) fn usage_error(message: &str, help: Option<&str>) -> ExitCode {
     ExitCode::Configuration
 }
 
-/// Whether the terminal is gone, with whoever would have read what is said.
+/// True if the terminal hung up.
 static IS_HUNG_UP: AtomicBool = AtomicBool::new(false);
 
-/// The terminal is gone.
+/// Records that the terminal hung up.
 pub(crate) fn hung_up() {
     IS_HUNG_UP.store(true, Ordering::SeqCst);
 }
 
-/// Writes what was asked for to the standard output stream.
+/// Writes requested output to the standard output stream.
 ///
 /// # Errors
-/// When it cannot be written, except to a reader or a terminal that has gone away.
+/// Fails if it cannot be written, unless the reader or the terminal has gone away.
 pub(crate) fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
     let text = text.to_string();
     match writeln!(anstream::stdout(), "{}", redact(&text)) {
@@ -85,7 +85,7 @@ pub(crate) fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
     }
 }
 
-/// A word of a command as a shell takes it: in quotes where it is none by itself.
+/// Formats a word of a command for a shell, quoted if necessary.
 pub(crate) fn shell_word(text: impl std::fmt::Display) -> String {
     let text = text.to_string();
     let is_plain = |one: char| one.is_alphanumeric() || "_-./:=@%+,".contains(one);
@@ -95,34 +95,34 @@ pub(crate) fn shell_word(text: impl std::fmt::Display) -> String {
     }
 }
 
-/// `1 error`, `2 errors`.
+/// Formats a count: `1 error`, `2 errors`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// The same for numbers of rows, with thousands apart.
+/// Formats a count of rows, with separated thousands.
 pub(crate) fn count_of(number: u64, what: &str) -> String {
     let digits = indicatif::HumanCount(number);
     if number == 1 { format!("1 {what}") } else { format!("{digits} {what}s") }
 }
 
-/// How texts are set off from one another.
+/// Text styles.
 pub(crate) struct Style {
     has_colour: bool,
 }
 
 impl Style {
-    /// For the standard output stream.
+    /// Returns the style for the standard output stream.
     pub(crate) fn of_stdout() -> Style {
         Style { has_colour: colour_on_stdout() }
     }
 
-    /// A heading.
+    /// Formats a heading.
     pub(crate) fn bold(&self, text: &str) -> String {
         self.set(anstyle::Style::new().bold(), text)
     }
 
-    /// What explains, and is not read twice.
+    /// Formats secondary text.
     pub(crate) fn dim(&self, text: &str) -> String {
         self.set(anstyle::Style::new().dimmed(), text)
     }
@@ -132,7 +132,7 @@ impl Style {
     }
 }
 
-/// Breaks a line into lines of at most so many columns.
+/// Wraps a line at a maximum width in columns.
 pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -150,7 +150,7 @@ pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A text of at most so many characters: what is longer loses its middle.
+/// Shortens a text to a maximum number of characters by cutting its middle.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
     let count = text.chars().count();
     if count <= longest {
@@ -163,12 +163,12 @@ pub(crate) fn shortened(text: &str, longest: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// A table without lines: each column as wide as it must be, two blanks between them.
+/// Formats a table without lines: each column at its natural width, separated by two spaces.
 pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
     draw(headings, rows, widths(headings, rows).map(Some))
 }
 
-/// The columns that have a width, in which longer texts lose their middle.
+/// Formats a table. In columns with a width, longer texts lose their middle.
 fn draw<const N: usize>(headings: [&str; N], rows: &[[String; N]], widths: [Option<usize>; N]) -> String {
     let line = |cells: [&str; N]| {
         let padded = cells.iter().zip(widths).filter_map(|(cell, width)| Some(padded(cell, width?)));
@@ -189,7 +189,7 @@ fn padded(text: &str, width: usize) -> String {
     text + &" ".repeat(blanks)
 }
 
-/// Returns how wide each column is.
+/// Returns the width of each column.
 fn widths<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> [usize; N] {
     let mut widths = headings.map(str::width);
     for row in rows {
@@ -200,22 +200,22 @@ fn widths<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> [usize; 
     widths
 }
 
-/// A table that a terminal shows.
+/// A table for the terminal.
 pub(crate) struct Table<const N: usize> {
-    /// What stands above the columns.
+    /// Headings of the columns.
     pub(crate) headings: [&'static str; N],
-    /// The columns whose texts may be shortened.
+    /// Columns whose texts may be shortened.
     pub(crate) flexible: &'static [usize],
-    /// The columns that are left out one after the other while the terminal is too narrow.
+    /// Columns to omit one by one if the terminal is too narrow.
     pub(crate) spare: &'static [usize],
 }
 
-/// Flexible columns are not made narrower than this while there is a spare one.
+/// Minimum width of flexible columns while a spare one remains.
 const MIN_COLUMN_WIDTH: usize = 10;
 
 impl<const N: usize> Table<N> {
-    /// Draws rows, in a terminal within its columns: spare columns are left out, and texts lose their middle. Where it
-    /// is no terminal everything is there.
+    /// Formats rows. On a terminal, spare columns are omitted and texts are shortened to fit. Elsewhere, everything
+    /// is included.
     pub(crate) fn draw(&self, rows: &[[String; N]]) -> String {
         match terminal_width() {
             Some(width) => self.within(rows, width),
@@ -252,7 +252,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Breaks lines where the standard output is a terminal; what follows the first part of one is set in by so much.
+/// Wraps lines if the standard output is a terminal. Continuation lines are indented by `indent`.
 pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     let Some(width) = terminal_width() else { return text.to_owned() };
     let one = |line: &str| {
@@ -267,12 +267,12 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     text.lines().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// Columns of the terminal that the standard output is; none where it is none.
+/// Returns the width of the terminal at the standard output, or `None` if it is not a terminal.
 fn terminal_width() -> Option<usize> {
     std::io::stdout().is_terminal().then(width)
 }
 
-/// Columns of the terminal; 100 where it is none.
+/// Returns the width of the terminal in columns, or 100 without a terminal.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
     columns

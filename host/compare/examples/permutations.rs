@@ -1,4 +1,4 @@
-//! Measures the test by sign flips: 10,000 permutations of 14,000 pairs under 20 metrics.
+//! Measures the sign-flip test: 10,000 permutations of 14,000 pairs for 20 metrics.
 //!
 //!     cargo run --release -p gage-compare --example permutations
 

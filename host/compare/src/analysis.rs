@@ -1,4 +1,4 @@
-//! The steps of a comparison: plan, read both runs once, test, judge.
+//! The steps of a comparison: plan, read each run once, test, judge.
 
 use super::error::CompareError;
 use super::gate_changes;
@@ -21,20 +21,20 @@ use gage_core::Digest;
 use gage_figures::{CompensatedSum, IntervalMethod, RecordedRun, Slicing};
 use itertools::Itertools as _;
 
-/// Version of the comparison as JSON.
+/// Version of the JSON comparison.
 const COMPARISON_VERSION: u32 = 1;
 
-/// How two runs are compared.
+/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
-    /// What the new run must hold; without entries nothing is judged.
+    /// The gate that the new run must pass; if empty, nothing is judged.
     pub gate: Vec<GateSpec>,
-    /// The gate of the suite of the baseline, where `gate` is that of the suite of the new run: what is asked no more is
-    /// told. Default: empty.
+    /// The gate of the baseline's suite, if `gate` is that of the new run's suite: requirements that were dropped are
+    /// reported. Default: empty.
     pub gate_before: Vec<GateSpec>,
-    /// How many of the samples that became worse are listed for each metric; default 10.
+    /// Maximum number of worse samples listed for each metric; default 10.
     pub max_flips: usize,
-    /// What may differ besides the model.
+    /// Parts that may differ besides the model.
     pub allowed: Vec<IdentityPart>,
 }
 
@@ -47,8 +47,8 @@ impl Default for CompareOptions {
 /// Compares a run with a baseline.
 ///
 /// # Errors
-/// When a run cannot be read, or the gate names what neither run has. Runs that cannot be compared in
-/// earnest (of other data, interrupted, without common samples) are no error: the result says so.
+/// If a run cannot be read, or the gate names something that neither run has. Runs that cannot be compared in earnest
+/// (different data, interrupted, no common samples) are not an error: the result reports it.
 pub fn compare(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -97,7 +97,7 @@ pub fn compare(
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
     gating::judge(&mut metrics, &judged, refusal.as_ref());
     let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
-    // Without a gate no metric has one.
+    // Without a gate, no metric has a verdict.
     let verdict = Verdict::of_all(gates.chain(refusal.as_ref().map(|(verdict, _)| *verdict)));
     Ok(Comparison {
         format_version: COMPARISON_VERSION,
@@ -127,13 +127,13 @@ fn described(source: &RecordedRun, other: &RecordedRun) -> ComparedRun {
     }
 }
 
-/// Returns whether two folders hold the same run: ids alone may be the same in folders of different suites.
+/// Returns whether two folders hold the same run. Ids alone are not enough: runs of different suites may share one.
 fn is_same_run(base: &RecordedRun, new: &RecordedRun) -> bool {
     let (base, new) = (base.manifest(), new.manifest());
     base.run_id == new.run_id && base.created_at == new.created_at && base.identity == new.identity
 }
 
-/// Metrics whose scoring has another version.
+/// Returns the metrics whose scorer version differs.
 fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<Difference> {
     let part = IdentityPart::Plugins;
     let measures =
@@ -151,7 +151,7 @@ fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<D
     differing.collect()
 }
 
-/// Runs tests, those by sign flips together; gives their results in the same order.
+/// Runs tests, all sign-flip tests together, and returns their results in the same order.
 fn run_tests(tests: Vec<PendingTest>) -> impl Iterator<Item = TestNote> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut sign_flips = Vec::new();
@@ -165,14 +165,14 @@ fn run_tests(tests: Vec<PendingTest>) -> impl Iterator<Item = TestNote> {
     done.into_iter().map(move |note| note.or_else(&mut next).unwrap_or(TestNote::NONE))
 }
 
-/// A measure with its tests: that of the whole task, then those of its slices.
+/// A measure with its tests: the test of the whole task, then those of its slices.
 struct ExaminedMetric {
     metric: MetricComparison,
     scores: PairedScores,
     tests: Vec<PendingTest>,
 }
 
-/// One measure of a task with its column of scores in both runs.
+/// One measure of a task, with its column of scores in both runs.
 struct MeasuredTask<'a> {
     task: &'a PairedTask,
     planned: &'a PlannedMeasure,
@@ -181,8 +181,7 @@ struct MeasuredTask<'a> {
 }
 
 impl MeasuredTask<'_> {
-    /// The measure with its tests: that of the whole task with `permutations`, those of slices with the default number of
-    /// them.
+    /// Returns the measure with its tests. The test of the whole task uses `permutations`, slices use the default number.
     fn examine(&self, permutations: u32) -> ExaminedMetric {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
@@ -224,7 +223,7 @@ impl MeasuredTask<'_> {
         ExaminedMetric { metric, scores, tests }
     }
 
-    /// The slices that have scores. Their tests are added to `tests`.
+    /// Returns the slices that have scores, and adds their tests to `tests`.
     fn examine_slices(&self, tests: &mut Vec<PendingTest>) -> Vec<SliceDrift> {
         let mut slices = Vec::new();
         for ((by, names), members) in self.slicing.slices().zip(&self.task.slices) {
@@ -256,7 +255,7 @@ impl MeasuredTask<'_> {
         slices
     }
 
-    /// The scores of those of the samples that are scored in both runs.
+    /// Returns the scores of the samples that are scored in both runs.
     fn scores(&self, numbers: impl Iterator<Item = usize>) -> PairedScores {
         let mut scores = PairedScores::new(self.slicing.is_clustered(), self.planned.scale);
         for number in numbers {
@@ -276,13 +275,13 @@ impl MeasuredTask<'_> {
     }
 }
 
-/// Signs differ from metric to metric, and are the same each time.
+/// Derives the seed of the random signs from a name: signs differ between metrics but are reproducible.
 fn seed_of(name: &[&str]) -> u64 {
     let digest = Digest::of_bytes(name.join("\0").as_bytes()).short();
     u64::from_str_radix(&digest, 16).unwrap_or_default()
 }
 
-/// All slices of the comparison are one family.
+/// Adjusts the p-values of slices for multiple tests; all slices of the comparison are one family.
 fn adjust_slices(metrics: &mut [MetricComparison]) {
     let p_values: Vec<f64> =
         metrics.iter().flat_map(|metric| &metric.slices).map(|slice| slice.p_value).collect();
@@ -294,7 +293,7 @@ fn adjust_slices(metrics: &mut [MetricComparison]) {
     }
 }
 
-/// The metrics that several tasks have, over all samples of these.
+/// Returns the metrics that several tasks share, each over all samples of those tasks.
 fn overall(metrics: &[MetricComparison], judged: &[GateDecision]) -> Vec<Overall> {
     let primary = metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none() && metric.n > 0);
     let metric_ids = primary.clone().map(|(metric, _)| &metric.metric_id).unique();
@@ -303,7 +302,7 @@ fn overall(metrics: &[MetricComparison], judged: &[GateDecision]) -> Vec<Overall
     parts.filter_map(|parts: Vec<_>| pooled(&parts)).collect()
 }
 
-/// A metric over all samples of the tasks that have it; `None` for one task.
+/// Returns a metric over all samples of the tasks that have it; `None` for a single task.
 fn pooled(parts: &[(&MetricComparison, &GateDecision)]) -> Option<Overall> {
     let (first, _) = parts.first().filter(|_| parts.len() > 1)?;
     let n = parts.iter().map(|(metric, _)| metric.n).sum();
@@ -314,7 +313,7 @@ fn pooled(parts: &[(&MetricComparison, &GateDecision)]) -> Option<Overall> {
     };
     let (base, new) = (mean(|metric| metric.base), mean(|metric| metric.new));
     let mut units = ScoreUnits::default();
-    // What is uncertain is so in both directions, so that of the metric does not matter.
+    // The uncertainty is symmetric, so the direction of the metric does not matter.
     parts.iter().for_each(|(_, judged)| units.add(judged.scores.units()));
     let is_clustered = parts.iter().any(|(metric, _)| metric.clusters.is_some());
     let method = if is_clustered { IntervalMethod::Cluster } else { IntervalMethod::T };

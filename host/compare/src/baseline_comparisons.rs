@@ -1,4 +1,4 @@
-//! Comparisons of several runs with the first of them, as a page shows them.
+//! Comparisons of several runs with the first of them, as shown on a page.
 
 use crate::{CompareError, CompareOptions, Comparison, ComparisonWarning, compare};
 use gage_figures::RecordedRun;
@@ -6,13 +6,13 @@ use gage_figures::RecordedRun;
 /// Compares each further run with the first, by the gate of its own suite.
 ///
 /// # Errors
-/// When a run cannot be read.
+/// If a run cannot be read.
 pub fn comparisons_with_first(sources: &[RecordedRun]) -> Result<Vec<Comparison>, CompareError> {
     let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
     let with_base = |new: &RecordedRun| {
         let (gate, gate_before) = (new.gate(), base.gate());
         match compare(base, new, &CompareOptions { gate, gate_before, ..CompareOptions::default() }) {
-            // A gate that cannot be asked is no reason not to show them.
+            // An invalid gate must not prevent the comparison from being shown.
             Err(
                 error @ (CompareError::UnknownInGate { .. }
                 | CompareError::LevelTooSmall { .. }
@@ -20,7 +20,7 @@ pub fn comparisons_with_first(sources: &[RecordedRun]) -> Result<Vec<Comparison>
                 | CompareError::MarginTooWide { .. }),
             ) => {
                 let mut comparison = compare(base, new, &CompareOptions::default())?;
-                let what = format!("the gate of the new run judges nothing: {error}");
+                let what = format!("the gate of the new run has no effect: {error}");
                 comparison.warnings.push(ComparisonWarning { task_id: None, what });
                 Ok(comparison)
             }

@@ -1,8 +1,8 @@
 //! The binomial distribution: its probabilities, its tail, and the tail while trials are added.
 //!
-//! `statrs` gives the gamma and beta functions. Its distribution computes a tail anew for each number of trials, in time that
-//! grows with that number; here sums over all outcomes reuse the terms. Figures of `summary.json` do not come from here, so the last
-//! bit may differ between platforms.
+//! The gamma and beta functions come from `statrs`. Its distribution recomputes the tail for each number of trials, in time
+//! that grows with that number; here, sums over all outcomes reuse the terms. No figure of `summary.json` is computed here,
+//! so the last bit may differ between platforms.
 
 use statrs::function::gamma::ln_gamma;
 
@@ -14,7 +14,7 @@ fn ln_factorial(number: i64) -> f64 {
     ln_gamma(number as f64 + 1.0)
 }
 
-/// The probability of exactly so many successes; 0 where there cannot be so many.
+/// Probability of exactly `successes` successes; 0 if that number is impossible.
 pub(super) fn probability(successes: i64, trials: i64, chance: f64) -> f64 {
     if successes < 0 || successes > trials {
         return 0.0;
@@ -27,7 +27,7 @@ pub(super) fn probability(successes: i64, trials: i64, chance: f64) -> f64 {
     (ways + successes as f64 * chance.ln() + (trials - successes) as f64 * (-chance).ln_1p()).exp()
 }
 
-/// The probability of at least so many successes.
+/// Probability of at least `successes` successes.
 pub(super) fn at_least(successes: i64, trials: i64, chance: f64) -> f64 {
     if successes <= 0 {
         return 1.0;
@@ -38,12 +38,12 @@ pub(super) fn at_least(successes: i64, trials: i64, chance: f64) -> f64 {
     if successes as f64 > trials as f64 * chance {
         upwards(successes, trials, chance)
     } else {
-        // The smaller tail is summed, so that nothing cancels in it.
+        // Sums the smaller tail to avoid cancellation.
         1.0 - upwards(trials - successes + 1, trials, 1.0 - chance)
     }
 }
 
-/// The sum of the probabilities from a number above the mean on.
+/// Sum of the probabilities of `from` and more successes; `from` is above the mean.
 fn upwards(from: i64, trials: i64, chance: f64) -> f64 {
     let mut term = probability(from, trials, chance);
     let odds = chance / (1.0 - chance);
@@ -57,11 +57,11 @@ fn upwards(from: i64, trials: i64, chance: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// A probability below it is computed anew rather than from its neighbour, which may have lost digits.
+/// A probability below this is recomputed rather than derived from its neighbour, which may have lost digits.
 const MIN_TERM: f64 = 1e-280;
 
-/// `P(X ≥ successes)` of a binomial distribution, kept up to date while the number of trials or of
-/// successes grows by one: constant work a step.
+/// `P(X ≥ successes)` of a binomial distribution, updated in constant time as the number of trials or
+/// successes grows by one.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingTail {
     trials: i64,
@@ -86,7 +86,7 @@ impl GrowingTail {
         self.successes
     }
 
-    /// One more trial.
+    /// Adds one trial.
     pub(super) fn add_trial(&mut self) {
         self.tail += self.chance * self.before;
         self.trials += 1;
@@ -95,7 +95,7 @@ impl GrowingTail {
             carried(self.before, ratio, || probability(self.successes - 1, self.trials, self.chance));
     }
 
-    /// One more success is asked for.
+    /// Requires one more success.
     pub(super) fn ask_more(&mut self) {
         let odds = self.chance / (1.0 - self.chance);
         let ratio = (self.trials - self.successes + 1) as f64 / self.successes as f64 * odds;
@@ -106,7 +106,7 @@ impl GrowingTail {
     }
 }
 
-/// A probability by its ratio to a neighbour, or computed again if that may have lost digits.
+/// Derives a probability from its ratio to a neighbour, or recomputes it if digits may have been lost.
 fn carried(neighbour: f64, ratio: f64, computed: impl Fn() -> f64) -> f64 {
     let carried = neighbour * ratio;
     // The ratio may be infinite if the neighbour is 0.
@@ -114,7 +114,7 @@ fn carried(neighbour: f64, ratio: f64, computed: impl Fn() -> f64) -> f64 {
     if is_good { carried } else { computed() }
 }
 
-/// The probabilities of the likely numbers of successes, each with its number, in order.
+/// Likely numbers of successes with their probabilities, in order.
 pub(super) fn likely_probabilities(trials: i64, chance: f64) -> impl Iterator<Item = (i64, f64)> {
     let odds = chance / (1.0 - chance);
     let mut last = 0.0;
@@ -125,7 +125,7 @@ pub(super) fn likely_probabilities(trials: i64, chance: f64) -> impl Iterator<It
     })
 }
 
-/// The numbers of successes that are worth a look: all others together have a probability below 1e-15.
+/// Likely numbers of successes: all others together have a probability below 1e-15.
 pub(super) fn likely(trials: i64, chance: f64) -> std::ops::RangeInclusive<i64> {
     let mean = trials as f64 * chance;
     let reach = 9.0 * (mean * (1.0 - chance)).sqrt() + 20.0;
@@ -134,8 +134,7 @@ pub(super) fn likely(trials: i64, chance: f64) -> std::ops::RangeInclusive<i64> 
     low..=high
 }
 
-/// Where a function that falls or rises with its argument crosses a level, between two bounds; to the
-/// last bits.
+/// Point between two bounds at which a monotonic function crosses a level, to the last bits.
 pub(super) fn crossing(mut low: f64, mut high: f64, is_beyond: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..52 {
         let middle = low.midpoint(high);

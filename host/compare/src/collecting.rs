@@ -1,4 +1,4 @@
-//! Reading of the samples of both runs, one record at a time.
+//! Reads the samples of both runs, one record at a time.
 
 use super::measure::RunSide;
 use super::pairing::PairedTask;
@@ -10,7 +10,7 @@ use gage_figures::{FiguresError, RecordedRun, Slicing, TaskDescription};
 /// A task with the slices and clusters of its samples.
 type SlicedTask = (PairedTask, Slicing);
 
-/// The samples of each task in both runs, and the slices and clusters that they are in.
+/// Returns the samples of each task in both runs, with their slices and clusters.
 pub(super) fn read(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -65,7 +65,7 @@ fn read_run(
     Ok(())
 }
 
-/// What the suite of the new run says of slices and clusters.
+/// Slices and clusters from the suite of the new run.
 fn description(run: &RecordedRun, task_id: &str) -> TaskDescription {
     let task = run.config().and_then(|config| config.tasks.iter().find(|task| task.task_id == task_id));
     let text = |path: &FieldPath| path.as_str().to_owned();

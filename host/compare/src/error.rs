@@ -4,7 +4,7 @@ use super::sign_flip::MAX_PERMUTATIONS;
 use gage_figures::FiguresError;
 use thiserror::Error;
 
-/// Why two runs cannot be compared at all.
+/// Reason why two runs cannot be compared at all.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CompareError {
@@ -15,9 +15,9 @@ pub enum CompareError {
     /// The gate names something that neither run has.
     #[error("{what}; known are: {known}")]
     UnknownInGate {
-        /// What is not known, with the nearest name.
+        /// The unknown name, with the nearest known one.
         what: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
 
@@ -26,28 +26,28 @@ pub enum CompareError {
         "the gate is on {what}, which is never compared: {why}; gate another metric, or judge by another gate with --gate"
     )]
     NeverCompared {
-        /// The metric, and the task where the gate names one.
+        /// The metric, and the task if the gate names one.
         what: String,
-        /// Why not.
+        /// Reason why the metric is never compared.
         why: &'static str,
     },
 
-    /// The margin of a gate is no smaller than what there is to lose.
+    /// The margin of a gate is at least as large as the largest possible loss.
     #[error(
         "the margin {margin} of {what} is as wide as its whole scale, from {low} to {high}: no run could lose more, so the \
-         gate could never fail; name the largest loss that you accept, such as {tenth}"
+         gate could never fail; name the largest loss that you accept, such as {suggested}"
     )]
     MarginTooWide {
         /// The margin.
         margin: String,
         /// The metric, or its sub-score, and the task.
         what: String,
-        /// The least score.
+        /// The smallest possible score.
         low: String,
-        /// The largest score.
+        /// The largest possible score.
         high: String,
-        /// A margin that says something.
-        tenth: String,
+        /// An example of a meaningful margin.
+        suggested: String,
     },
 
     /// The level of a gate is finer than random permutations can show.
@@ -60,11 +60,11 @@ pub enum CompareError {
         metric: String,
         /// The level.
         alpha: String,
-        /// How many metrics and sub-scores are gated, as `2 gated metrics`.
+        /// Number of gated metrics and sub-scores, as `2 gated metrics`.
         gated: String,
-        /// The smallest level with so many.
+        /// The smallest level possible with that many gated metrics.
         least: String,
-        /// What else helps where several are gated.
+        /// Further remedy if several metrics are gated; otherwise empty.
         fewer: &'static str,
     },
 }

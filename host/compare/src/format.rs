@@ -1,15 +1,15 @@
-//! Format of numbers and of outside texts in reasons, messages and reports.
+//! Formatting of numbers and of third-party text in reasons, messages and reports.
 
-/// Longest part of a text of others that stands in a reason, in characters.
+/// Maximum length of third-party text in a reason, in characters.
 const MAX_REASON_CHARS: usize = 200;
 
-/// Most characters of a sentence of the program that holds such texts.
+/// Maximum length of a sentence that contains such text, in characters.
 const MAX_SENTENCE_CHARS: usize = 600;
 
-/// Digits of a digest that are shown.
+/// Maximum number of digits shown of a digest.
 const MAX_SHOWN_DIGITS: usize = 12;
 
-/// A number with as many digits as say something: three.
+/// Formats a number with three significant digits.
 pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
@@ -32,18 +32,18 @@ pub(super) fn p_value(value: f64) -> String {
     }
 }
 
-/// Rounded down, so that only the whole is 100 %.
+/// Formats a share as a percentage, rounded down so that only the whole is 100 %.
 pub(super) fn percent(part: f64) -> String {
     format!("{} %", number((part * 1_000.0 + 1e-9).floor() / 10.0))
 }
 
-/// So many of a thing: `1 sample`, `1,000 samples`.
+/// Formats a count with its noun: `1 sample`, `1,000 samples`.
 pub(super) fn counted(number: u64, thing: &str) -> String {
     let end = if number == 1 { "" } else { "s" };
     format!("{} {thing}{end}", count(number))
 }
 
-/// A number of samples, thousands apart.
+/// Formats a count with thousands separators.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -56,12 +56,12 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// The beginning of a text of others, on one line and without what steers a terminal.
+/// Returns the beginning of third-party text, on one line and without terminal control characters.
 pub(super) fn shortened(text: &str) -> String {
     bounded(text, MAX_REASON_CHARS)
 }
 
-/// The same of a text of the program that holds what was shortened: what to do stands at its end.
+/// Bounds a sentence that contains [`shortened`] text. Its limit is larger, since the advice is at the end.
 pub(super) fn sentence(text: &str) -> String {
     bounded(text, MAX_SENTENCE_CHARS)
 }
@@ -72,7 +72,7 @@ fn bounded(text: &str, most: usize) -> String {
     if cut.len() < text.len() { format!("{printable}…") } else { printable }
 }
 
-/// A text with as many digits of its digests as people compare: `"sha256:0661326432ea…"`.
+/// Shortens the digests in a text to the digits that people compare: `"sha256:0661326432ea…"`.
 pub(super) fn with_short_digests(text: &str) -> String {
     const NAME: &str = "sha256:";
     let mut parts = text.split(NAME);
@@ -83,7 +83,7 @@ pub(super) fn with_short_digests(text: &str) -> String {
         let is_open = short.ends_with('"');
         short += NAME;
         short += digest.get(..MAX_SHOWN_DIGITS).unwrap_or(digest);
-        // It may have been cut off already, with its quotation mark.
+        // The text may already be cut off here, along with the closing quotation mark.
         let rest = match (digits > MAX_SHOWN_DIGITS, rest.strip_prefix('…')) {
             (true, Some(rest)) if is_open => format!("…\"{rest}"),
             (true, Some(rest)) => format!("…{rest}"),

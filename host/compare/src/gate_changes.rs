@@ -1,5 +1,5 @@
-//! Gates that the baseline's suite has and the new run's suite lacks: a gate that is not asked
-//! cannot fail, and nobody would miss it.
+//! Gates that the baseline's suite has and the new run's suite lacks: a missing gate cannot fail, so its
+//! loss would go unnoticed.
 
 use super::format::{number, percent, shortened};
 use super::plan::gate_of;
@@ -7,8 +7,8 @@ use super::result::GateChange;
 use gage_config::GateSpec;
 use gage_figures::{MetricFigure, RecordedRun};
 
-/// What became of the gate `before`, of the suite of the baseline, in the gate `now`, and where that has nothing to
-/// judge since one of the runs lacks the metric.
+/// Returns the entries of the baseline's gate `before` that `now` lacks or loosens. Also returns those of `now` with
+/// nothing to judge, because one of the runs lacks the metric.
 pub(super) fn find(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -26,8 +26,8 @@ pub(super) fn find(
         let new = gate_of(now, task_id, metric_id);
         let what = match new {
             None => format!(
-                "the suite of the baseline has a gate on {name} (margin {}), that of the new run has none: nothing is \
-                 asked of it",
+                "the suite of the baseline has a gate on {name} (margin {}), but that of the new run has \
+                 none: it is not gated",
                 number(old.margin)
             ),
             Some(new) => match looser(old, new).as_slice() {
@@ -44,9 +44,9 @@ pub(super) fn find(
     changes
 }
 
-/// The metrics of one run that a gate is on and that the other run has not got.
+/// Returns the gated metrics of one run that the other run lacks.
 fn unjudged(one: &RecordedRun, other: &RecordedRun, gate: &[GateSpec], name: &str) -> Vec<GateChange> {
-    // A run that has not ended does not say which metrics it has.
+    // The metrics of a run are unknown until it has ended.
     if other.summary().is_none() {
         return Vec::new();
     }
@@ -57,13 +57,13 @@ fn unjudged(one: &RecordedRun, other: &RecordedRun, gate: &[GateSpec], name: &st
     };
     let change = |MetricFigure { task_id, metric_id, .. }: &MetricFigure| {
         let metric = shortened(&format!("{metric_id} of {task_id}"));
-        let what = format!("the gate on {metric} judges nothing: {name} does not have it");
+        let what = format!("the gate on {metric} has no effect: {name} does not have it");
         GateChange { task_id: task_id.clone(), metric_id: metric_id.clone(), is_lost: true, what }
     };
     one.all_figures().iter().filter(is_unjudged).map(change).collect()
 }
 
-/// In what a gate lets more pass than it did.
+/// Lists the ways in which a gate is looser than before.
 fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
     let mut parts = Vec::new();
     let mut larger = |name: &str, old: f64, new: f64| {
@@ -81,7 +81,7 @@ fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
     for sub in &old.sub_scores {
         let now = new.sub_scores.iter().find(|one| one.name == sub.name);
         if now.is_some_and(|now| now.higher_is_better != sub.higher_is_better) {
-            parts.push(format!("of {} another direction is the better one", shortened(&sub.name)));
+            parts.push(format!("the better direction of {} has changed", shortened(&sub.name)));
         }
     }
     if new.min_coverage < old.min_coverage {
@@ -89,6 +89,6 @@ fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
         parts.push(format!("min_coverage {now} instead of {before}"));
     }
     let lost = old.sub_scores.iter().filter(|sub| !new.sub_scores.iter().any(|one| one.name == sub.name));
-    parts.extend(lost.map(|sub| format!("nothing is asked of {}", shortened(&sub.name))));
+    parts.extend(lost.map(|sub| format!("{} is not gated", shortened(&sub.name))));
     parts
 }

@@ -1,4 +1,4 @@
-//! Verdicts: the answer for every gated metric, and why there is none.
+//! Verdicts: the answer for every gated metric, or the reason why there is none.
 
 use super::format;
 use super::holm::holm;
@@ -10,19 +10,19 @@ use super::result::{GateNote, MetricComparison, TaskPairing};
 use super::verdict::Verdict;
 use gage_figures::RecordedRun;
 
-/// The level at which losses are called that no gate asks about.
+/// Level at which losses of ungated metrics are detected.
 pub(super) const DEFAULT_ALPHA: f64 = 0.05;
 
-/// A measure with its scores.
+/// The scores of a measure, with the limits of its gate.
 pub(super) struct GateDecision {
     pub(super) scores: PairedScores,
     pub(super) limits: Option<Limits>,
 }
 
-/// A reason why nothing can be said of any metric, with the verdict that all of them get.
+/// Reason why no metric can be judged, with the verdict that all of them get.
 type Refusal = (Verdict, String);
 
-/// Why nothing can be said of any metric.
+/// Returns the reason why no metric can be judged, if there is one.
 pub(super) fn refusal(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -43,7 +43,7 @@ pub(super) fn refusal(
     mismatch
         .map(as_mismatch)
         .or_else(|| incomplete().map(as_incomplete))
-        // What a run has is known when it has ended.
+        // The metrics of a run are known only after it has ended.
         .or_else(|| missing_metrics(plan).map(as_mismatch))
         .or_else(|| no_common_sample(tasks).map(as_incomplete))
 }
@@ -60,7 +60,8 @@ fn no_common_task(base: &RecordedRun, new: &RecordedRun) -> String {
     };
     let (before, now) = (list(base), list(new));
     format!(
-        "the runs are of different suites: no task is in both; the baseline has: {before}; the new run has: {now}"
+        "the runs are of different suites, with no task in common; the baseline has: {before}; the new run \
+         has: {now}"
     )
 }
 
@@ -70,7 +71,7 @@ fn not_allowed(differences: &[Difference]) -> Option<String> {
     let mut parts: Vec<&str> = refused.iter().map(|difference| difference.part.name()).collect();
     parts.dedup();
     Some(format!(
-        "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
+        "more than the model differs ({}): {}{}; make a new baseline, or accept the difference with --allow {}",
         parts.join(", "),
         format::shortened(&format::with_short_digests(&first.what)),
         if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
@@ -84,7 +85,7 @@ fn not_ended(name: &str, source: &RecordedRun) -> Option<String> {
     }
     let id = source.run_id();
     let status = match source.manifest().status.name() {
-        "running" => "still going on, or was killed",
+        "running" => "still running, or was killed",
         status => status,
     };
     Some(format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first"))
@@ -104,8 +105,7 @@ fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<String> {
 
 fn missing_metrics(plan: &ComparePlan<'_>) -> Option<String> {
     let missing = plan.missing.join(", ");
-    let reason =
-        || format!("only one of the runs has {missing}, which the gate asks about; make a new baseline");
+    let reason = || format!("only one of the runs has {missing}, which the gate needs; make a new baseline");
     (!plan.missing.is_empty()).then(reason)
 }
 
@@ -118,7 +118,7 @@ fn no_common_sample(tasks: &[TaskPairing]) -> Option<String> {
     is_unpaired.then(|| format!("no sample is in both runs: {}", reason::causes(tasks)))
 }
 
-/// Gives every gated metric its answer, and all the loss that could have been seen.
+/// Sets the verdict of every gated metric, and the smallest detectable loss of every metric.
 pub(super) fn judge(metrics: &mut [MetricComparison], judged: &[GateDecision], refusal: Option<&Refusal>) {
     let gated = || metrics.iter().zip(judged).filter_map(|(metric, judged)| Some((metric, judged.limits?)));
     let tests: Vec<(f64, f64)> = gated().map(|(metric, limits)| (metric.test.worse, limits.alpha)).collect();
@@ -129,7 +129,7 @@ pub(super) fn judge(metrics: &mut [MetricComparison], judged: &[GateDecision], r
             metric.smallest_visible = scores.smallest_visible(DEFAULT_ALPHA);
             continue;
         };
-        // The first step of Holm's procedure is the strictest, so this is what is seen for certain.
+        // The first step of Holm's procedure is the strictest, so a loss seen at this level is always detected.
         let strictest = limits.alpha / count;
         metric.smallest_visible = scores.smallest_visible(strictest);
         let ratio = ratios.next().unwrap_or(f64::INFINITY);

@@ -1,12 +1,12 @@
 //! Corrections for many tests: Holm's procedure for gates, Benjamini and Hochberg's for slices.
 
-/// For each of several tests, each with a level of its own, how far its p-value is from being called: at
-/// most 1 where it is called. The chance that any of those without an effect is called is at most the
-/// largest level.
+/// Returns the adjusted ratio of p-value to level for each `(p_value, alpha)`; at most 1 if the test rejects.
 ///
-/// Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6
-/// (1979), with p-values in units of their levels. With equal levels that is the usual procedure, and
-/// the result times the level is the adjusted p-value.
+/// The probability that any test without an effect rejects is at most the largest level.
+///
+/// The procedure is Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6
+/// (1979), with p-values in units of their levels. With equal levels it is the usual procedure, and the result times the
+/// level is the adjusted p-value.
 pub(super) fn holm(tests: &[(f64, f64)]) -> Vec<f64> {
     let ratios: Vec<f64> = tests.iter().map(|(p_value, alpha)| p_value / alpha).collect();
     let mut adjusted = ratios.clone();
@@ -20,7 +20,7 @@ pub(super) fn holm(tests: &[(f64, f64)]) -> Vec<f64> {
     adjusted
 }
 
-/// The q-values: of the tests with a q-value of at most q a share q is called without an effect, on average.
+/// Returns the q-values: among the tests with a q-value of at most q, the expected share without an effect is at most q.
 ///
 /// Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B
 /// 57 (1995).
@@ -36,7 +36,7 @@ pub(super) fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The numbers with their positions, the least first.
+/// Returns the numbers with their positions, in ascending order.
 fn ascending(numbers: &[f64]) -> Vec<(usize, f64)> {
     let mut sorted: Vec<(usize, f64)> = numbers.iter().copied().enumerate().collect();
     sorted.sort_by(|(_, one), (_, two)| one.total_cmp(two));

@@ -1,5 +1,5 @@
-//! Checks whether two runs are comparable: the same data, prompts, plugins, judges and settings. The model
-//! alone may differ.
+//! Checks whether two runs are comparable: the same data, prompts, plugins, judges and settings. Only the
+//! model may differ.
 
 use gage_config::{BackendKind, OnLongPrompt, OutputConstraint, PipelineConfig, RoleAdapterSpec, TaskSpec};
 use gage_core::{Object, SamplingParams};
@@ -30,24 +30,24 @@ pub enum IdentityPart {
 }
 
 impl IdentityPart {
-    /// The name on the command line and in files.
+    /// Returns the name used on the command line and in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Something that differs besides the model.
+/// A difference besides the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Which part.
+    /// The part that differs.
     pub part: IdentityPart,
-    /// What, with the values of the baseline and of the new run.
+    /// Description of the difference, with the values of the baseline and of the new run.
     pub what: String,
-    /// Whether it was said to be meant.
+    /// True if the difference is explicitly allowed.
     pub allowed: bool,
 }
 
-/// Keys of a task that do not change what is asked or how it is scored, or are compared elsewhere.
+/// Keys of a task that affect neither the request nor the scoring, or are compared elsewhere.
 const FREE_KEYS: [&str; 8] = [
     "task_id",
     "dataset_id",
@@ -59,17 +59,17 @@ const FREE_KEYS: [&str; 8] = [
     "cluster_by",
 ];
 
-/// The digests of values that are not written down.
+/// Key for the digests of redacted values.
 const REDACTED: &str = "redacted";
 
-/// The keys that go into the body of every request as they are.
+/// Key for the settings that are copied verbatim into the body of every request.
 const BODY: &str = "extra_body";
 
-/// Keys of a dataset that say where it is or how much of it is read.
+/// Keys of a dataset that set its location or how much of it is read.
 const PLACE_KEYS: [&str; 7] =
     ["path", "paths", "sha256", "labels_path", "content_root", "streaming", "limit"];
 
-/// What differs between two runs in the tasks that both have.
+/// Returns the differences between two runs in their common tasks.
 pub(super) fn compare(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -86,7 +86,7 @@ pub(super) fn compare(
         (None, None) => return found,
         (before, _) => {
             let id = if before.is_none() { base } else { new }.run_id();
-            let what = format!("the manifest of run '{id}' holds no configuration that this program reads");
+            let what = format!("the manifest of run '{id}' has no configuration that this program reads");
             add(IdentityPart::Settings, what);
             return found;
         }
@@ -104,7 +104,7 @@ pub(super) fn compare(
             };
             for what in differences(&before, &now) {
                 let what = match part {
-                    // Plugins are those of the whole run.
+                    // Plugins belong to the whole run.
                     IdentityPart::Plugins => what,
                     _ => format!("task {task_id}: {what}"),
                 };
@@ -117,7 +117,7 @@ pub(super) fn compare(
     found
 }
 
-/// What the manifest of a run says of it.
+/// Identity and configuration from a run's manifest.
 struct Identity<'r> {
     run: &'r RunIdentity,
     config: Option<&'r PipelineConfig>,
@@ -147,7 +147,7 @@ impl<'r> Identity<'r> {
         }
     }
 
-    /// The digests of values that the manifest does not hold, of those that the task is asked and scored with.
+    /// Returns the digests of redacted values that affect how the task is asked and scored.
     fn redacted_values(&self, config: &PipelineConfig, task: &TaskSpec) -> Object {
         let own = format!("tasks.{}.", task.task_id);
         let backend = config.inference_role_of(task).map(|role| format!("backends.{}.", role.backend_id));
@@ -172,17 +172,17 @@ impl<'r> Identity<'r> {
         json!(self.run.prompts.get(&role.adapter_id).map(|prompt| &prompt.digest))
     }
 
-    /// The name of the model that a role asks.
+    /// Returns the name of a role's model.
     fn model(&self, role: &RoleAdapterSpec) -> Option<&str> {
         self.run.backends.get(&role.backend_id).map(|backend| backend.model.as_str())
     }
 
-    /// What the backend of a role reports under a key.
+    /// Returns the detail that a role's backend reports under a key.
     fn detail(&self, role: &RoleAdapterSpec, key: &str) -> Option<&Value> {
         self.run.backends.get(&role.backend_id)?.details.get(key)
     }
 
-    /// The prompt of the model under test, and those of the roles that find something for it to read.
+    /// Returns the prompt digest of the model under test, and those of its supporting roles.
     fn prompts(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
         let digest = |role: &RoleAdapterSpec| self.prompt_digest(role);
         let support: Object = supporting_roles(config, task)
@@ -193,7 +193,7 @@ impl<'r> Identity<'r> {
         if support.is_empty() { model } else { json!({"model": model, "support": support}) }
     }
 
-    /// For each judge of a task its model and its prompt, and the model that makes vectors.
+    /// Returns the model and prompt of each judge of a task, and the embedding model.
     fn judges(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
         let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
         let described = judges.filter_map(|judge| {
@@ -220,7 +220,7 @@ impl<'r> Identity<'r> {
     }
 }
 
-/// The roles that support the model under test of a task, and those that run its tools.
+/// Returns the roles that support the model under test of a task, and those that run its tools.
 fn supporting_roles<'c>(
     config: &'c PipelineConfig,
     task: &'c TaskSpec,
@@ -229,7 +229,7 @@ fn supporting_roles<'c>(
     support.chain(task.steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools)))
 }
 
-/// What a task does, its metrics by id.
+/// Returns the settings of a task, with its metrics by id.
 fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     let document = &config.document;
     let template = document.get("custom").or_else(|| document.get("builtin"));
@@ -242,12 +242,12 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     let mut merged = Value::Object(merged);
     remove(&mut merged, &FREE_KEYS);
     for step in merged["steps"].as_array_mut().into_iter().flatten() {
-        // Which role is asked is a matter of the model.
+        // The choice of role is part of the model.
         if step["step"] == "inference" {
             remove(step, &["adapter_id"]);
         }
     }
-    // As it is asked in the end, rather than by which of several places says so.
+    // Compares the effective settings, regardless of where they were set.
     remove(&mut merged, &["sampling_params"]);
     if let Some(role) = config.inference_role_of(task) {
         merged["asked"] = asked(config, role, task.sampling_params.clone());
@@ -267,9 +267,10 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     merged
 }
 
-/// Returns how a role is asked, wherever that is written: its sampling, over it what is given, under it what its
-/// backend says,
-/// and what its backend holds answers to. Where the model is, and how fast it runs, does not count.
+/// Returns the effective request settings of a role, regardless of where they were set.
+///
+/// These are the sampling parameters and the backend's output constraints. `over` takes precedence over the role's sampling
+/// parameters, and these over the backend's defaults. The location and speed of the model do not count.
 fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) -> Value {
     let params = over.over(&role.sampling_params);
     let Some(backend) = config.backend_of(role) else { return json!({"sampling_params": params}) };
@@ -299,7 +300,7 @@ fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) 
     asked
 }
 
-/// Takes the name of the model under test out, and where it is another one also the keys that only its server knows.
+/// Removes the name of the model under test and, if the models differ, the keys that are specific to their servers.
 fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value) {
     let is_other = before["model"] != now["model"];
     for settings in [&mut before, &mut now] {
@@ -314,8 +315,7 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
     (before, now)
 }
 
-/// Of two objects with members of their own the parts that both have: a metric or a plugin more changes
-/// nothing in the others.
+/// Keeps the members that two objects have in common: an additional metric or plugin does not affect the others.
 fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
     if before.get("metrics").is_some() && now.get("metrics").is_some() {
         for key in [REDACTED, "metrics"] {

@@ -1,10 +1,10 @@
 //! Comparisons of two runs: which samples changed, whether the new run is worse, and whether a gate lets it pass.
 //!
-//! - **Samples are compared with themselves**: partners have the same task, id and content. What has no
-//!   partner is counted by cause.
-//! - **Two questions, two tests.** "Is it worse?" by the exact test of McNemar or by sign flips; "can a
-//!   loss of the margin be ruled out?" by an exact test or by Student's. Each is wrong with the chance
-//!   alpha at most, and never both can be.
+//! - **Samples are compared with themselves**: partners have the same task, id and content. Samples without a partner are
+//!   counted by cause.
+//! - **Two questions, two tests.** "Is it worse?" is answered by McNemar's exact test or by sign flips; "can a loss of the
+//!   margin be ruled out?" by an exact test or by Student's. Each is wrong with a probability of at most alpha, and both
+//!   cannot be wrong at once.
 //! - **The same figures for every number of threads.**
 //!
 //! The procedure, with its sources, is in `docs/concepts/gate-statistics.md`.

@@ -1,58 +1,59 @@
-//! McNemar's test and the test of the margin, for paired scores that are 0 or 1.
+//! McNemar's test and the margin test, for paired scores that are 0 or 1.
 //!
-//! Of n samples `worse` were right in the baseline alone and `better` in the new run alone. The others
-//! say nothing of a change.
+//! Of n samples, `worse` were right only in the baseline and `better` only in the new run. The others
+//! carry no information about a change.
 
 use super::binomial::{GrowingTail, at_least, clopper_pearson, likely, likely_probabilities};
 
-/// Most of the error that is spent on the range of the share of samples that changed.
+/// Maximum error spent on the interval for the share of samples that changed.
 const MAX_RANGE_ERROR: f64 = 0.001;
 
-/// And at most this part of alpha, so that a gate of any alpha can be passed.
+/// Maximum of that error as a fraction of alpha, so that a gate with any alpha can be passed.
 const RANGE_PART: f64 = 0.1;
 
-/// How finely that range is searched.
+/// Number of steps in the search of that interval.
 const STEPS: u32 = 64;
 
-/// The one-sided exact p-value of McNemar, "Note on the sampling error of the difference between
-/// correlated proportions or percentages", Psychometrika 12 (1947): how likely at least so many samples
-/// of those that changed became worse, if worse and better were equally likely. 1 where none changed.
+/// Returns the one-sided exact p-value of McNemar's test; 1 if no sample changed.
+///
+/// It is the probability that at least `worse` of the changed samples became worse, if worse and better were equally likely.
+/// McNemar, "Note on the sampling error of the difference between correlated proportions or percentages", Psychometrika 12
+/// (1947).
 pub(super) fn worse_p_value(worse: u64, better: u64) -> f64 {
     let (worse, changed) = (signed(worse), signed(worse + better));
     at_least(worse, changed, 0.5)
 }
 
-/// The part of `alpha` that is spent on the range of the share of samples that changed.
+/// Returns the part of `alpha` that is spent on the interval for the share of samples that changed.
 pub(super) fn range_error(alpha: f64) -> f64 {
     MAX_RANGE_ERROR.min(alpha * RANGE_PART)
 }
 
-/// The p-value against "the mean fell by the margin or more": small where that can be ruled out at the level `alpha`.
+/// Returns the p-value against "the mean fell by the margin or more"; if small, that can be ruled out at the level `alpha`.
 pub(super) fn margin_p_value(samples: u64, worse: u64, better: u64, margin: f64, alpha: f64) -> f64 {
     let gain = signed(better) - signed(worse);
     MarginTest::new(samples, worse + better, margin, alpha).p_value(gain, STEPS)
 }
 
-/// Returns whether so few samples say so little that no scores of 0 and 1 rule out the margin at the level
-/// `alpha`: not even
-/// where every sample became better.
+/// Returns whether there are too few samples to rule out the margin at the level `alpha`, even if every sample became
+/// better.
 pub(super) fn is_too_few_for_margin(samples: u64, margin: f64, alpha: f64) -> bool {
     margin_p_value(samples, 0, samples, margin, alpha) > alpha
 }
 
-/// The test of "the mean fell by the margin or more" where so many of the samples changed.
+/// Exact test of "the mean fell by the margin or more", given the number of samples that changed.
 ///
-/// Exact. At the border the chances of becoming worse and better are `(q + margin)/2` and `(q − margin)/2`
-/// for a share q of samples that change, which nobody knows; the p-value is the largest over the
-/// q within an interval of Clopper and Pearson, plus what that interval may miss: 0.001, or a tenth of alpha where that
-/// is less. Berger and Boos, "P Values Maximized Over a Confidence Set for the Nuisance Parameter", JASA 89 (1994). Where
-/// even the upper end of the interval is less than the margin, too few samples changed for such a loss.
+/// At the boundary, the probabilities of becoming worse and better are `(q + margin)/2` and `(q − margin)/2`, for an unknown
+/// share q of samples that change. The p-value is the maximum over the q in a Clopper-Pearson interval, plus the error of
+/// that interval: 0.001, or a tenth of alpha if that is less. The method is that of Berger and Boos, "P Values Maximized
+/// Over a Confidence Set for the Nuisance Parameter", JASA 89 (1994). If even the upper end of the interval is below the
+/// margin, too few samples changed for such a loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarginTest {
     samples: i64,
     margin: f64,
     range_error: f64,
-    /// The shares that may be the true one at the border; none where the first is greater.
+    /// Interval of possible true shares at the boundary; empty if the first is greater.
     shares: (f64, f64),
 }
 
@@ -63,7 +64,7 @@ impl MarginTest {
         MarginTest { samples, margin, range_error, shares: (low.max(margin), high) }
     }
 
-    /// The p-value where so many more samples became better than worse, by so many steps through the shares. 1 without
+    /// Returns the p-value if `gain` more samples became better than worse, searching the shares in `steps` steps. 1 without
     /// samples.
     pub(super) fn p_value(&self, gain: i64, steps: u32) -> f64 {
         let (low, high) = self.shares;
@@ -81,8 +82,8 @@ impl MarginTest {
     }
 }
 
-/// The probability that `better − worse` is at least `gain`, where a sample changes with the chance
-/// `share`, and one that changes becomes better with the chance `better`.
+/// Probability that `better − worse` is at least `gain`. A sample changes with the probability `share`; a changed one
+/// becomes better with the probability `better`.
 fn gain_tail(samples: i64, gain: i64, share: f64, better: f64) -> f64 {
     let wanted = |changed: i64| (changed + gain + 1).div_euclid(2);
     let start = *likely(samples, share).start();
@@ -98,8 +99,10 @@ fn gain_tail(samples: i64, gain: i64, share: f64, better: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// Returns how likely the exact test calls a loss of `loss` at the level `alpha`, where a share `changed` of the
-/// samples changes, or as many more as that loss needs. Summed over all outcomes, not approximated.
+/// Returns the power of the exact test against a loss of `loss` at the level `alpha`.
+///
+/// A share `changed` of the samples changes, or more if the loss requires it. The power is summed over all outcomes, not
+/// approximated.
 pub(super) fn power(samples: u64, changed: f64, loss: f64, alpha: f64) -> f64 {
     let samples = signed(samples);
     let share = changed.max(loss).min(1.0);
@@ -108,7 +111,7 @@ pub(super) fn power(samples: u64, changed: f64, loss: f64, alpha: f64) -> f64 {
     }
     let worse = f64::midpoint(share, loss) / share;
     let start = *likely(samples, share).start();
-    // The least number of samples that became worse at which the test rejects.
+    // The smallest number of worse samples at which the test rejects.
     let mut critical = start / 2;
     let mut null = GrowingTail::new(critical, start, 0.5);
     while null.value() > alpha {
@@ -129,7 +132,7 @@ pub(super) fn power(samples: u64, changed: f64, loss: f64, alpha: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// The smallest loss that the test calls with the chance `wanted`; `None` where it calls none so often.
+/// Returns the smallest loss that the test detects with the probability `wanted`; `None` if there is none.
 pub(super) fn smallest_visible(samples: u64, changed: f64, alpha: f64, wanted: f64) -> Option<f64> {
     let is_seen = |loss: f64| power(samples, changed, loss, alpha) >= wanted;
     if !is_seen(1.0) {

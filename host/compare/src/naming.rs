@@ -1,10 +1,11 @@
-//! Labels of runs that share an id, as copies do: they are named by their folders.
+//! Labels of runs that share an id, as copies do: the label is the folder name.
 
 use gage_figures::RecordedRun;
 use std::path::{Component, Path, PathBuf};
 
-/// What a run is called beside others: its id where no other has it, else the name of its folder followed by the id
-/// if that differs. Folders of one name get as many parent folders as distinguish them: `monday/nightly`.
+/// Returns the label of a run whose id is shared by another run: the name of its folder, then the id if that differs.
+/// Folders with the same name are prefixed with enough parent folders to distinguish them: `monday/nightly`. `None` if
+/// the id is unique.
 pub fn run_label<'s>(source: &RecordedRun, all: impl IntoIterator<Item = &'s RecordedRun>) -> Option<String> {
     let place = |source: &RecordedRun| canonical(Path::new(source.folder()));
     let namesakes: Vec<PathBuf> =
@@ -12,12 +13,12 @@ pub fn run_label<'s>(source: &RecordedRun, all: impl IntoIterator<Item = &'s Rec
     (namesakes.len() > 1).then(|| label_of(&place(source), &namesakes, source.run_id()))
 }
 
-/// The whole path of a folder, without links; as it was given where it is not there any more.
+/// Canonical path of a folder, or the path as given if the folder no longer exists.
 fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The last names of a path.
+/// Last `names` components of a path.
 fn end_of(path: &Path, names: usize) -> Vec<String> {
     let normal = path.components().rev().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -56,7 +57,7 @@ mod tests {
                 "n",
                 &["x/runs/n", "y/runs/n", "old/n", "m (n)"],
             ),
-            // One lies below what the other is called.
+            // One folder is inside the other.
             (&["/n", "/n/n"], "n", &["n", "n/n"]),
             // The same folder twice.
             (&["/r/n", "/r/n"], "n", &["n", "n"]),

@@ -1,4 +1,4 @@
-//! Paired scores: those of samples that were scored in both runs, with their tests and intervals.
+//! Paired scores of the samples that were scored in both runs, with their tests and intervals.
 
 use super::measure::Measure;
 use super::noninferiority::ScoreUnits;
@@ -8,10 +8,10 @@ use super::{mcnemar, sign_flip::SignFlipTest};
 use gage_figures::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
 use std::collections::BTreeMap;
 
-/// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
+/// Power at which a loss counts as visible and a number of samples as sufficient.
 pub(super) const WANTED_POWER: f64 = 0.8;
 
-/// A test that is done, or one by sign flips that is not.
+/// A finished test, or a sign-flip test still to be run.
 pub(super) type PendingTest = Result<TestNote, SignFlipTest>;
 
 /// Scores of samples in both runs, in dataset order.
@@ -19,16 +19,16 @@ pub(super) type PendingTest = Result<TestNote, SignFlipTest>;
 pub(super) struct PairedScores {
     base: CompensatedSum,
     new: CompensatedSum,
-    /// The least and the largest score that the metric declares.
+    /// The smallest and the largest score that the metric declares.
     scale: Option<Scale>,
     lowest: f64,
     highest: f64,
     is_binary: bool,
     pub(super) worse: u64,
     pub(super) better: u64,
-    /// How much better each sample became.
+    /// Gain of each sample; negative if it became worse.
     gains: Vec<f64>,
-    /// By cluster, where there are any: the sum of the gains and the number of samples.
+    /// Sum of the gains and number of samples by cluster; `None` without clusters.
     clusters: Option<BTreeMap<u64, (f64, f64)>>,
 }
 
@@ -71,7 +71,7 @@ impl PairedScores {
         self.gains.len() as u64
     }
 
-    /// The least and the largest score of either run.
+    /// The smallest and the largest score of either run.
     pub(super) fn range(&self) -> Option<(f64, f64)> {
         (self.lowest <= self.highest).then_some((self.lowest, self.highest))
     }
@@ -90,23 +90,24 @@ impl PairedScores {
         Some((base, new, new - base))
     }
 
-    /// Returns how much better the mean is.
+    /// Returns the mean gain; 0 without samples.
     pub(super) fn mean_gain(&self) -> f64 {
         let mut sum = CompensatedSum::default();
         sum.extend(self.gains.iter().copied());
         if self.gains.is_empty() { 0.0 } else { sum.divided_by(self.gains.len() as f64) }
     }
 
-    /// Returns whether every score is 0 or 1 and every sample stands for itself.
+    /// Returns whether every score is 0 or 1 and no samples are clustered.
     pub(super) fn is_binary(&self) -> bool {
         self.is_binary && self.clusters.is_none()
     }
 
-    /// The largest change that a score can make: the width of the declared scale, whether or not the scores of these runs
-    /// come near its ends. Without a scale it is what these scores show, and from 0 to 1 for scores that lie there.
+    /// Returns the largest possible change of a score: the width of the declared scale, even if these scores span less.
+    ///
+    /// Without a scale, it is the range of these scores, or 1 if they are all from 0 to 1.
     fn reach(&self) -> f64 {
         let (low, high) = match self.scale {
-            // A plugin may declare less than it gives.
+            // A plugin's scores may exceed its declared scale.
             Some([low, high]) => (low.min(self.lowest), high.max(self.highest)),
             None if self.lowest >= 0.0 && self.highest <= 1.0 => (0.0, 1.0),
             None => (self.lowest, self.highest),
@@ -114,7 +115,7 @@ impl PairedScores {
         high - low
     }
 
-    /// What is independent of each other.
+    /// Returns the independent units: the samples, or their clusters.
     pub(super) fn units(&self) -> ScoreUnits {
         let reach = self.reach();
         let (totals, sizes) = match &self.clusters {
@@ -124,15 +125,18 @@ impl PairedScores {
         ScoreUnits { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
     }
 
-    /// Returns how an interval of these scores is computed that is not of 0 and 1 alone.
+    /// Returns the interval method for scores that are not all 0 or 1.
     fn method(&self) -> IntervalMethod {
         if self.clusters.is_some() { IntervalMethod::Cluster } else { IntervalMethod::T }
     }
 
-    /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
-    /// "Adjusted Wald Confidence Interval for a Changes of Binomial Proportions Based on Paired Data",
-    /// Journal of Educational and Behavioral Statistics 37 (2012); else that of the standard error that the
-    /// tests use.
+    /// Returns the 95 % interval of `new − base`.
+    ///
+    /// For scores of 0 and 1, it is the adjusted Wald interval. Otherwise, it is based on the standard error that the tests
+    /// use.
+    ///
+    /// Bonett and Price, "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data",
+    /// Journal of Educational and Behavioral Statistics 37 (2012).
     pub(super) fn interval(&self) -> Option<Interval> {
         let (.., difference) = self.means()?;
         if self.is_binary() {
@@ -146,14 +150,14 @@ impl PairedScores {
         self.units().interval(difference, self.method())
     }
 
-    /// The number of samples, how many rose and how many fell.
+    /// Returns the number of samples, of those whose score rose, and of those whose score fell.
     fn changes(&self) -> (f64, f64, f64) {
         let difference = self.new.total() - self.base.total();
         let changed = (self.worse + self.better) as f64;
         (self.gains.len() as f64, f64::midpoint(changed, difference), f64::midpoint(changed, -difference))
     }
 
-    /// The exact test, or the differences for the test by sign flips.
+    /// Returns the result of the exact test, or the differences for a sign-flip test.
     pub(super) fn test(&self, seed: u64, permutations: u32) -> PendingTest {
         if self.gains.is_empty() {
             return Ok(TestNote::NONE);
@@ -178,7 +182,7 @@ impl PairedScores {
         }
     }
 
-    /// Returns whether no scores of so few samples rule out the margin at the level `alpha`, as far as that is known.
+    /// Returns whether there are known to be too few samples for any scores to rule out the margin at the level `alpha`.
     pub(super) fn is_too_few_for_margin(&self, margin: f64, alpha: f64) -> bool {
         self.is_binary() && mcnemar::is_too_few_for_margin(self.count(), margin, alpha)
     }
@@ -188,7 +192,7 @@ impl PairedScores {
         (self.worse + self.better) as f64 / self.gains.len().max(1) as f64
     }
 
-    /// The loss that is called at the level `alpha` in four runs of five.
+    /// Returns the smallest loss that is detected at the level `alpha` in four runs of five.
     pub(super) fn smallest_visible(&self, alpha: f64) -> Option<f64> {
         if self.is_binary() {
             return mcnemar::smallest_visible(self.count(), self.changed(), alpha, WANTED_POWER);
@@ -196,8 +200,9 @@ impl PairedScores {
         self.units().visible_loss(alpha, WANTED_POWER)
     }
 
-    /// About how many samples tell in four runs of five whether a difference like the observed one is a loss,
-    /// or less than the margin: the smaller of both numbers.
+    /// Estimates the number of samples that decides a difference like the observed one in four runs of five.
+    ///
+    /// The decision is either that it is a loss or that it is less than the margin: the smaller of the two numbers.
     pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
         let gain = self.mean_gain();
         if self.is_binary() {

@@ -1,5 +1,5 @@
-//! Finds the partners: samples of two runs with the same task, id and content. Keeps eighteen bytes a
-//! metric and some fifty bytes besides for a pair, however large the samples are.
+//! Pairs the samples of two runs that have the same task, id and content. A pair takes eighteen bytes per
+//! metric plus about fifty bytes, regardless of the size of the samples.
 
 use super::measure::{Measure, RunSide};
 use super::reading::ReadSample;
@@ -9,12 +9,12 @@ use super::unscored::UnscoredReason;
 use gage_figures::SliceMembership;
 use std::collections::{BTreeMap, HashMap};
 
-/// The scores of one run under one measure, by the numbers of the samples.
+/// The scores of one run under one measure, by sample number.
 #[derive(Debug, Default)]
 pub(super) struct RunScores {
-    /// NaN where there is none.
+    /// Score of each sample; NaN if there is none.
     pub(super) scores: Vec<f64>,
-    /// Why there is none.
+    /// Reason why a score is missing.
     ends: Vec<UnscoredReason>,
 }
 
@@ -34,7 +34,7 @@ impl RunScores {
         self.scores.get(number).copied().filter(|score| !score.is_nan())
     }
 
-    /// Why some samples have no score.
+    /// Counts the samples without a score, by reason.
     pub(super) fn unscored(&self, samples: impl Iterator<Item = usize>) -> BTreeMap<UnscoredReason, u64> {
         let mut ends = BTreeMap::new();
         for number in samples.filter(|number| self.score(*number).is_none()) {
@@ -52,7 +52,7 @@ pub(super) struct PairedColumn {
     pub(super) not_finite: u64,
     pub(super) too_large: u64,
     pub(super) tags: TagCounts,
-    /// The worst first; with the numbers of the samples.
+    /// Sample number, gain and flip, the worst first.
     flips: Vec<(usize, f64, Flip)>,
 }
 
@@ -73,10 +73,10 @@ pub(super) struct PairedTask {
     pub(super) columns: Vec<PairedColumn>,
     /// The cluster of each sample.
     pub(super) clusters: Vec<u64>,
-    /// For each path the samples that are in its slices: slice, sample.
+    /// Pairs of slice and sample, for each path.
     pub(super) slices: Vec<Vec<(u32, u32)>>,
     numbers: HashMap<u64, u32>,
-    /// What a sample was made from, and what became of it.
+    /// Content hash and pairing state of each sample.
     rows: Vec<(u64, PairState)>,
     max_flips: usize,
     not_reached: u64,
@@ -94,13 +94,13 @@ impl PairedTask {
         }
     }
 
-    /// Says how many samples the runs were to have at least; those that neither has are counted.
+    /// Sets the planned number of samples; those that neither run has are counted as not reached.
     pub(super) fn expect(&mut self, samples: u64) {
         self.not_reached = samples.saturating_sub(self.rows.len() as u64);
     }
 
-    /// Adds a sample of a run, one of the new run with its cluster and its slices. All samples of the baseline come before
-    /// those of the new run.
+    /// Adds a sample of a run; for the new run, also its cluster and slices. All samples of the baseline must be added
+    /// before those of the new run.
     pub(super) fn add(&mut self, side: RunSide, sample: &ReadSample, membership: &SliceMembership) {
         let group = match side {
             RunSide::Base => TagGroup::Base,
@@ -165,8 +165,8 @@ impl PairedTask {
         }
     }
 
-    /// The number of a sample by its id, and whether it is the first with it. `None` beyond four thousand
-    /// million samples.
+    /// Returns the number of a sample by its id, and whether it is the first with that id. `None` beyond four
+    /// billion samples.
     fn number_of(&mut self, sample: &ReadSample, state: PairState) -> Option<(usize, bool)> {
         if let Some(number) = self.numbers.get(&sample.id_hash) {
             return Some((*number as usize, false));
@@ -183,7 +183,7 @@ impl PairedTask {
         }
     }
 
-    /// Keeps the worst of the samples that became worse.
+    /// Notes the sample's flip if it is among the worst.
     fn note_flips(&mut self, number: usize, sample: &ReadSample) {
         for ((column, measure), value) in self.columns.iter_mut().zip(&self.measures).zip(&sample.values) {
             let (Some(base), Some(new)) = (column.base.score(number), column.new.score(number)) else {
@@ -204,7 +204,7 @@ impl PairedTask {
         }
     }
 
-    /// The numbers of the samples that have a partner.
+    /// Returns the numbers of the samples that have a partner.
     pub(super) fn paired(&self) -> impl Iterator<Item = usize> {
         self.rows
             .iter()
@@ -233,7 +233,7 @@ impl PairedTask {
 }
 
 impl PairedColumn {
-    /// The worst samples, the worst first.
+    /// Returns the samples that became worse by the most, the worst first.
     pub(super) fn flips(&self) -> Vec<Flip> {
         self.flips.iter().map(|(_, _, flip)| flip.clone()).collect()
     }

@@ -5,26 +5,25 @@ use super::format;
 use super::measure::Measure;
 use super::sign_flip::MAX_PERMUTATIONS;
 
-/// Random permutations of a test that is not exact and that no gate rests on.
+/// Number of random permutations of an inexact test that no gate depends on.
 pub(super) const DEFAULT_PERMUTATIONS: u32 = 10_000;
 
-/// So much finer than the level of a test its p-value is.
+/// Factor by which the smallest p-value of a test is below its level.
 const FINER: f64 = 10.0;
 
 /// The permutations of the tests of one comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permutations {
-    /// How many measures are gated.
+    /// Number of gated measures.
     pub(super) gated: usize,
 }
 
 impl Permutations {
-    /// Returns how many a test has, given the level of its gate. Holm's procedure may ask for as little as that
-    /// level divided
-    /// by the number of gated measures, and the least p-value, `1 / (permutations + 1)`, is a tenth of it or less.
-    /// May be more than [`MAX_PERMUTATIONS`].
+    /// Returns the number of permutations of a test, given the level of its gate. Holm's procedure may require a p-value
+    /// as small as that level divided by the number of gated measures. The smallest p-value, `1 / (permutations + 1)`, is at
+    /// most a tenth of that. The result may exceed [`MAX_PERMUTATIONS`].
     pub(super) fn of(self, alpha: Option<f64>) -> u32 {
-        // Cast: from numbers that are too large it gives the largest.
+        // The cast saturates for numbers that are too large.
         let needed = alpha.map_or(0, |alpha| (FINER / self.strictest(alpha)).ceil() as u32);
         needed.max(DEFAULT_PERMUTATIONS)
     }
@@ -33,7 +32,7 @@ impl Permutations {
         alpha / self.gated.max(1) as f64
     }
 
-    /// Says that the level of a gate is below what permutations can show.
+    /// Returns the error that the level of a gate is below what permutations can show.
     pub(super) fn too_small(self, alpha: f64, measure: &Measure) -> CompareError {
         let least = FINER / f64::from(MAX_PERMUTATIONS);
         CompareError::LevelTooSmall {

@@ -1,4 +1,4 @@
-//! Plan of a comparison: the metrics that both runs have, and what the gate asks of them.
+//! Plan of a comparison: the metrics that both runs have, and the gate's requirements on them.
 
 use super::error::CompareError;
 use super::format;
@@ -14,16 +14,16 @@ pub(super) struct TaskPlan<'a> {
     pub(super) measures: Vec<PlannedMeasure>,
 }
 
-/// A measure, with what the gate asks of it.
+/// A measure, with the requirements of the gate.
 pub(super) struct PlannedMeasure {
     pub(super) measure: Measure,
     pub(super) scorer_versions: [String; 2],
     pub(super) gate: Option<Limits>,
-    /// The least and the largest score that either run declares.
+    /// The smallest and the largest score that either run declares.
     pub(super) scale: Option<Scale>,
 }
 
-/// What a gate asks of a measure.
+/// Requirements of a gate on a measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) margin: f64,
@@ -31,7 +31,7 @@ pub(super) struct Limits {
     pub(super) min_coverage: f64,
 }
 
-/// The tasks and measures of a comparison, and what is left out.
+/// The tasks and measures of a comparison, and the ones left out.
 pub(super) struct ComparePlan<'a> {
     pub(super) tasks: Vec<TaskPlan<'a>>,
     pub(super) not_compared: Vec<NotCompared>,
@@ -72,7 +72,7 @@ impl<'a> ComparePlan<'a> {
     }
 
     fn add_task(&mut self, task_id: &'a str, base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) {
-        // A run that has not ended says nothing of its metrics; they are those of the other.
+        // A run that has not ended has no metrics; those of the other run are used.
         let (before, now) = match (base.figures(task_id), new.figures(task_id)) {
             ([], now) => (now, now),
             (before, []) => (before, before),
@@ -140,7 +140,7 @@ impl TaskPlan<'_> {
     }
 }
 
-/// The scale that holds those of both runs; that of one of them where the other declares none.
+/// Returns the scale that covers those of both runs, or that of one run if the other declares none.
 fn common_scale(base: Option<Scale>, new: Option<Scale>) -> Option<Scale> {
     match (base, new) {
         (Some([low, high]), Some([new_low, new_high])) => Some([low.min(new_low), high.max(new_high)]),
@@ -155,7 +155,7 @@ fn gated_name(gate: &GateSpec) -> String {
     }
 }
 
-/// Finds what the gate names and neither run has, which is a slip of the pen.
+/// Rejects names in the gate that neither run has, most likely typos, and metrics that are never compared.
 fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
     let tasks: Vec<&str> =
         new.task_ids().into_iter().chain(base.task_ids()).sorted_unstable().dedup().collect();
@@ -174,7 +174,7 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
         let figures: Vec<&MetricFigure> =
             of_gate.flat_map(|task_id| base.figures(task_id).iter().chain(new.figures(task_id))).collect();
         if figures.is_empty() {
-            // Neither run has ended; that is said elsewhere.
+            // Neither run has ended; that is reported elsewhere.
             continue;
         }
         let of_metric = || figures.iter().filter(|figure| figure.metric_id == gate.metric_id);
@@ -192,7 +192,7 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
         if of_metric().next().is_none() && (reads_clock(new) || reads_clock(base)) {
             return Err(CompareError::NeverCompared {
                 what: gated_name(gate),
-                why: "it reads a clock, so that it differs between equal runs",
+                why: "it reads a clock, so it differs between equal runs",
             });
         }
         if of_metric().next().is_none() {
@@ -216,7 +216,7 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
     Ok(())
 }
 
-/// Refuses margins that no loss can exceed, for metrics that declare their scale.
+/// Rejects margins that no loss can exceed, for metrics that declare their scale.
 fn check_margins(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
     for figure in new.all_figures().iter().chain(base.all_figures()) {
         let MetricFigure { task_id, metric_id, .. } = figure;
@@ -238,13 +238,13 @@ fn check_margin(margin: f64, scale: Option<Scale>, what: &str) -> Result<(), Com
             what: format::shortened(what),
             low: format::number(low),
             high: format::number(high),
-            tenth: format::number((high - low) / 100.0),
+            suggested: format::number((high - low) / 100.0),
         }),
         _ => Ok(()),
     }
 }
 
-/// What a gate asks of a metric: what is said of the task itself wins over what is said of all.
+/// Returns the gate entry for a metric; an entry for the task takes precedence over one for all tasks.
 pub(super) fn gate_of<'g>(gate: &'g [GateSpec], task_id: &str, metric_id: &str) -> Option<&'g GateSpec> {
     let of_task = |gate: &&GateSpec| {
         gate.metric_id == metric_id && gate.task_id.as_deref().is_none_or(|of_gate| of_gate == task_id)

@@ -1,4 +1,4 @@
-//! Records become samples: the repeats of one sample are averaged before it counts.
+//! Reads records into samples: the repeats of a sample are averaged before it counts.
 
 use super::measure::Measure;
 use super::plan::PlannedMeasure;
@@ -9,20 +9,20 @@ use gage_record::SampleRecord;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Largest size of a score that is compared; the squares of a million million of them are in the range of `f64`.
+/// Largest magnitude of a score that is compared; a trillion of its squares still sum within the range of `f64`.
 pub(super) const MAX_SCORE: f64 = 1e100;
 
-/// What tells that two samples of one id are the same.
+/// Content by which two samples with the same id are recognised as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentBy {
-    /// The digest of the row, which journals keep.
+    /// The digest of the row, as kept in journals.
     Row,
-    /// The Sample as it was asked, for runs of which only `samples.jsonl` is there.
+    /// The Sample as it was asked, for runs with only `samples.jsonl`.
     Sample,
 }
 
 impl ContentBy {
-    /// By the row where every run keeps its digests.
+    /// Returns [`ContentBy::Row`] if every run keeps row digests, otherwise [`ContentBy::Sample`].
     pub fn of_runs<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>) -> ContentBy {
         match runs.into_iter().all(RecordedRun::has_row_digests) {
             true => ContentBy::Row,
@@ -30,7 +30,7 @@ impl ContentBy {
         }
     }
 
-    /// A hash of what a sample was made from.
+    /// Returns a hash of the content that a sample was made from.
     pub fn of(self, record: &SampleRecord) -> u64 {
         match self {
             ContentBy::Row => hash(&record.row_digest),
@@ -51,20 +51,20 @@ pub(super) struct ReadSample {
 /// One measure of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadValue {
-    /// NaN where no repeat was scored.
+    /// NaN if no repeat was scored.
     pub(super) score: f64,
-    /// Why the last repeat without a score has none.
+    /// Reason why the last unscored repeat has no score.
     pub(super) end: UnscoredReason,
     pub(super) is_not_finite: bool,
-    /// Beyond what counts.
+    /// True if a score is beyond ±[`MAX_SCORE`].
     pub(super) is_too_large: bool,
-    /// The reasons of all repeats, each once.
+    /// Error tags of all repeats, without duplicates.
     pub(super) tags: Vec<String>,
     sum: CompensatedSum,
     scored: u32,
 }
 
-/// Puts the repeats of one sample together, which follow each other.
+/// Collects the repeats of each sample, which are adjacent in the records.
 pub(super) struct SampleReader<'m> {
     measures: &'m [PlannedMeasure],
     repeat: u64,
@@ -77,7 +77,7 @@ impl<'m> SampleReader<'m> {
         SampleReader { measures, repeat: repeat.max(1), content, current: None }
     }
 
-    /// Adds a record; gives the sample before it where the record begins another one.
+    /// Adds a record; returns the previous sample if the record begins a new one.
     pub(super) fn add(&mut self, record: &SampleRecord) -> Option<ReadSample> {
         let number = record.index / self.repeat;
         let before = match &self.current {
@@ -92,7 +92,7 @@ impl<'m> SampleReader<'m> {
         before.map(|(_, sample)| sample.averaged())
     }
 
-    /// The last sample.
+    /// Returns the last sample.
     pub(super) fn finish(&mut self) -> Option<ReadSample> {
         self.current.take().map(|(_, sample)| sample.averaged())
     }
@@ -112,7 +112,7 @@ impl ReadSample {
         for value in &mut self.values {
             value.score = match value.scored {
                 0 => f64::NAN,
-                // The same whatever the order of the repeats: else equal scores would differ by a rounding.
+                // Independent of the order of the repeats; otherwise equal scores would differ by rounding.
                 count => value.sum.divided_by(f64::from(count)),
             };
         }
@@ -123,7 +123,7 @@ impl ReadSample {
 impl ReadValue {
     fn add(&mut self, record: &SampleRecord, measure: &Measure) {
         let Some(result) = record.metrics.iter().find(|result| result.metric_id == measure.metric_id) else {
-            // A sample that was scored and lacks a metric has nothing to say to it.
+            // The sample was scored, but not by this metric.
             self.end = match record.outcome {
                 Outcome::Scored => UnscoredReason::NoResult,
                 outcome => UnscoredReason::Ended(outcome),
@@ -170,7 +170,7 @@ fn number_of(card: &ScoreCard, measure: &Measure) -> Option<f64> {
     }
 }
 
-/// The Sample without where it was read from; of a row that did not become one its beginning.
+/// Hashes the Sample without its origin, or the beginning of a row that did not become a Sample.
 fn content_of(record: &SampleRecord) -> u64 {
     match (&*record.sample, &record.row) {
         (Value::Object(sample), _) => {
@@ -184,7 +184,7 @@ fn content_of(record: &SampleRecord) -> u64 {
 }
 
 fn hash(text: &str) -> u64 {
-    // With fixed keys, unlike that of a hash map.
+    // Uses fixed keys, unlike the hasher of a hash map.
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

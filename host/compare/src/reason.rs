@@ -7,10 +7,10 @@ use super::unscored::UnscoredReason;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// Why a metric has its verdict; `is_too_few` where no scores of so few samples could have passed.
+/// Returns the reason for a metric's verdict. `is_too_few` is true if no scores of this few samples could have passed.
 pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_few: bool) -> String {
     let change = change(metric, gain);
-    // As it was written: rounded it could be another.
+    // As written in the gate; rounding could change it.
     let margin = gate.margin.to_string();
     match gate.verdict {
         Verdict::Pass => {
@@ -28,7 +28,7 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
         ),
         Verdict::Inconclusive => {
             let mut text = match gain < 0.0 {
-                true => format!("{change}, which may be an accident ({})", p_value(gate.worse_adjusted)),
+                true => format!("{change}, which may be chance ({})", p_value(gate.worse_adjusted)),
                 false => change,
             };
             text += &format!(
@@ -43,16 +43,18 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
                 );
             }
             match gate.samples_needed {
-                Some(needed) => text += &format!("; to tell, about {} are needed", counted(needed, "sample")),
-                None => text += "; no number of samples would tell",
+                Some(needed) => {
+                    text += &format!("; about {} are needed to decide", counted(needed, "sample"))
+                }
+                None => text += "; no number of samples would decide",
             }
             match metric.smallest_visible {
                 Some(visible) => {
-                    text += &format!("; with {} a loss of {} is seen", count(metric.n), number(visible));
+                    text += &format!("; with {} a loss of {} is detected", count(metric.n), number(visible));
                 }
                 None => {
                     let are = if metric.n == 1 { "is" } else { "are" };
-                    text += &format!("; {} {are} too few to see any loss", count(metric.n));
+                    text += &format!("; {} {are} too few to detect any loss", count(metric.n));
                 }
             }
             text
@@ -69,7 +71,7 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
             }
             text
         }
-        Verdict::Mismatch => "the runs are not of the same thing".to_owned(),
+        Verdict::Mismatch => "the runs are not comparable".to_owned(),
     }
 }
 
@@ -77,7 +79,8 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
 pub(super) fn too_large(metric: &MetricComparison) -> String {
     let have = if metric.too_large == 1 { "has" } else { "have" };
     format!(
-        "{} {have} scores too large to compare (beyond ±{MAX_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
+        "{} {have} scores too large to compare (beyond ±{MAX_SCORE:e}); correct these scores, or leave this \
+         metric out of the gate",
         counted(metric.too_large, "sample")
     )
 }
@@ -97,15 +100,15 @@ fn change(metric: &MetricComparison, gain: f64) -> String {
     }
 }
 
-/// Why samples have no partner.
+/// Lists the causes of samples without a partner, with their counts.
 pub(super) fn causes(tasks: &[TaskPairing]) -> String {
     let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
     let causes = [
         (sum(|task| task.only_in_base), "only in the baseline"),
         (sum(|task| task.only_in_new), "only in the new run"),
-        (sum(|task| task.different_content), "of the same id with other content"),
+        (sum(|task| task.different_content), "with the same id but other content"),
         (sum(|task| task.duplicate_ids), "with an id that occurs twice"),
-        (sum(|task| task.not_reached), "that neither run came to"),
+        (sum(|task| task.not_reached), "that neither run reached"),
     ];
     let listed = causes.iter().filter(|(number, _)| *number > 0);
     listed.map(|(number, cause)| format!("{} {cause}", count(*number))).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! A comparison for people and for the machines that show it to them. All text of others is escaped.
+//! Renders a comparison for terminals, build servers and pull requests. All third-party text is escaped.
 
 mod github;
 mod junit;
@@ -16,21 +16,21 @@ use super::result::{Comparison, MetricComparison, SliceDrift, TagDrift};
 use super::verdict::Verdict;
 use gage_figures::Interval;
 
-/// Up to this q-value a slice is said to have changed.
+/// Maximum q-value at which a slice is reported as changed.
 const MAX_CHANGED_Q_VALUE: f64 = 0.05;
 
-/// What is said of a run that is compared with itself.
+/// Message for a run that is compared with itself.
 const SAME_RUN: &str = "both are the same run, so nothing can differ";
 
-/// Most slices and reasons that are shown for a metric.
+/// Maximum number of slices, and of error tags, that are shown for a metric.
 const MAX_PARTS: usize = 5;
 
 impl Comparison {
-    /// The answer in one line.
+    /// Returns the verdict in one line.
     pub fn headline(&self) -> String {
         let gated = || self.metrics.iter().filter(|metric| metric.gate.is_some());
         let Some(verdict) = self.verdict else {
-            return format!("{} compared; no gate was asked for", metrics(self.metrics.len()));
+            return format!("{} compared; no gate was set", metrics(self.metrics.len()));
         };
         if let Some(refusal) = &self.refusal {
             return format!("{verdict}: {}", format::sentence(refusal));
@@ -50,7 +50,7 @@ impl Comparison {
         }
     }
 
-    /// The metrics, what matters most first, else in the order of the suite.
+    /// Returns the metrics, the most important first, otherwise in the order of the suite.
     fn by_importance(&self) -> Vec<&MetricComparison> {
         let mut sorted: Vec<&MetricComparison> = self.metrics.iter().collect();
         sorted.sort_by_key(|metric| match metric.gate.as_ref().map(|gate| gate.verdict) {
@@ -69,7 +69,7 @@ fn metrics(number: usize) -> String {
     format::counted(number as u64, "metric")
 }
 
-/// A score or a mean: four decimals, or more digits where it is large.
+/// Formats a score or a mean: four decimals, fewer from 100 on, and scientific notation from a million on.
 fn score(value: f64) -> String {
     match value.abs() {
         size if size >= 1e6 => format!("{value:.3e}"),
@@ -78,7 +78,7 @@ fn score(value: f64) -> String {
     }
 }
 
-/// A difference with its sign; a minus as wide as the plus.
+/// Formats a difference with its sign; the minus is as wide as the plus.
 fn signed(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     format!("{sign}{}", score(value.abs()))
@@ -107,7 +107,7 @@ fn counts_of(metric: &MetricComparison) -> String {
         .map(|clusters| format!(" in {}", format::counted(clusters, "cluster")))
         .unwrap_or_default();
     let coverage = format::percent(metric.coverage);
-    // A gate that is incomplete says it itself, and this line says it of the others.
+    // The reason of an incomplete gate already includes this.
     let is_said = metric.gate.as_ref().is_some_and(|gate| gate.verdict == Verdict::Incomplete);
     let unscored: String = match is_said {
         true => String::new(),
@@ -119,11 +119,12 @@ fn counts_of(metric: &MetricComparison) -> String {
     )
 }
 
-/// What drifted, a line each: the reasons, then the slices that changed, of each the first few and how many more.
+/// Returns the first few error tags and then the first few slices that changed, one line each, with the number of further
+/// ones.
 fn drift_lines(metric: &MetricComparison) -> Vec<String> {
     let tags = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
     let mut lines = first_few(tags.map(|tag| format!("tag {}", tag_line(tag))), "tag");
-    // The surest first.
+    // Sorted by q-value, so the most certain come first.
     let slices = metric.slices.iter().filter(|slice| slice.q_value <= MAX_CHANGED_Q_VALUE);
     lines.extend(first_few(slices.map(|slice| format!("slice {}", slice_line(slice))), "slice"));
     lines

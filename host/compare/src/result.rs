@@ -1,4 +1,4 @@
-//! Result of a comparison, as it is written as JSON and rendered.
+//! Result of a comparison, as written to JSON and rendered.
 
 use super::format::shortened;
 use super::identity::Difference;
@@ -8,38 +8,37 @@ use gage_figures::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Two runs of the same samples, side by side. Differences are `new − base` in the units of the score;
+/// Comparison of two runs over the same samples. Differences are `new − base` in the units of the score;
 /// "better" and "worse" follow the direction of the metric.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Version of this format.
     pub format_version: u32,
-    /// What everything is measured against.
+    /// The baseline.
     pub base: ComparedRun,
-    /// What is measured.
+    /// The new run, compared with the baseline.
     pub new: ComparedRun,
-    /// The answer of the gate; without one only why the runs cannot be compared, if they cannot.
+    /// Verdict of the gate. Without a gate, it is set only if the runs cannot be compared.
     pub verdict: Option<Verdict>,
-    /// Whether both are one and the same run, or copies of it.
+    /// True if both are the same run, or copies of it.
     pub same_run: bool,
-    /// Why nothing can be said of any metric; absent where it can.
+    /// Reason why no metric can be judged; absent if metrics can be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// What differs besides the model, and need not.
+    /// Differences besides the model.
     pub differences: Vec<Difference>,
-    /// What the suite of the baseline asks, and the gate of this comparison does not; empty where the gate is another one
-    /// than that of the suite of the new run.
+    /// Gates of the baseline's suite that this comparison lacks or loosens; empty if its gate differs from that of the new
+    /// run's suite.
     pub gate_changes: Vec<GateChange>,
-    /// What makes an answer say less than it seems to: samples that are no longer counted in clusters, margins that are
-    /// wider than all scores.
+    /// Warnings that weaken a verdict: samples that are no longer clustered, margins wider than all scores.
     pub warnings: Vec<ComparisonWarning>,
-    /// How the samples of each task were paired.
+    /// Pairing of the samples of each task.
     pub tasks: Vec<TaskPairing>,
-    /// Tasks and metrics that are not compared, since only one of the runs has them or they have no scores; as texts.
+    /// Tasks and metrics that are not compared, because only one run has them or they have no scores; serialized as text.
     pub not_compared: Vec<NotCompared>,
     /// Every metric of every task.
     pub metrics: Vec<MetricComparison>,
-    /// For each metric that several tasks have, all their samples together.
+    /// Each metric that several tasks share, over all their samples.
     pub overall: Vec<Overall>,
 }
 
@@ -48,9 +47,9 @@ pub struct Comparison {
 pub struct NotCompared {
     /// The task.
     pub task_id: String,
-    /// The metric; none for the task with all its metrics.
+    /// The metric; `None` for the whole task.
     pub metric_id: Option<String>,
-    /// Why not.
+    /// Reason why it is not compared.
     pub why: &'static str,
 }
 
@@ -75,103 +74,103 @@ impl Serialize for NotCompared {
 pub struct ComparedRun {
     /// The id.
     pub run_id: String,
-    /// What it is called: its id; where both runs have one id the name of its folder, with as much before it as tells
-    /// the folders apart, and the id behind it where that is another.
+    /// Display name: the id or, if both runs share it, the folder name. The latter has as many parent folders as needed to
+    /// distinguish the runs, and is followed by the id if that differs.
     pub label: String,
-    /// The folder, as it was given.
+    /// The folder, as given.
     pub folder: String,
-    /// How it ended.
+    /// Final status of the run.
     pub status: &'static str,
-    /// The models that its tasks asked.
+    /// The models that its tasks use.
     pub models: Vec<String>,
 }
 
-/// How many samples of a task have a partner, and why the others have none.
+/// Number of samples of a task with a partner, and of those without one, by cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TaskPairing {
     /// The task.
     pub task_id: String,
-    /// Samples of either run; one that both have counts once, and those count that neither run came to.
+    /// Samples of either run, including those that neither run reached; a sample in both counts once.
     pub total: u64,
-    /// In both runs, with the same content.
+    /// Samples in both runs, with the same content.
     pub paired: u64,
-    /// Only in the baseline.
+    /// Samples only in the baseline.
     pub only_in_base: u64,
-    /// Only in the new run.
+    /// Samples only in the new run.
     pub only_in_new: u64,
-    /// In both by id, and made from different rows.
+    /// Samples with the same id in both runs, but made from different rows.
     pub different_content: u64,
-    /// Samples that were to be asked, and that neither run came to, since both were stopped before.
+    /// Planned samples that neither run reached, because both were stopped first.
     pub not_reached: u64,
-    /// Ids that occur more than once in one of the runs, so that nobody knows which are partners.
+    /// Ids that occur more than once in one of the runs, so their samples cannot be paired.
     pub duplicate_ids: u64,
 }
 
-/// One metric, or a further figure of it, over the samples that were scored in both runs.
+/// One metric, or a sub-score of it, over the samples that were scored in both runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetricComparison {
     /// The task.
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// The further figure; absent for the primary score.
+    /// The sub-score; absent for the primary score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_score: Option<String>,
-    /// Versions of the scoring, base first; equal, or the difference is listed.
+    /// Scorer versions, base first; if they differ, the difference is listed.
     pub scorer_versions: [String; 2],
-    /// Whether more is better.
+    /// True if a higher score is better.
     pub higher_is_better: bool,
     /// Samples scored in both runs.
     pub n: u64,
-    /// Of the samples of either run the share that is scored in both.
+    /// Share of the samples of either run that is scored in both.
     pub coverage: f64,
-    /// Why samples that have a partner have no score in the baseline, and how many.
+    /// Number of paired samples without a score in the baseline, by reason.
     pub unscored_base: BTreeMap<UnscoredReason, u64>,
-    /// The same for the new run.
+    /// Number of paired samples without a score in the new run, by reason.
     pub unscored_new: BTreeMap<UnscoredReason, u64>,
-    /// Scores that are no finite numbers.
+    /// Samples of either run with scores that are not finite numbers.
     pub not_finite: u64,
-    /// Samples of either run whose scores are beyond ±1e100, which is too large to compare: the metric is invalid.
+    /// Samples of either run with scores beyond ±1e100, which are too large to compare: the metric is invalid.
     pub too_large: u64,
-    /// The means of the n samples.
+    /// Mean of the n samples in the baseline.
     pub base: Option<f64>,
-    /// The same for the new run.
+    /// Mean of the n samples in the new run.
     pub new: Option<f64>,
     /// `new − base`.
     pub difference: Option<f64>,
     /// The 95 % confidence interval of the difference.
     pub interval: Option<Interval>,
-    /// How many samples became worse.
+    /// Number of samples that became worse.
     pub worse: u64,
-    /// How many became better.
+    /// Number of samples that became better.
     pub better: u64,
-    /// How many independent clusters the n samples come in, where the suite names some.
+    /// Number of independent clusters of the n samples; absent if the suite defines none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
     /// The test for a loss.
     pub test: TestNote,
-    /// The loss that this run would have called with a chance of 80 %.
+    /// Smallest loss that this run would have detected with a probability of 80 %.
     pub smallest_visible: Option<f64>,
-    /// What the gate says; absent where the metric is not gated.
+    /// Result of the gate; absent if the metric is not gated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateNote>,
-    /// The samples that became worse by most, the worst first.
+    /// The samples that became worse by the most, the worst first.
     pub flips: Vec<Flip>,
-    /// How often each reason was given, in base and new; the largest change first.
+    /// Counts of each error tag in base and new, the largest change first.
     pub error_tags: Vec<TagDrift>,
-    /// The same figures for parts of the samples.
+    /// Comparison of each slice of the samples.
     pub slices: Vec<SliceDrift>,
 }
 
 impl MetricComparison {
-    /// What it is called in reports: `exact_match of arithmetic`.
+    /// Returns the name used in reports: `exact_match of arithmetic`.
     pub(super) fn name(&self) -> String {
         let sub_score = self.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
         shortened(&format!("{}{sub_score} of {}", self.metric_id, self.task_id))
     }
 }
 
-/// The test that asks whether the new run is worse.
+/// Result of the test for whether the new run is worse.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestNote {
     /// `mcnemar`, `sign_flip` or `none`.
@@ -180,7 +179,7 @@ pub struct TestNote {
     pub worse: f64,
     /// The p-value of "better".
     pub better: f64,
-    /// Random permutations; absent where the test is exact.
+    /// Number of random permutations; absent if the test is exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permutations: Option<u32>,
 }
@@ -190,24 +189,24 @@ impl TestNote {
     pub const NONE: TestNote = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
 }
 
-/// What a gate asks of a metric, and what came of it.
+/// Requirements of a gate on a metric, and the result.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateNote {
     /// The largest loss that is accepted.
     pub margin: f64,
     /// The level of both tests.
     pub alpha: f64,
-    /// Least coverage.
+    /// Minimum coverage.
     pub min_coverage: f64,
     /// The p-value of "worse", adjusted by Holm's procedure over all gated metrics.
     pub worse_adjusted: f64,
-    /// The p-value against a loss of the margin or more; that of scores of 0 and 1 is of a test at the level `alpha`.
+    /// The p-value against a loss of the margin or more; for scores of 0 and 1, it is from a test at the level `alpha`.
     pub margin_p_value: f64,
-    /// About how many samples would show a difference of the observed size to be one or the other in four
-    /// runs of five; only where this run cannot tell.
+    /// Estimated number of samples that would decide a difference of the observed size in four runs of five; only if
+    /// this run is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_needed: Option<u64>,
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
     /// The reason in words.
     pub reason: String,
@@ -222,20 +221,20 @@ pub struct Flip {
     pub base: f64,
     /// The score in the new run.
     pub new: f64,
-    /// Why the new score is low.
+    /// Error tags of the new score: the reasons why it is low.
     pub error_tags: Vec<String>,
 }
 
-/// How often a reason was given.
+/// Counts of an error tag in both runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TagDrift {
-    /// The reason.
+    /// The tag.
     pub tag: String,
-    /// Records of the baseline.
+    /// Samples of the baseline with the tag.
     pub base: u64,
-    /// Records of the new run.
+    /// Samples of the new run with the tag.
     pub new: u64,
-    /// Samples that became worse and have it in the new run.
+    /// Samples that became worse and have the tag in the new run.
     pub worse: u64,
 }
 
@@ -252,13 +251,13 @@ pub struct SliceDrift {
     pub base: f64,
     /// Their mean in the new run.
     pub new: f64,
-    /// How many became worse.
+    /// Number of samples that became worse.
     pub worse: u64,
-    /// How many became better.
+    /// Number of samples that became better.
     pub better: u64,
     /// The two-sided p-value of "changed".
     pub p_value: f64,
-    /// The same after Benjamini and Hochberg, over all slices of the comparison.
+    /// The p-value after adjustment by Benjamini and Hochberg, over all slices of the comparison.
     pub q_value: f64,
 }
 
@@ -267,7 +266,7 @@ pub struct SliceDrift {
 pub struct Overall {
     /// The metric.
     pub metric_id: String,
-    /// How many tasks have it.
+    /// Number of tasks that have the metric.
     pub tasks: u64,
     /// Samples scored in both runs.
     pub n: u64,
@@ -277,35 +276,35 @@ pub struct Overall {
     pub new: f64,
     /// `new − base`.
     pub difference: f64,
-    /// Its 95 % confidence interval; samples of one cluster of a task count together.
+    /// The 95 % confidence interval of the difference; samples of one cluster of a task count together.
     pub interval: Option<Interval>,
 }
 
-/// A gate that the suite of the baseline has, and that of the new run has no more, or a looser one.
+/// A gate of the baseline's suite that the new run's suite dropped or loosened, or that has nothing to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GateChange {
     /// The task.
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// Whether nothing is asked of the metric any more.
+    /// True if the metric is no longer gated.
     pub is_lost: bool,
-    /// What changed, in words.
+    /// Description of the change.
     pub what: String,
 }
 
-/// Something about the samples or the gate of a task that makes an answer say less than it seems to.
+/// A warning about the samples or the gate of a task that weakens a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ComparisonWarning {
-    /// The task; absent where it is about the whole comparison.
+    /// The task; absent if the warning is about the whole comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What it is, in words.
+    /// Description of the warning.
     pub what: String,
 }
 
 impl Comparison {
-    /// All that is warned of, in words: gates that are lost, and what [`Comparison::warnings`] holds.
+    /// Returns all warnings, in words: [`Comparison::gate_changes`], then [`Comparison::warnings`].
     pub fn warned(&self) -> impl Iterator<Item = &str> {
         let gates = self.gate_changes.iter().map(|change| change.what.as_str());
         gates.chain(self.warnings.iter().map(|warning| warning.what.as_str()))

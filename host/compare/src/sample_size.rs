@@ -1,40 +1,41 @@
-//! Sample size: how many samples with scores of 0 and 1 show whether a difference is a loss, or less than the margin.
+//! Sample size: the number of samples with scores of 0 and 1 that decides whether a difference is a loss, or less than the
+//! margin.
 //!
-//! The power of both exact tests is summed over their outcomes, since the normal approximation promises too
-//! much of few samples that change.
+//! The power of both exact tests is summed over their outcomes, because the normal approximation is too optimistic if few
+//! samples change.
 
 use super::binomial::{at_least, likely_probabilities};
 use super::mcnemar::{self, MarginTest, range_error, signed};
 use super::noninferiority::{normal_quantile, normal_upper_tail};
 
-/// Beyond so many samples the normal approximation is within half a point of the exact power.
+/// Number of samples beyond which the normal approximation is within half a point of the exact power.
 const MAX_SUMMED_PAIRS: u64 = 100_000;
 
-/// For up to so many numbers of changed samples the border of PASS is computed for each.
+/// Maximum span of changed-sample counts for which the PASS boundary is computed for every count.
 const MAX_EXACT_MARGIN_STEPS: i64 = 100;
 
-/// For more it is computed for so many of them, and interpolated between these.
+/// Number of counts for which the boundary is computed in wider spans; it is interpolated between them.
 const NODES: i64 = 32;
 
-/// Numbers of changed samples that are farther from the mean, in standard deviations, have a chance below 1e-5.
+/// Distance from the mean, in standard deviations, beyond which counts of changed samples have a probability below 1e-5.
 const REACH: f64 = 4.5;
 
-/// How finely the shares of changed samples are searched, which decides less than the rounding of the answer.
+/// Number of steps in the search of the shares of changed samples; its error is below the rounding of the answer.
 const STEPS: u32 = 16;
 
-/// Beyond it nobody will ask so many samples.
+/// Number of samples beyond which no answer is useful.
 const MAX_SAMPLE_SIZE: f64 = 1e15;
 
-/// How the samples changed whose difference is to be told.
+/// Assumed rates at which the samples change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChangeRates {
     /// The share of samples that change.
     pub(super) changed: f64,
-    /// How much better the mean is; the size is at most the share.
+    /// Gain of the mean; its absolute value is at most the share.
     pub(super) gain: f64,
 }
 
-/// What a gate asks.
+/// Requirements of a gate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleSizeQuestion {
     pub(super) margin: f64,
@@ -44,8 +45,8 @@ pub(super) struct SampleSizeQuestion {
     pub(super) adjusted: f64,
 }
 
-/// The least number of samples above `count`, within half a percent, of which one of both tests calls the difference with
-/// the chance `wanted`. `None` beyond a million thousand millions.
+/// Returns the smallest number of samples above `count` at which one of the two tests decides the difference with the
+/// probability `wanted`. It is within half a percent; `None` beyond 10^15.
 pub(super) fn samples_needed(
     changes: ChangeRates,
     asked: SampleSizeQuestion,
@@ -59,20 +60,20 @@ pub(super) fn samples_needed(
     let square = |root: f64| root * root;
     let to_pass = (margin + gain > 0.0).then(|| {
         let level = alpha - range_error(alpha);
-        // Where nothing changes the margin is ruled out when none of so many samples changing would be rare.
+        // If nothing changes, the margin is ruled out once no change among that many samples would be rare.
         let least = -level.ln() / margin;
         let guess = square(factor(level) * deviation / (margin + gain)).max(least);
         least_number(guess, count, |samples| pass_power(samples, changes, asked) >= wanted)
     });
     let to_fail = (gain < 0.0).then(|| {
-        // So many changes that one of all outcomes is rare enough.
+        // Enough changes that a single outcome is rare enough.
         let guess = square(factor(adjusted) * deviation / gain).max(-adjusted.log2() / changed);
         least_number(guess, count, |samples| loss_power(samples, changes, adjusted) >= wanted)
     });
     [to_pass.flatten(), to_fail.flatten()].into_iter().flatten().min()
 }
 
-/// The least number above `count` that is enough, within half a percent, sought from a guess on.
+/// Searches from a guess for the smallest sufficient number above `count`, within half a percent.
 fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     let step = |number: u64| number / 8 + 1;
     if guess >= MAX_SAMPLE_SIZE {
@@ -98,7 +99,7 @@ fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Opti
             }
         }
     }
-    // The first is too few, the second enough.
+    // `low` is too few, `high` is enough.
     while high - low > (high / 200).max(1) {
         let middle = low.midpoint(high);
         if is_enough(middle) { high = middle } else { low = middle }
@@ -106,7 +107,7 @@ fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Opti
     Some(high)
 }
 
-/// How likely the exact test of a loss calls the difference.
+/// Returns the probability that the exact test of a loss detects the difference.
 fn loss_power(samples: u64, ChangeRates { changed, gain }: ChangeRates, alpha: f64) -> f64 {
     if samples <= MAX_SUMMED_PAIRS {
         return mcnemar::power(samples, changed, -gain, alpha);
@@ -116,7 +117,7 @@ fn loss_power(samples: u64, ChangeRates { changed, gain }: ChangeRates, alpha: f
     normal_upper_tail((border + gain * root) / (changed - gain * gain).sqrt())
 }
 
-/// Returns how likely the exact test of the margin lets the difference pass.
+/// Returns the probability that the exact test of the margin lets the difference pass.
 pub(super) fn pass_power(samples: u64, changes: ChangeRates, asked: SampleSizeQuestion) -> f64 {
     if samples > MAX_SUMMED_PAIRS {
         pass_power_of_many(samples, changes, asked)
@@ -125,7 +126,7 @@ pub(super) fn pass_power(samples: u64, changes: ChangeRates, asked: SampleSizeQu
     }
 }
 
-/// The same by the normal approximation, with the largest share of changed samples that the test reckons with.
+/// [`pass_power`] by the normal approximation, with the largest share of changed samples that the test considers.
 fn pass_power_of_many(
     samples: u64,
     ChangeRates { changed, gain }: ChangeRates,
@@ -141,7 +142,7 @@ fn pass_power_of_many(
     if deviation > 0.0 { normal_upper_tail(beyond / deviation) } else { f64::from(u8::from(beyond < 0.0)) }
 }
 
-/// The same summed over how many samples change, and how many of these become worse.
+/// [`pass_power`] summed over the number of samples that change, and over the number of these that become worse.
 fn pass_power_of_few(
     samples: u64,
     ChangeRates { changed, gain }: ChangeRates,
@@ -164,9 +165,9 @@ fn pass_power_of_few(
     passing.sum::<f64>().min(1.0)
 }
 
-/// For numbers of changed samples how many of them may have become worse in a run that passes.
+/// PASS boundary: the maximum number of worse samples in a passing run, by the number of changed samples.
 struct PassBorder {
-    /// Numbers of changed samples, in order, with the most that may be worse; −1 where not even none may.
+    /// Numbers of changed samples, in order, each with the maximum that may be worse; −1 if even zero fails.
     nodes: Vec<(i64, i64)>,
 }
 
@@ -189,8 +190,8 @@ impl PassBorder {
         }
     }
 
-    /// None where not even none may be worse, and where so many changes are not likely. Not whole between the nodes: that
-    /// is where the border lies on average.
+    /// Returns the maximum number of worse samples; `None` if even zero fails, or if that many changes are unlikely.
+    /// Between the nodes it is fractional: the average position of the boundary.
     fn most_worse(&self, changed: i64) -> Option<f64> {
         let place = self.nodes.partition_point(|(node, _)| *node < changed);
         let (node, worse) = *self.nodes.get(place)?;
@@ -204,12 +205,12 @@ impl PassBorder {
     }
 }
 
-/// Returns how many of so many changed samples may be worse, sought from a number nearby; −1 where not even none may.
+/// Returns the maximum number of `changed` samples that may be worse, searching from `near`; −1 if even zero fails.
 fn most_worse(samples: u64, changed: i64, asked: SampleSizeQuestion, near: Option<i64>) -> i64 {
     let test = MarginTest::new(samples, changed.unsigned_abs(), asked.margin, asked.alpha);
     let passes = |worse: i64| test.p_value(changed - 2 * worse, STEPS) <= asked.alpha;
     let Some(near) = near else {
-        // The first that is not known to pass, and the last that is.
+        // `low` is known to pass, `high` is not.
         let (mut low, mut high) = (-1, changed + 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;

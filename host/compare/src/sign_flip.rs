@@ -1,39 +1,39 @@
-//! The paired permutation test: if the two runs were interchangeable, each difference could as well have
-//! had the other sign.
+//! The paired permutation test: if the two runs were interchangeable, each difference could equally well have had the
+//! opposite sign.
 //!
-//! Fisher, "The Design of Experiments" (1935), chapter 3. With few differences all signs are tried; with
-//! many, random ones, of which the observed signs count as one: Phipson and Smyth, "Permutation
-//! P-values Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology 9 (2010).
+//! The test is from Fisher, "The Design of Experiments" (1935), chapter 3. With few differences, all signs are tried. With
+//! many, random signs are tried, and the observed ones count as one of them: Phipson and Smyth, "Permutation P-values
+//! Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology 9 (2010).
 
 use gage_figures::random::mix;
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::ops::Range;
 
-/// Most permutations of one test: some seconds for ten thousand samples.
+/// Maximum number of permutations of one test: a few seconds for ten thousand samples.
 pub(super) const MAX_PERMUTATIONS: u32 = 1_000_000;
 
-/// Up to so many differences other than zero all signs are tried: 2^28 sums, as pairs of 2^14.
+/// Maximum number of nonzero differences for which all signs are tried: 2^28 sums, as pairs of 2^14.
 pub(super) const MAX_EXACT_UNITS: usize = 28;
 
-/// Signs of one 64-bit number are those of a block of so many differences.
+/// Number of differences in a block; one 64-bit number holds their signs.
 const BLOCK: usize = 64;
 
-/// Permutations that one thread does together.
+/// Number of permutations that a thread processes together.
 const TOGETHER: u32 = 2_500;
 
 /// The step of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One test: the differences of independent units (samples, or clusters of them), positive where the
-/// new run is better.
+/// One test: the differences of independent units (samples or clusters), positive if the new run is better.
 #[derive(Clone, Debug)]
 pub struct SignFlipTest {
-    /// The differences; those that are 0 say nothing.
+    /// The differences; zeros have no effect.
     pub differences: Vec<f64>,
-    /// Which random signs: equal seeds give equal figures.
+    /// Seed of the random signs: equal seeds give equal figures.
     pub seed: u64,
-    /// How many random signs are tried where there are too many to try all; p is then at least one part of one more.
+    /// Number of random permutations to try if there are too many signs to try all; p is then at least
+    /// `1 / (permutations + 1)`.
     pub permutations: u32,
 }
 
@@ -44,20 +44,21 @@ impl SignFlipTest {
     }
 }
 
-/// What a test found.
+/// Result of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignFlipResult {
-    /// How likely a sum as low as the observed one is, where signs are random.
+    /// Probability of a sum at most as high as the observed one if signs are random.
     pub worse: f64,
-    /// The same for a sum as high.
+    /// Probability of a sum at least as high as the observed one if signs are random.
     pub better: f64,
-    /// How many random permutations were tried; `None` where all signs were.
+    /// Number of random permutations tried; `None` if all signs were tried.
     pub permutations: Option<u32>,
 }
 
-/// Does tests on so many threads. Signs depend on the seed, the number of the permutation and the number
-/// of the difference alone, and each sum is taken in the order of the differences; so figures do not
-/// depend on the number of threads.
+/// Runs tests on up to `threads` threads.
+///
+/// The figures do not depend on the number of threads. Signs depend only on the seed, the permutation number and the
+/// difference number, and each sum is taken in the order of the differences.
 pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipResult> {
     let prepared: Vec<PreparedSignFlips> = tests.iter().map(PreparedSignFlips::new).collect();
     let mut jobs = Vec::new();
@@ -72,7 +73,7 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
     let threads = threads.min(jobs.len()).max(1);
     let found: Vec<_> = match ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| jobs.into_par_iter().filter_map(count).collect()),
-        // The machine has no thread left.
+        // The thread pool could not be built.
         Err(_) => jobs.into_iter().filter_map(count).collect(),
     };
     let mut counts = vec![(0_u32, 0_u32); prepared.len()];
@@ -93,14 +94,14 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
     prepared.iter().zip(counts).map(result).collect()
 }
 
-/// The sum of a permutation is `2 · (sum of the sizes with a positive sign) − (sum of all sizes)`, so only
-/// the former is looked at.
+/// A test prepared for running. The sum of a permutation is `2 · (sum of the sizes with a positive sign) − (sum of all
+/// sizes)`, so only the first sum is compared.
 struct PreparedSignFlips {
-    /// The sizes of the differences other than 0.
+    /// Absolute values of the nonzero differences.
     sizes: Vec<f64>,
-    /// The sum of those whose difference is positive.
+    /// Sum of the positive differences.
     observed: f64,
-    /// What rounding may change.
+    /// Largest rounding error of a sum.
     tolerance: f64,
     seed: u64,
     permutations: u32,
@@ -115,7 +116,7 @@ impl PreparedSignFlips {
         PreparedSignFlips { sizes, observed, tolerance, seed: test.seed, permutations: test.permutations }
     }
 
-    /// Returns how many permutations of a range have a sum that is as low as the observed one, and as high.
+    /// Returns how many permutations of a range have a sum at most as high as the observed one, and at least as high.
     fn count(&self, range: Range<u32>) -> (u32, u32) {
         let streams: Vec<u64> =
             range.map(|number| mix(self.seed ^ mix(u64::from(number).wrapping_mul(STEP)))).collect();
@@ -127,7 +128,7 @@ impl PreparedSignFlips {
             fill(&mut table, block);
             for (sum, stream) in sums.iter_mut().zip(&streams) {
                 let bytes = mix(stream.wrapping_add(counter)).to_le_bytes();
-                // For each byte of signs the sum of its eight sizes is there already.
+                // The table holds the sum of the eight sizes for each byte of signs.
                 let part: f64 = table
                     .iter()
                     .zip(bytes)
@@ -142,7 +143,7 @@ impl PreparedSignFlips {
         })
     }
 
-    /// Tries all signs: the sums of one half of the differences with those of the other.
+    /// Tries all signs, by combining the sums of each half of the differences.
     fn all_signs(&self) -> SignFlipResult {
         let (one, two) = self.sizes.split_at(self.sizes.len() / 2);
         let (one, mut two) = (subset_sums(one), subset_sums(two));
@@ -159,7 +160,7 @@ impl PreparedSignFlips {
     }
 }
 
-/// For each set of eight sizes the sums of all its subsets, by the bits of their number.
+/// Fills the table with the sums of all subsets of each group of eight sizes; the index is the subset's bit mask.
 fn fill(table: &mut [[f64; 256]], block: &[f64]) {
     let mut sizes = block.chunks(8);
     for sums in table {

@@ -1,13 +1,13 @@
-//! Counts of the reasons for low scores, in both runs.
+//! Counts of error tags, the reasons for low scores, in both runs.
 
 use super::result::TagDrift;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Most reasons that are told apart; the rest is `(other)`.
+/// Maximum number of distinct tags; further ones count as `(other)`.
 const MAX_TAGS: usize = 1_000;
 
-/// The samples whose reasons are counted.
+/// Group of samples whose tags are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TagGroup {
     Base,
@@ -16,12 +16,12 @@ pub(super) enum TagGroup {
     Worse,
 }
 
-/// Counts of reasons.
+/// Counts of tags by group.
 #[derive(Debug, Default)]
 pub(super) struct TagCounts(HashMap<String, [u64; 3]>);
 
 impl TagCounts {
-    /// Counts the reasons of a sample.
+    /// Counts the tags of a sample.
     pub(super) fn add(&mut self, tags: &[String], group: TagGroup) {
         for tag in tags {
             let is_known = self.0.len() < MAX_TAGS || self.0.contains_key(tag);
@@ -30,7 +30,7 @@ impl TagCounts {
         }
     }
 
-    /// All of them, the largest change first, then by name.
+    /// Returns all tags, the largest change first, then by name.
     pub(super) fn drift(&self) -> Vec<TagDrift> {
         let drift = |(tag, [base, new, worse]): (&String, &[u64; 3])| TagDrift {
             tag: tag.clone(),

@@ -3,29 +3,29 @@
 use gage_core::Outcome;
 use serde::{Serialize, Serializer};
 
-/// Why a sample has nothing to compare under a measure.
+/// Reason why a sample has nothing to compare under a measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum UnscoredReason {
-    /// It, or the metric, ended without a score.
+    /// The sample or the metric ended without a score.
     Ended(Outcome),
-    /// The metric scored it with `null`: it had nothing to say.
+    /// The metric's score is `null`: the metric does not apply to the sample.
     NullScore,
-    /// Under `pass_rate`: the metric does not say whether it passed.
+    /// Under `pass_rate`, the metric does not report whether the sample passed.
     NullPass,
-    /// The card has no such further figure.
+    /// The score card lacks the sub-score.
     NoSubScore,
-    /// It was scored, and not by this metric.
+    /// The sample was scored, but not by this metric.
     #[default]
     NoResult,
-    /// The score is no finite number.
+    /// The score is not a finite number.
     NotFinite,
     /// The score is beyond ±1e100.
     TooLarge,
 }
 
 impl UnscoredReason {
-    /// The name that the comparison as JSON uses: that of the outcome, or one of its own.
+    /// Returns the name used in the JSON comparison: that of the outcome, or the reason's own.
     pub fn name(self) -> &'static str {
         match self {
             UnscoredReason::Ended(outcome) => outcome.name(),
@@ -33,7 +33,7 @@ impl UnscoredReason {
         }
     }
 
-    /// The same for a sentence.
+    /// Returns the reason as words for a sentence.
     pub(super) fn words(self) -> &'static str {
         match self {
             UnscoredReason::Ended(outcome) => outcome.name(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The answer of a gate.
+/// Verdict of a gate.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
 )]
@@ -13,9 +13,9 @@ pub enum Verdict {
     Pass,
     /// The new run is worse, and a loss of the margin or more cannot be ruled out.
     Regression,
-    /// Neither is shown: there are not enough samples to tell.
+    /// Neither is shown: there are too few samples to decide.
     Inconclusive,
-    /// The runs are not of the same thing, so that no difference can be laid to the model.
+    /// The runs are not comparable, so no difference can be attributed to the model.
     #[strum(to_string = "INVALID")]
     Mismatch,
     /// Too few samples were scored in both runs.
@@ -24,13 +24,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for people. Both reasons for which nothing can be said have the same one.
+    /// Returns the word for people. [`Verdict::Mismatch`] and [`Verdict::Incomplete`] share one.
     pub fn word(self) -> &'static str {
         self.into()
     }
 
-    /// The one that counts of several: a mismatch spoils all figures; a regression that is shown
-    /// stands, whatever is missing elsewhere; and a gate passes only as a whole.
+    /// Combines several verdicts into the one that counts: a mismatch invalidates all figures, a shown regression holds even
+    /// if other metrics are incomplete, and a gate passes only as a whole.
     pub fn of_all(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
         verdicts.into_iter().max_by_key(|verdict| match verdict {
             Verdict::Pass => 0,
@@ -41,8 +41,8 @@ impl Verdict {
         })
     }
 
-    /// The decision by the two tests: whether the new run is shown to be worse, and whether a loss of the
-    /// margin is ruled out. A loss that is both shown and ruled out to be large is within the margin.
+    /// Decides by the two tests: whether the new run is shown to be worse, and whether a loss of the margin is ruled out. If
+    /// both hold, there is a loss, but within the margin.
     pub(super) fn of_tests(is_worse: bool, is_within_margin: bool) -> Verdict {
         match (is_worse, is_within_margin) {
             (_, true) => Verdict::Pass,

@@ -1,4 +1,4 @@
-//! Warnings beside an answer: what makes it say less than it seems to.
+//! Warnings that weaken a verdict.
 
 use super::format::{number, shortened};
 use super::gating::GateDecision;
@@ -6,7 +6,7 @@ use super::plan::ComparePlan;
 use super::result::{ComparisonWarning, MetricComparison};
 use gage_figures::{RecordedRun, Slicing};
 
-/// Returns whether samples that depend on each other are counted as if they did not, in a task of both runs.
+/// Returns a warning if dependent samples of a task in both runs are counted as independent, or clustered differently.
 pub(super) fn of_clusters(
     base: &RecordedRun,
     new: &RecordedRun,
@@ -18,13 +18,15 @@ pub(super) fn of_clusters(
         task.cluster_by.as_ref().map(|path| shortened(path.as_str()))
     };
     let name = shortened(task_id);
-    let alone = "tests and intervals take each sample for independent of the others, so that chance may look like a change";
+    let alone =
+        "tests and intervals treat samples as independent of each other, so chance may look like a change";
     let unfound = slicing.unfound_paths().into_iter().find(|unfound| unfound.key == "cluster_by");
     let what = match (path_of(base), path_of(new)) {
-        // Of a run whose suite cannot be read that is said.
+        // A suite that cannot be read is reported elsewhere.
         (Some(before), None) if new.config().is_some() => {
             format!(
-                "{name}: the suite of the baseline has `cluster_by: {before}`, that of the new run has none: {alone}"
+                "{name}: the suite of the baseline has `cluster_by: {before}`, that of the new run has none: \
+                 {alone}"
             )
         }
         (_, Some(path)) if unfound.is_some() => {
@@ -36,15 +38,15 @@ pub(super) fn of_clusters(
             )
         }
         (Some(before), Some(now)) if before != now => format!(
-            "{name}: samples are counted together by `{now}` (cluster_by), and by `{before}` in the suite of the baseline"
+            "{name}: samples are clustered by `{now}` (cluster_by), but by `{before}` in the suite of the baseline"
         ),
         _ => return None,
     };
     Some(ComparisonWarning { task_id: Some(task_id.to_owned()), what })
 }
 
-/// Gated metrics that declare no scale, where the gate has to take the range of the scores of both runs for it: the margin
-/// may be as wide as all scores, or a loss larger than any of them may be rare and not among these samples.
+/// Returns warnings for gated metrics that declare no scale, so that the gate falls back to the range of the scores of both
+/// runs. The margin may be as wide as that range, or a larger loss may be rare and missing from these samples.
 pub(super) fn of_scales(
     plan: &ComparePlan<'_>,
     metrics: &[MetricComparison],
@@ -67,14 +69,14 @@ pub(super) fn of_scales(
                 number(margin)
             ),
             (false, false) => format!(
-                "{name} declares no scale: the gate takes {} for it, and may miss a rare loss that is larger; declare the \
-                 least and the largest score in the metric",
+                "{name} declares no scale: the gate assumes {} and may miss a rare larger loss; declare the \
+                 smallest and the largest score in the metric",
                 match low >= 0.0 && high <= 1.0 {
                     true => "0 to 1".to_owned(),
                     false => format!("the scores of both runs, which are {scores},"),
                 }
             ),
-            // The test of scores of 0 and 1 needs no scale.
+            // The test for scores of 0 and 1 needs no scale.
             (false, true) => return None,
         };
         Some(ComparisonWarning { task_id: Some(metric.task_id.clone()), what })

@@ -1,4 +1,4 @@
-//! One file for each element of the configuration: its keys, their defaults and their meaning.
+//! One file per configuration element, with its keys, defaults and meaning.
 
 pub mod backend;
 pub mod budget;
@@ -24,12 +24,11 @@ use crate::problems::Problems;
 use crate::source::Span;
 use std::path::PathBuf;
 
-/// The aggregations that the host ships, by name; besides them there are percentiles, see
-/// [`is_aggregation`].
+/// Names of the aggregations that the host ships. Percentiles are also accepted, see [`is_aggregation`].
 pub const METRIC_AGGREGATIONS: [&str; 10] =
     ["mean", "weighted_mean", "sum", "min", "max", "median", "count", "pass_rate", "categorical", "identity"];
 
-/// Returns whether the host ships an aggregation of this name: one of [`METRIC_AGGREGATIONS`], or a percentile from
+/// Returns true if the host ships an aggregation of this name: one of [`METRIC_AGGREGATIONS`], or a percentile from
 /// `p1` to `p99`.
 pub fn is_aggregation(name: &str) -> bool {
     let is_percentile = || {
@@ -39,20 +38,19 @@ pub fn is_aggregation(name: &str) -> bool {
     METRIC_AGGREGATIONS.contains(&name) || is_percentile()
 }
 
-/// How configuration names a plugin.
+/// Reference to a plugin, as written in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PluginReference {
-    /// A short name: `exact_match`, or the id of an entry of `plugins` that holds one thing.
+    /// A short name: `exact_match`, or the id of a `plugins` entry that contains a single plugin.
     Name(String),
-    /// A member of an entry of `plugins`: `vendor#exact_match`.
+    /// A member of a `plugins` entry: `vendor#exact_match`.
     Member {
-        /// The entry's id, or the name of a component that comes with the program.
+        /// The entry's id, or the name of a bundled component.
         plugin: String,
         /// The member's name.
         member: String,
     },
-    /// A component's file, and which of its members where it has several:
-    /// `./my_metric.wasm#strict`.
+    /// A component file, and which of its members if it has several: `./my_metric.wasm#strict`.
     File {
         /// The file, relative to the working folder.
         path: PathBuf,
@@ -62,7 +60,7 @@ pub enum PluginReference {
 }
 
 impl PluginReference {
-    /// Reads a reference: whatever has a `/` or ends in `.wasm` is a file.
+    /// Parses a reference: anything that contains a `/` or ends in `.wasm` is a file.
     pub(crate) fn parse(text: &str) -> PluginReference {
         let (front, member) = match text.split_once('#') {
             Some((front, member)) => (front, Some(member.to_owned())),
@@ -77,8 +75,8 @@ impl PluginReference {
         }
     }
 
-    /// Reads a reference to a plugin of a kind (`metric`), and refuses what the older program took
-    /// instead: class paths.
+    /// Reads a reference to a plugin of the given kind (`metric`), and rejects the class paths that the older
+    /// program accepted.
     pub(crate) fn read(
         span: Span,
         key: &str,
@@ -104,16 +102,17 @@ impl PluginReference {
     }
 }
 
-/// Says what replaces Python code that the older program loaded, and how it is ported.
+/// Reports what replaces Python code that the older program loaded, and how to port it.
 pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {
     let place = match kind {
         "role-adapter" => format!("that file is named as `adapter`: ./my-{kind}.wasm"),
         "backend" => "that file is named as `component`: ./my-backend.wasm".to_owned(),
         _ => format!("that file is named here: ./my-{kind}.wasm"),
     };
-    problems.error(span, key, format!("{what} names Python code, which is never loaded into this program")).help(format!(
+    problems.error(span, key, format!("{what} names Python code, which is never loaded into this \
+        program")).help(format!(
         "use a WebAssembly component. `gage-host plugin new --lang python --kind {kind} my-{kind}` makes a project \
-         to move the code into, `gage-host plugin build` makes a .wasm file of it; {place}. What there is already: `gage-host list`"
+         to move the code into, `gage-host plugin build` makes a .wasm file of it; {place}. `gage-host list` shows what exists already"
     ));
 }
 
@@ -130,7 +129,7 @@ impl std::fmt::Display for PluginReference {
     }
 }
 
-/// Reports every id that occurs twice.
+/// Reports every duplicate id.
 pub(crate) fn check_unique<'a>(
     what: &str,
     ids: impl Iterator<Item = (&'a str, Span)>,

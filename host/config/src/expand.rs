@@ -4,11 +4,11 @@ use crate::placeholder::{MAX_LEVELS, closing_brace, nests_too_deep};
 use crate::secret_marking::note_variable;
 use std::borrow::Cow;
 
-/// Where the values of variables come from.
+/// Source of the values of variables.
 pub struct Environment<'e> {
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     pub variable: &'e dyn Fn(&str) -> Option<String>,
-    /// The value of `${config_dir}`: the folder that the configuration file lies in.
+    /// The value of `${config_dir}`: the folder of the configuration file.
     pub config_dir: String,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct ExpandError {
 
 const FORMS: &str = "write ${NAME} or ${NAME:-default}; for a literal ${ write $${";
 
-/// Refuses a text whose variables nest too deep.
+/// Rejects a text whose variables nest too deep.
 pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
     if !nests_too_deep(text) {
         return Ok(());
@@ -33,13 +33,13 @@ pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
     })
 }
 
-/// Replaces every variable; a text without any is returned as it is.
+/// Replaces every variable; a text without any is returned unchanged.
 pub(crate) fn expand<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, str>, ExpandError> {
     check_levels(text)?;
     replace(text, environment)
 }
 
-/// Replaces the variables of a text whose levels were checked.
+/// Replaces the variables of a text whose nesting was checked.
 fn replace<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, str>, ExpandError> {
     if !text.contains("${") {
         return Ok(Cow::Borrowed(text));
@@ -75,7 +75,7 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
     };
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-    // Parameters of templates, which only what is made of a template has.
+    // Template parameters, which only exist in documents built from a template.
     let is_parameter = name.starts_with("runtime.");
     if !is_name && !is_parameter {
         return Err(ExpandError {
@@ -96,7 +96,7 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
         (Some(value), Some(_)) if !value.is_empty() => noted(value),
         (_, Some(default)) => noted(replace(default, environment)?.into_owned()),
         (None, None) if is_parameter => Err(ExpandError {
-            message: format!("nothing fills the parameter ${{{name}}}"),
+            message: format!("the parameter ${{{name}}} has no value"),
             help: format!("give it a default, ${{{name}:-default}}; in a RunConfig, set it below `runtime`"),
         }),
         (None, None) => Err(ExpandError {
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// A variable within a variable, and so on.
+    /// Builds nested variables.
     fn nested(open: &str, levels: usize) -> String {
         open.repeat(levels) + "end" + &"}".repeat(levels)
     }
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(expanded(&nested("${A:-", levels)), too_deep, "{levels} levels");
             assert_eq!(expanded(&nested("$${B:-", levels)), too_deep, "{levels} levels");
         }
-        // Variables in sequence are not nested, and neither are braces that are not closed.
+        // Consecutive variables are not nested, nor are unclosed braces.
         assert_eq!(expanded(&"${A}".repeat(1_000)), Ok("one".repeat(1_000)));
         assert_eq!(expanded(&"$${ ".repeat(1_000)), Ok("${ ".repeat(1_000)));
         assert!(
@@ -183,7 +183,7 @@ mod tests {
         let unset = |_: &str| None;
         let environment = Environment { variable: &unset, config_dir: String::new() };
         for value in [
-            // Messages look for passwords in addresses, also in texts that were refused.
+            // Messages search for passwords in addresses, including in rejected texts.
             format!("http://me:{}@host", nested("${B:-", 30_000)),
             nested("$${B:-", 65),
             nested("${API_KEY:-hidden", 65),

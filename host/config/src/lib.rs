@@ -1,10 +1,10 @@
-//! The configuration of a run: YAML is parsed with the place of every value, variables are
-//! expanded, overrides applied, and the whole is validated into one [`PipelineConfig`] that
-//! nobody parses again. Every error that the text alone shows is found in one go.
+//! The configuration of a run. YAML is parsed with the span of every value, variables are expanded, and overrides
+//! are applied. The result is validated into one [`PipelineConfig`], which is never parsed again. All errors that
+//! the text alone shows are reported together.
 //!
-//! Reads environment variables and files; starts nothing. Imports `gage-core` and `gage-secrets` only; crates
-//! above it see checked values, and keep the [`Node`] of free-form parameters so that what
-//! they find wrong later can still be pointed at.
+//! Reads environment variables and files; starts nothing. Imports `gage-core` and `gage-secrets` only. Crates above
+//! it see validated values, and keep the [`Node`] of free-form parameters so that later errors can still point at
+//! the source.
 
 mod elements;
 mod expand;

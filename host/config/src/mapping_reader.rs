@@ -1,4 +1,4 @@
-//! Reads a mapping key by key: what is missing, mistyped or not known becomes a problem.
+//! Reads a mapping key by key; missing, mistyped and unknown keys become problems.
 
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::{Problem, Problems};
@@ -12,16 +12,16 @@ pub(crate) mod asked_keys;
 pub(crate) struct MappingReader<'n> {
     entries: &'n [Entry],
     asked: Vec<&'static str>,
-    /// Keys that are refused with a message of their own, and not offered.
+    /// Keys that are rejected with their own message, and not suggested.
     refused: Vec<&'static str>,
     /// The path of the mapping, for messages.
     pub(crate) path: String,
-    /// Where the mapping begins.
+    /// Span of the mapping.
     pub(crate) span: Span,
 }
 
 impl<'n> MappingReader<'n> {
-    /// Begins to read a mapping; anything else is a problem.
+    /// Starts reading a mapping; anything else is a problem.
     pub(crate) fn open(
         node: &'n Node,
         path: impl Into<String>,
@@ -39,7 +39,7 @@ impl<'n> MappingReader<'n> {
         }
     }
 
-    /// Begins to read the mapping under a key; one without entries if there is none.
+    /// Starts reading the mapping under a key; it has no entries if the key is missing.
     pub(crate) fn section(
         &self,
         node: Option<&'n Node>,
@@ -51,23 +51,23 @@ impl<'n> MappingReader<'n> {
         read.unwrap_or(MappingReader { entries: &[], asked: Vec::new(), refused: Vec::new(), path, span })
     }
 
-    /// The whole mapping as JSON that may be written down.
+    /// Returns the whole mapping as JSON that may be recorded.
     pub(crate) fn to_public_json(&self) -> serde_json::Value {
         Node::new(NodeValue::Map(self.entries.to_vec()), self.span).backend_to_public_json()
     }
 
-    /// The path of a key of this mapping.
+    /// Returns the path of a key of this mapping.
     pub(crate) fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// Where the value of a key is written; the mapping, for a key that is not.
+    /// Returns the span of a key's value, or that of the mapping if the key is missing.
     pub(crate) fn span_of(&self, key: &str) -> Span {
         let written = self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null());
         written.map_or(self.span, |entry| entry.node.span)
     }
 
-    /// Reports what is wrong with the value of a key.
+    /// Reports an error in the value of a key.
     pub(crate) fn error<'p>(
         &self,
         key: &str,
@@ -77,7 +77,7 @@ impl<'n> MappingReader<'n> {
         problems.error(self.span_of(key), &self.path_of(key), message)
     }
 
-    /// The entry of a key; null counts as missing.
+    /// Returns the entry of a key; null counts as missing.
     pub(crate) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
         if !self.asked.contains(&key) {
             self.asked.push(key);
@@ -87,7 +87,7 @@ impl<'n> MappingReader<'n> {
         self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
     }
 
-    /// The value of a key that is no longer taken, so that its reader can say what takes its place.
+    /// Returns the value of a key that is no longer supported, so that its reader can name the replacement.
     pub(crate) fn refused(&mut self, key: &'static str) -> Option<&'n Node> {
         self.refused.push(key);
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
@@ -124,7 +124,7 @@ impl<'n> MappingReader<'n> {
         }
     }
 
-    /// A text that is not empty and is used as a name.
+    /// Reads a non-empty text that is used as a name.
     pub(crate) fn required_id(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
         let id = self.required_text(key, problems)?;
         if let Err(message) = gage_core::check_name(&id) {
@@ -141,7 +141,7 @@ impl<'n> MappingReader<'n> {
         }
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub(crate) fn integer(
         &mut self,
         key: &'static str,
@@ -165,7 +165,7 @@ impl<'n> MappingReader<'n> {
         number
     }
 
-    /// A whole number within bounds that a smaller type holds.
+    /// Reads a whole number within bounds that fits a smaller type.
     pub(crate) fn number<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
@@ -175,7 +175,7 @@ impl<'n> MappingReader<'n> {
         self.integer(key, allowed, problems).and_then(|number| T::try_from(number).ok())
     }
 
-    /// A number within bounds.
+    /// Reads a number within bounds.
     pub(crate) fn float(
         &mut self,
         key: &'static str,
@@ -197,7 +197,7 @@ impl<'n> MappingReader<'n> {
         number
     }
 
-    /// One of several names.
+    /// Reads one of several names.
     pub(crate) fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -215,7 +215,7 @@ impl<'n> MappingReader<'n> {
         found
     }
 
-    /// One of the names of an enum's variants.
+    /// Reads one of the names of an enum's variants.
     pub(crate) fn variant<T: VariantArray + Copy + Into<&'static str>>(
         &mut self,
         key: &'static str,
@@ -225,7 +225,7 @@ impl<'n> MappingReader<'n> {
         self.choice(key, &choices, problems)
     }
 
-    /// The items of a list, each with its path.
+    /// Returns the items of a list, each with its path.
     pub(crate) fn list(&mut self, key: &'static str, problems: &mut Problems) -> Vec<(&'n Node, String)> {
         let Some(node) = self.get(key) else { return Vec::new() };
         let path = self.path_of(key);
@@ -237,7 +237,7 @@ impl<'n> MappingReader<'n> {
         }
     }
 
-    /// The items of a list, each read as an element of a suite.
+    /// Reads the items of a list, each as an element of a suite.
     pub(crate) fn read_all<T>(
         &mut self,
         key: &'static str,
@@ -248,7 +248,7 @@ impl<'n> MappingReader<'n> {
         items.into_iter().filter_map(|(node, path)| read(node, path, problems)).collect()
     }
 
-    /// A list of strings; a single string is a list of one.
+    /// Reads a list of strings; a single string is a list of one.
     pub(crate) fn texts(&mut self, key: &'static str, problems: &mut Problems) -> Option<Vec<String>> {
         let node = self.get(key)?;
         if let Some(text) = node.as_text() {
@@ -260,7 +260,7 @@ impl<'n> MappingReader<'n> {
         items.iter().map(|item| self.text_of(item, key, problems)).collect()
     }
 
-    /// A mapping that is passed on as it is.
+    /// Returns a mapping that is passed on unchanged.
     pub(crate) fn free_map(&mut self, key: &'static str, problems: &mut Problems) -> Option<&'n Node> {
         let node = self.get(key)?;
         if node.as_map().is_none() {
@@ -269,7 +269,7 @@ impl<'n> MappingReader<'n> {
         Some(node)
     }
 
-    /// The entries that nobody asked for, and the names of those that were asked for.
+    /// Returns the unknown entries, and the names of the known ones.
     pub(crate) fn further(self) -> (Vec<&'n Entry>, Vec<&'static str>) {
         let is_further = |entry: &&Entry| {
             let key = entry.key.as_str();
@@ -278,7 +278,7 @@ impl<'n> MappingReader<'n> {
         (self.entries.iter().filter(is_further).collect(), self.asked)
     }
 
-    /// Reports the keys that nobody asked for.
+    /// Reports the unknown keys.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in self.entries {
             let key = entry.key.as_str();

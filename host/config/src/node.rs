@@ -1,24 +1,23 @@
-//! The document as a tree in which every value knows where it was written.
+//! The document as a tree in which every value has a span.
 
 use crate::source::Span;
 use serde_json::Value;
 
-/// A value and its place.
+/// A value and its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The value.
     pub value: NodeValue,
-    /// Where it was written.
+    /// Location of the value.
     pub span: Span,
-    /// For a scalar without quotes that is no string: its text, for keys that want one
-    /// (`model: 4.10`).
+    /// For an unquoted scalar that is not a string: its text, for keys that expect one (`model: 4.10`).
     pub plain: Option<String>,
-    /// For an item of a list, and for a document that is one value: its text before `${…}` was replaced
-    /// in it, where that changed it. That of a value of a mapping is in its [`Entry`].
+    /// For an item of a list, and for a document that is one value: its text before `${…}` was replaced, if that
+    /// changed it. For a value of a mapping, the text is in its [`Entry`].
     pub written: Option<String>,
 }
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeValue {
     /// `null`, `~` or nothing.
@@ -33,7 +32,7 @@ pub enum NodeValue {
     Text(String),
     /// A list.
     List(Vec<Node>),
-    /// A mapping, in its order; no key twice.
+    /// A mapping, in source order; without duplicate keys.
     Map(Vec<Entry>),
 }
 
@@ -42,26 +41,26 @@ pub enum NodeValue {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key was written.
+    /// Location of the key.
     pub key_span: Span,
     /// The value.
     pub node: Node,
-    /// The text of the value before `${…}` was replaced in it, where that changed it.
+    /// The text of the value before `${…}` was replaced, if that changed it.
     pub written: Option<String>,
 }
 
 impl Node {
-    /// A value that was not written as a scalar without quotes.
+    /// Creates a value that is not an unquoted scalar.
     pub fn new(value: NodeValue, span: Span) -> Node {
         Node { value, span, plain: None, written: None }
     }
 
-    /// A mapping without entries.
+    /// Creates a mapping without entries.
     pub(crate) fn empty_map(span: Span) -> Node {
         Node::new(NodeValue::Map(Vec::new()), span)
     }
 
-    /// What kind of value it is, for messages.
+    /// Returns the kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             NodeValue::Null => "nothing",
@@ -73,12 +72,12 @@ impl Node {
         }
     }
 
-    /// Returns whether it is `null` or nothing.
+    /// Returns true if it is `null` or empty.
     pub fn is_null(&self) -> bool {
         self.value == NodeValue::Null
     }
 
-    /// The string, where it is one.
+    /// Returns the text, or `None` if it is not a string.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             NodeValue::Text(text) => Some(text),
@@ -86,7 +85,7 @@ impl Node {
         }
     }
 
-    /// The entries, where it is a mapping.
+    /// Returns the entries, or `None` if it is not a mapping.
     pub fn as_map(&self) -> Option<&[Entry]> {
         match &self.value {
             NodeValue::Map(entries) => Some(entries),
@@ -94,7 +93,7 @@ impl Node {
         }
     }
 
-    /// The items, where it is a list.
+    /// Returns the items, or `None` if it is not a list.
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.value {
             NodeValue::List(items) => Some(items),
@@ -102,12 +101,12 @@ impl Node {
         }
     }
 
-    /// The value of a key, where it is a mapping that has it.
+    /// Returns the value of a key, or `None` if it is not a mapping that has the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The value that a JSON pointer leads to, or the last one on the way that exists.
+    /// Returns the value at a JSON pointer, or the last existing one on the way.
     pub fn nearest(&self, pointer: &str) -> &Node {
         pointer
             .split('/')
@@ -125,7 +124,7 @@ impl Node {
             .unwrap_or_else(|last| last)
     }
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     pub fn to_json(&self) -> Value {
         match &self.value {
             NodeValue::Null => Value::Null,

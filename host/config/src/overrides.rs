@@ -1,4 +1,4 @@
-//! `--set key=value`: one value of the document replaced from the command line.
+//! `--set key=value`: replaces one value of the document from the command line.
 
 use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
@@ -6,10 +6,11 @@ use crate::parse::parse;
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// Applies one override to a document of any kind. What is wrong is added to `problems`. The key is a path of dots; a segment below a list is an index or the
-/// id of an entry (`backends.tiny.config.slots`). What does not exist yet is added.
+/// Applies one override to a document of any kind. Problems are added to `problems`. The key is a dotted path; a
+/// segment below a list is an index or the id of an entry (`backends.tiny.config.slots`). Missing entries are
+/// added.
 pub fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problems: &mut Problems) {
-    // What it is set to may be a secret, and is not part of the name.
+    // The value may be a secret, so it is not part of the name.
     let name = format!("--set {}", text.split('=').next().unwrap_or_default().trim());
     let number = problems.sources.add(name.clone(), text);
     let whole = Span { source: number, start: 0, end: text.len() };
@@ -81,7 +82,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
     }
 }
 
-/// Returns whether an entry of a list has this id under one of the keys that name entries.
+/// Returns true if an entry of a list has this id under one of the keys that name entries.
 fn has_id(node: &Node, id: &str) -> bool {
     ["dataset_id", "backend_id", "adapter_id", "prompt_id", "metric_id", "task_id", "step"]
         .iter()

@@ -1,4 +1,4 @@
-//! YAML to a tree of nodes.
+//! YAML parser that builds a tree of nodes.
 
 use crate::expand::{Environment, check_levels, expand};
 use crate::node::{Entry, Node, NodeValue};
@@ -8,13 +8,13 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A document may not have more values than this, aliases counted each time.
+/// Maximum number of values in a document, with aliases counted each time.
 const MAX_NODES: usize = 200_000;
-/// Nor be nested deeper than this.
+/// Maximum nesting depth of a document.
 const MAX_DEPTH: usize = 64;
 
-/// Parses a text that holds one YAML document, and replaces `${…}` in its strings; without an environment
-/// they stay as they are.
+/// Parses a text that holds one YAML document, and replaces `${…}` in its strings. Without an environment they stay
+/// unchanged.
 pub(crate) fn parse(
     number: usize,
     environment: Option<&Environment<'_>>,
@@ -34,7 +34,7 @@ pub(crate) fn parse(
 }
 
 struct DocumentReader<'t, 'p> {
-    /// Byte offset of every character, for the parser counts characters.
+    /// Byte offset of every character, because the parser counts characters.
     offsets: Vec<usize>,
     events: Parser<'t, saphyr_parser::StrInput<'t>>,
     anchors: HashMap<usize, ParsedNode>,
@@ -138,7 +138,7 @@ impl<'t> DocumentReader<'t, '_> {
                     Some(read)
                 }
                 None => {
-                    self.problems.error(span, "", "this alias names no anchor that ends before it");
+                    self.problems.error(span, "", "this alias names no anchor that was defined before it");
                     None
                 }
             },
@@ -189,7 +189,7 @@ impl<'t> DocumentReader<'t, '_> {
         }
     }
 
-    /// The entries that `<<: *anchor` brings in.
+    /// Returns the entries that `<<: *anchor` merges.
     fn merge(&mut self, node: Node) -> Vec<Entry> {
         match node.value {
             NodeValue::Map(entries) => entries,
@@ -209,7 +209,7 @@ impl<'t> DocumentReader<'t, '_> {
         span: Span,
     ) -> Option<ParsedNode> {
         if let Err(error) = check_levels(text) {
-            // The secrets in the text are not known yet, so no message shows any of it.
+            // The secrets in the text are not known yet, so messages do not show any of it.
             self.problems.hide(span, text, true);
             self.problems.error(span, "", error.message).help(error.help);
             return None;
@@ -230,7 +230,7 @@ impl<'t> DocumentReader<'t, '_> {
             true => NodeValue::Text(expanded.to_string()),
             false => finite_value(&expanded, span, self.problems),
         };
-        // What is not expanded yet may still become a number.
+        // An unexpanded scalar may still become a number.
         let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
         let plain = (!is_text || is_open).then(|| expanded.into_owned());
@@ -241,7 +241,7 @@ impl<'t> DocumentReader<'t, '_> {
     }
 }
 
-/// The value of a scalar without quotes; a number that is too large is an error.
+/// Returns the value of an unquoted scalar; a number that is too large is an error.
 fn finite_value(text: &str, span: Span, problems: &mut Problems) -> NodeValue {
     match plain_value(text) {
         NodeValue::Float(number) if !number.is_finite() => {
@@ -252,7 +252,7 @@ fn finite_value(text: &str, span: Span, problems: &mut Problems) -> NodeValue {
     }
 }
 
-/// Replaces the variables in a document that was read without an environment, or in a part of one.
+/// Replaces the variables in all or part of a document that was read without an environment.
 pub(crate) fn expand_node(node: &mut Node, environment: &Environment<'_>, problems: &mut Problems) {
     match &mut node.value {
         NodeValue::List(items) => items.iter_mut().for_each(|item| expand_node(item, environment, problems)),
@@ -278,7 +278,7 @@ pub(crate) fn expand_node(node: &mut Node, environment: &Environment<'_>, proble
     }
 }
 
-/// The value of a scalar without quotes, by the core schema of YAML 1.2. A number that is too large is infinite.
+/// Returns the value of an unquoted scalar, by the core schema of YAML 1.2. A number that is too large is infinite.
 pub(crate) fn plain_value(text: &str) -> NodeValue {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,

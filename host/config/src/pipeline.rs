@@ -1,4 +1,4 @@
-//! The whole configuration: read, checked against itself, and the parts put together.
+//! The whole configuration, assembled from its parts and validated.
 
 mod checks;
 
@@ -30,84 +30,83 @@ use gage_core::SamplingParams;
 /// The version of the format that `api_version` names.
 pub const API_VERSION: &str = "gage/v1alpha1";
 
-/// A configuration in which every reference leads somewhere and every value is in bounds.
+/// A configuration in which every reference resolves and every value is in bounds.
 #[derive(Clone, Debug)]
 pub struct PipelineConfig {
-    /// What it is called.
+    /// The name of the configuration.
     pub name: Option<String>,
-    /// Components of other people.
+    /// Third-party components.
     pub plugins: Vec<PluginSpec>,
-    /// Where rows come from.
+    /// Sources of rows.
     pub datasets: Vec<DatasetSpec>,
-    /// What answers requests.
+    /// The backends that answer requests.
     pub backends: Vec<BackendSpec>,
-    /// Who takes part.
+    /// The roles of the run.
     pub role_adapters: Vec<RoleAdapterSpec>,
-    /// Templates of requests.
+    /// Request templates.
     pub prompts: Vec<PromptSpec>,
-    /// What scores answers where a task does not say otherwise.
+    /// The default metrics of tasks.
     pub metrics: Vec<MetricSpec>,
-    /// What to do; at least one.
+    /// The tasks; at least one.
     pub tasks: Vec<TaskSpec>,
-    /// What a run must hold against a baseline.
+    /// Requirements against a baseline.
     pub gate: Vec<GateSpec>,
-    /// How many tasks run at the same time; default 1.
+    /// Number of tasks that run in parallel; default 1.
     pub task_parallelism: usize,
-    /// What a failed sample does where its task does not say it; `fail_fast` here ends the whole run.
+    /// Default effect of a failed sample on its task; `fail_fast` here ends the whole run.
     pub failure_policy: Option<FailurePolicy>,
-    /// What the run may spend.
+    /// Budget of the run.
     pub budget: BudgetSpec,
-    /// Where answers of models are kept; nowhere where it is missing.
+    /// Cache of model answers; `None` if answers are not cached.
     pub cache: Option<CacheSpec>,
-    /// What tokens cost.
+    /// Token prices.
     pub pricing: Vec<PriceSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
-    /// The folder of the suite's file, as `${config_dir}` is written in the document.
+    /// Folder of the suite's file, as `${config_dir}` is written in the document.
     pub config_dir: String,
-    /// What of the document is not written down and may change a figure.
+    /// Redacted values of the document that may change a figure.
     pub redacted: Vec<RedactedValue>,
 }
 
 impl PipelineConfig {
-    /// Returns whether a value that is not written down could come into Samples, what models reply, or scores: one
-    /// of any place but the
-    /// settings of backends, which only say how a model is asked.
+    /// Returns true if a redacted value could reach Samples, model replies, or scores. All values outside the
+    /// settings of backends count; those settings only control requests to a model.
     pub fn shows_secrets_to_samples(&self) -> bool {
         self.redacted.iter().any(RedactedValue::may_reach_samples)
     }
 
-    /// The dataset of a task.
+    /// Returns the dataset of a task.
     pub fn dataset_of(&self, task: &TaskSpec) -> Option<&DatasetSpec> {
         self.datasets.iter().find(|dataset| dataset.dataset_id == task.dataset_id)
     }
 
-    /// The role that a task's inference step asks.
+    /// Returns the role that a task's inference step asks.
     pub fn inference_role_of(&self, task: &TaskSpec) -> Option<&RoleAdapterSpec> {
         self.role_of(task.steps.inference.adapter_id.as_deref(), RoleType::DutModel)
     }
 
-    /// The role of a judge.
+    /// Returns the role of a judge.
     pub fn judge_role_of(&self, judge: &JudgeSpec) -> Option<&RoleAdapterSpec> {
         self.role_of(judge.adapter_id.as_deref(), RoleType::JudgeModel)
     }
 
-    /// The name of a judge in results: its own, otherwise that of its role.
+    /// Returns the name of a judge in results: its own, or else that of its role.
     pub fn judge_id_of(&self, judge: &JudgeSpec) -> Option<String> {
         judge.judge_id.clone().or_else(|| Some(self.judge_role_of(judge)?.adapter_id.clone()))
     }
 
-    /// The role of a support step.
+    /// Returns the role of a support step.
     pub fn support_role_of(&self, step: &SupportStep) -> Option<&RoleAdapterSpec> {
         self.role_of(step.adapter_id.as_deref(), RoleType::ContextProvider)
     }
 
-    /// The role whose backend makes the vectors of a step `embed`.
+    /// Returns the role whose backend computes the embeddings of a step `embed`.
     pub fn embed_role_of(&self, step: &EmbedStep) -> Option<&RoleAdapterSpec> {
         self.role_of(step.adapter_id.as_deref(), RoleType::HelperModel)
     }
 
-    /// The role that answers the calls of tools of a step.
+    /// Returns the role that answers the tool calls of a step.
     pub fn tool_role_of(&self, tools: &ToolLoopSpec) -> Option<&RoleAdapterSpec> {
         self.role_of(tools.adapter_id.as_deref(), RoleType::ToolProvider)
     }
@@ -119,8 +118,8 @@ impl PipelineConfig {
         })
     }
 
-    /// The roles that the steps of a task ask: the model under test, then who supports it, who makes vectors, and the
-    /// judges.
+    /// Returns the roles that the steps of a task ask: the model under test, then the support, embedding and judge
+    /// roles.
     pub fn roles_of(&self, task: &TaskSpec) -> Vec<&RoleAdapterSpec> {
         let steps = &task.steps;
         let judges = steps.judge.iter().flat_map(|step| &step.judges);
@@ -133,13 +132,13 @@ impl PipelineConfig {
             .collect()
     }
 
-    /// The backend of a role.
+    /// Returns the backend of a role.
     pub fn backend_of(&self, role: &RoleAdapterSpec) -> Option<&BackendSpec> {
         self.backends.iter().find(|backend| backend.backend_id == role.backend_id)
     }
 
-    /// What a task sends where a Sample says nothing of its own: its parameters over those of the role
-    /// over those of the backend.
+    /// Returns the sampling parameters of a task, before those of a Sample: the task's override those of the role,
+    /// which override those of the backend.
     pub fn sampling_params_of(&self, task: &TaskSpec) -> SamplingParams {
         let own = task.sampling_params.clone();
         let Some(role) = self.inference_role_of(task) else { return own };
@@ -150,21 +149,21 @@ impl PipelineConfig {
         }
     }
 
-    /// Those of a task's sampling parameters that its backend sends.
+    /// Returns the sampling parameters of a task that its backend sends.
     pub fn sent_params_of(&self, task: &TaskSpec) -> SamplingParams {
         let params = self.sampling_params_of(task);
         let backend = self.inference_role_of(task).and_then(|role| self.backend_of(role));
         backend.map_or(params.clone(), |backend| backend.sent(params))
     }
 
-    /// What the tokens of a backend cost: by its id, or else by its model.
+    /// Returns the price of a backend's tokens: by its id, or else by its model.
     pub fn price_of(&self, backend: &BackendSpec) -> Option<&PriceSpec> {
         let of = |wanted: PriceTarget| self.pricing.iter().find(|price| price.of == wanted);
         of(PriceTarget::Backend(backend.backend_id.clone()))
             .or_else(|| of(PriceTarget::Model(backend.model()?.to_owned())))
     }
 
-    /// The prompt of a role.
+    /// Returns the prompt of a role.
     pub fn prompt_of(&self, role: &RoleAdapterSpec) -> Option<&PromptSpec> {
         let prompt_id = role.prompt_id.as_deref()?;
         self.prompts.iter().find(|prompt| prompt.prompt_id == prompt_id)
@@ -173,9 +172,9 @@ impl PipelineConfig {
 
 /// Reads a configuration from a text.
 ///
-/// `name` is what to call the text in messages; `overrides` are `key=value` as on the command
-/// line. Whatever is wrong is in `problems`. Where they hold an error, a result is what could be
-/// read all the same: good for finding further errors, and for nothing else.
+/// `name` identifies the text in messages; `overrides` are `key=value` as on the command line. All errors and
+/// warnings are in `problems`. If they contain an error, the result is partial and only good for finding further
+/// errors.
 pub fn load(
     name: &str,
     text: &str,
@@ -188,8 +187,7 @@ pub fn load(
     (config, problems)
 }
 
-/// The same for a configuration of which the datasets alone count: it need not say what to do with
-/// them.
+/// Reads a configuration for its datasets alone, like [`load`]; the tasks may be missing.
 pub fn load_datasets(
     name: &str,
     text: &str,
@@ -202,8 +200,8 @@ pub fn load_datasets(
     (config, problems)
 }
 
-/// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at: variables of
-/// other places need not be set.
+/// Reads the `gate` of a text that holds it alone, or of a whole suite. Nothing else of the suite is checked:
+/// variables elsewhere need not be set.
 pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
     let mut problems = Problems::default();
     let number = problems.sources.add(name, text);
@@ -230,17 +228,17 @@ pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Opti
     (gate.filter(|_| !problems.has_errors()), problems)
 }
 
-/// What a configuration is read for.
+/// Purpose for which a configuration is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Run,
     Datasets,
 }
 
-/// Reads a YAML document of any kind. Without an environment its `${…}` stay as they are, and a value that
-/// holds one and stood without quotes has its text in [`Node::plain`].
+/// Reads a YAML document of any kind. Without an environment its `${…}` stay unchanged, and an unquoted value that
+/// contains one has its text in [`Node::plain`].
 ///
-/// Whatever is wrong is added to `problems`, under the name `name`.
+/// Problems are added to `problems`, under the name `name`.
 pub fn parse_document(
     name: &str,
     text: &str,
@@ -258,7 +256,7 @@ pub fn parse_document(
     root
 }
 
-/// Reads a configuration from a document that was put together from others, whose texts `problems` knows.
+/// Reads a configuration from a document that was assembled from others, whose texts are in `problems`.
 /// `datasets_only` is for callers of [`load_datasets`].
 pub fn load_document(
     mut root: Node,
@@ -277,7 +275,7 @@ pub fn load_document(
 }
 
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
-    // Once more, for what overrides and parameters put there.
+    // Marks secrets again, for those in overrides and parameters.
     secret_marking::note(root, problems);
     let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
@@ -358,7 +356,7 @@ fn read_template(table: &mut MappingReader<'_>, problems: &mut Problems) -> Temp
     }
 }
 
-/// A configuration without `tasks` has one, if it has one dataset.
+/// Returns the single task of a configuration without `tasks` that has one dataset.
 fn only_task(
     datasets: &[DatasetSpec],
     span: Span,

@@ -1,15 +1,16 @@
-//! Syntax of variables in texts, `${NAME}` and `${NAME:-default}`: where one ends, and how deep they nest.
+//! Syntax of variables in texts, `${NAME}` and `${NAME:-default}`: end and nesting depth.
 
-/// The most levels to which variables may nest in a text: `${A}` has one, and `${A:-${B}}` has two.
+/// Maximum nesting depth of variables in a text: `${A}` has one level, and `${A:-${B}}` has two.
 pub(crate) const MAX_LEVELS: u8 = 64;
 
-/// Returns whether variables nest more than [`MAX_LEVELS`] deep. Each function that reads defaults calls itself for each level,
-/// so a deeper text could overflow the stack. An escaped `$${` counts, because some of them read a text without its escapes.
+/// Returns true if variables nest more than [`MAX_LEVELS`] deep. Functions that read defaults recurse for each
+/// level, so a deeper text could overflow the stack. An escaped `$${` counts, because some of them read a text
+/// without its escapes.
 pub(crate) fn nests_too_deep(text: &str) -> bool {
     if text.matches("${").count() <= usize::from(MAX_LEVELS) {
         return false;
     }
-    // For each open brace: whether it begins a variable, and how deep the closed variables within it nest.
+    // For each open brace: true if it begins a variable, and the nesting depth of the closed variables within it.
     let mut open: Vec<(bool, u8)> = Vec::new();
     let mut before = 0;
     for byte in text.bytes() {
@@ -31,7 +32,7 @@ pub(crate) fn nests_too_deep(text: &str) -> bool {
     false
 }
 
-/// The place of the brace that closes a variable, past those of variables within.
+/// Returns the position of the brace that closes a variable, after those of nested variables.
 pub(crate) fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, character) in text.char_indices() {

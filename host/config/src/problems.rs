@@ -6,31 +6,31 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use gage_secrets::{SECRET_MARK, find_secrets, redact};
 use std::ops::Range;
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The run cannot start.
     Error,
-    /// The run can start, but somebody may have meant something else.
+    /// The run can start, but the user may have meant something else.
     Warning,
 }
 
-/// One thing that is wrong.
+/// A single error or warning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where it was written.
+    /// Location in the source.
     pub span: Option<Span>,
     /// The key, as a path: `datasets[0].params.limit`.
     pub key: String,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What is allowed, or what to do.
+    /// The allowed values, or how to fix it.
     pub help: Option<String>,
 }
 
-/// Everything that is wrong with a configuration, with the texts to point into.
+/// All errors and warnings of a configuration, with the source texts.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
     /// The texts.
@@ -44,7 +44,7 @@ pub struct Problems {
 struct HiddenText {
     span: Span,
     value: String,
-    /// Whether it is all of the scalar.
+    /// True if it is the whole scalar.
     is_whole: bool,
 }
 
@@ -65,7 +65,7 @@ impl Problems {
         self.push(Severity::Warning, Some(span), key, message.into())
     }
 
-    /// Adds an error that has no place in a text.
+    /// Adds an error without a location.
     pub fn error_without_place(&mut self, message: impl Into<String>) -> &mut Problem {
         self.push(Severity::Error, None, "", message.into())
     }
@@ -76,7 +76,7 @@ impl Problems {
         &mut self.list[last]
     }
 
-    /// Notes that a scalar holds a secret, which no message shows.
+    /// Records that a scalar holds a secret, which no message may show.
     pub(crate) fn hide(&mut self, span: Span, value: &str, is_whole: bool) {
         let hidden = HiddenText { span, value: value.to_owned(), is_whole };
         if !value.is_empty() && !self.hidden.contains(&hidden) {
@@ -84,25 +84,25 @@ impl Problems {
         }
     }
 
-    /// Returns whether there is an error, warnings aside.
+    /// Returns true if there is an error; warnings do not count.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// All problems, in the order of the text.
+    /// Returns all problems, in source order.
     pub fn sorted(&self) -> Vec<&Problem> {
         let mut sorted: Vec<&Problem> = self.list.iter().collect();
         sorted.sort_by_key(|problem| problem.span.map_or((usize::MAX, 0), |span| (span.source, span.start)));
         sorted
     }
 
-    /// Returns how many errors and warnings there are.
+    /// Returns the numbers of errors and warnings.
     pub fn counts(&self) -> (usize, usize) {
         let errors = self.list.iter().filter(|problem| problem.severity == Severity::Error).count();
         (errors, self.list.len() - errors)
     }
 
-    /// All problems for a person, with the lines that they point at.
+    /// Renders all problems for humans, with the source lines.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let texts: Vec<String> = self.sources.iter().enumerate().map(|of| self.shown_text(of)).collect();
@@ -113,7 +113,8 @@ impl Problems {
         self.sorted().into_iter().map(render).collect::<Vec<String>>().join("\n")
     }
 
-    /// A text as it is shown, as long as it was: errors end up in logs of other systems, and their lines may hold keys.
+    /// Masks a text for display and keeps its length. Errors end up in logs of other systems, and their lines may
+    /// hold keys.
     fn shown_text(&self, (number, source): (usize, &Source)) -> String {
         let text = &source.text;
         let masked = match source.name.strip_prefix("--set ") {
@@ -127,13 +128,13 @@ impl Problems {
             let found = written.match_indices(&hidden.value).filter(|_| !hidden.is_whole);
             let found: Vec<Range<usize>> =
                 found.map(|(place, value)| whole.start + place..whole.start + place + value.len()).collect();
-            // What is spelled in another way is hidden with all that stands around it.
+            // If the spelling differs, the whole scalar is hidden.
             places.extend(if found.is_empty() { vec![whole] } else { found });
         }
         starred(masked, &places)
     }
 
-    /// A problem without the secrets that its message repeats.
+    /// Returns a problem without the secrets that its message repeats.
     fn shown_problem(&self, problem: &Problem) -> Problem {
         let is_here = |hidden: &&HiddenText| {
             problem.span.is_some_and(|span| {
@@ -147,7 +148,7 @@ impl Problems {
         let shown = |text: &str| {
             let mut text = redact(text).into_owned();
             for value in &hidden {
-                // One that is short may be a part of any word.
+                // A short value may be part of any word.
                 for quote in ['`', '\'', '"'] {
                     let mark = format!("{quote}{SECRET_MARK}{quote}");
                     text = text.replace(&format!("{quote}{value}{quote}"), &mark);
@@ -174,7 +175,7 @@ impl Problems {
         });
         let mut group = match place {
             Some((span, name, text)) => {
-                // Where a mapping is to blame its first line is enough to find it.
+                // The first line of a mapping is enough to find it.
                 let end = span.end.clamp(span.start, text.len());
                 let one_line =
                     text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
@@ -190,7 +191,7 @@ impl Problems {
         vec![group]
     }
 
-    /// All problems for a machine: a list of objects with `severity`, `file`, `line`, `column`,
+    /// Returns all problems in machine-readable form: a list of objects with `severity`, `file`, `line`, `column`,
     /// `key`, `message` and `help`.
     pub fn to_json(&self) -> serde_json::Value {
         let describe = |problem: &Problem| {
@@ -214,13 +215,13 @@ impl Problems {
 }
 
 impl Problem {
-    /// Says what is allowed, or what to do.
+    /// Adds the allowed values, or how to fix it.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Problem {
         self.help = Some(help.into());
         self
     }
 
-    /// Names the known names, the nearest first.
+    /// Lists the known names, the nearest first.
     pub fn known<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Problem {
         let known: Vec<&str> = known.into_iter().collect();
         let allowed = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };

@@ -1,4 +1,4 @@
-//! The suite that a run has recorded: expanded, and without what is not written down, of which a part may be had again.
+//! The suite recorded by a run, expanded and redacted. Some redacted values can be restored.
 
 use crate::expand::{Environment, expand};
 use crate::node::{Node, NodeValue};
@@ -12,14 +12,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A value that a run has not recorded, that answers are scored by, and that is not to be had again.
+/// An unrecorded value that scoring needs, and that cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVariable {
-    /// Where it stands: `metrics[0].style.params.tone`.
+    /// The path: `metrics[0].style.params.tone`.
     pub place: String,
-    /// The variables that it was made of; none where it stood in the suite itself.
+    /// The variables that it was built from; empty if the value was in the suite itself.
     pub variables: Vec<String>,
-    /// Whether all of them are set, and to something else than when the run was made.
+    /// True if all of them are set, but their value differs from that in the run.
     pub is_other: bool,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for MissingVariable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MissingVariable { place, variables, is_other } = self;
         let names = variables.join(" and ");
-        let (is, has) = if variables.len() == 1 { ("is", "holds") } else { ("are", "hold") };
+        let is = if variables.len() == 1 { "is" } else { "are" };
         match (variables.is_empty(), is_other) {
             (true, _) => write!(
                 formatter,
@@ -35,30 +35,29 @@ impl fmt::Display for MissingVariable {
             ),
             (false, true) => write!(
                 formatter,
-                "`{place}` is made of {names}, which {has} something else than when the run was made: set it to what it was then"
+                "`{place}` uses {names}, whose value differs from the one during the run: restore that value"
             ),
             (false, false) => write!(
                 formatter,
-                "`{place}` is made of {names}, which was not recorded, for it is a secret, and {is} not set: set it to what it \
-                 was when the run was made, or to the default that the suite gave it"
+                "`{place}` uses {names}, which was not recorded because it is a secret, and {is} not set: \
+                 set it to its value during the run, or to its default in the suite"
             ),
         }
     }
 }
 
-/// A suite that a run has recorded.
+/// A suite recorded by a run.
 pub struct RecordedConfig {
-    /// The suite, where this program can read it.
+    /// The suite, or `None` if this program cannot read it.
     pub config: Option<PipelineConfig>,
-    /// What is wrong with it.
+    /// The errors and warnings.
     pub problems: Problems,
-    /// Values without which its answers cannot be scored as they were.
+    /// Values without which the answers cannot be scored as before.
     pub missing: Vec<MissingVariable>,
 }
 
-/// Reads the suite that a run has recorded, so that its answers can be scored again. Values that were not written down are
-/// taken from the variables that they came from, where the digest in `redacted` agrees; whatever asks models stays without
-/// them.
+/// Reads the suite recorded by a run, so that its answers can be scored again. Redacted values are restored from
+/// their variables if the digest in `redacted` matches. Settings for asking models are not restored.
 pub fn load_recorded_to_score(
     name: &str,
     document: &Value,
@@ -72,7 +71,7 @@ pub fn load_recorded_to_score(
         return RecordedConfig { config: None, problems, missing: Vec::new() };
     };
     keep_references(&mut root);
-    // What is replaced need not be had.
+    // Overridden values need not be restored.
     for text in overrides {
         overrides::apply(&mut root, text, environment, &mut problems);
     }
@@ -83,7 +82,7 @@ pub fn load_recorded_to_score(
     RecordedConfig { config, problems, missing }
 }
 
-/// The same for whoever only looks at it: nothing is taken from variables. None where this program cannot read it.
+/// Reads the recorded suite without restoring values from variables. Returns `None` if this program cannot read it.
 pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
     let RecordedConfig { config, problems, .. } =
@@ -91,7 +90,7 @@ pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
     config.filter(|_| document.is_object() && !problems.has_errors())
 }
 
-/// Notes that texts with `${…}` were written so: they name what was not recorded, and may be written down once more.
+/// Marks texts with `${…}` as written that way: they name values that were not recorded, and may be recorded again.
 fn keep_references(node: &mut Node) {
     let written = |node: &Node| node.as_text().filter(|text| text.contains("${")).map(str::to_owned);
     match &mut node.value {
@@ -131,7 +130,7 @@ impl FoundVariable<'_> {
             return;
         }
         match &mut node.value {
-            // Where nothing is asked, any address is as good as one that is not recorded.
+            // No requests are sent, so any address can replace an unrecorded one.
             NodeValue::Text(text) if is_lost_address(path, text) => *text = NO_ADDRESS.to_owned(),
             NodeValue::List(items) => {
                 for (number, item) in items.iter_mut().enumerate() {
@@ -151,7 +150,7 @@ impl FoundVariable<'_> {
         }
     }
 
-    /// What a step is called, by its path: `custom.steps[0]`, or `tasks.a.steps[0]`.
+    /// Returns the kind of a step by its path: `custom.steps[0]`, or `tasks.a.steps[0]`.
     fn kind_of(&self, path: &[String]) -> Option<String> {
         let mut value = self.document;
         for (depth, segment) in path.iter().enumerate() {
@@ -166,11 +165,11 @@ impl FoundVariable<'_> {
         value["step"].as_str().map(str::to_owned)
     }
 
-    /// The value that a recorded text stands for.
+    /// Returns the value that a recorded text stands for.
     fn value_of(&self, node: &Node, place: &str, digest: &str) -> Result<NodeValue, MissingVariable> {
         let written = node.as_text().unwrap_or_default();
         let mut variables: Vec<String> = references(written);
-        // What a RunConfig set itself stood in a suite.
+        // Values that a RunConfig set itself were in a suite.
         if variables.iter().any(|name| name.starts_with("runtime.")) {
             variables.clear();
         }
@@ -185,10 +184,10 @@ impl FoundVariable<'_> {
     }
 }
 
-/// An address that leads nowhere.
+/// An invalid address.
 const NO_ADDRESS: &str = "http://not-recorded.invalid";
 
-/// Returns whether a text stands where an address must, and is one of which too much is not recorded.
+/// Returns true if a text is an address of a backend, and parts of it were not recorded.
 fn is_lost_address(path: &[String], text: &str) -> bool {
     let is_backend =
         path.first().is_some_and(|section| ["backends", "role_adapters"].contains(&section.as_str()));
@@ -196,7 +195,7 @@ fn is_lost_address(path: &[String], text: &str) -> bool {
     is_backend && is_address && (text.contains("${") || text.contains(SECRET_MARK))
 }
 
-/// The names of the variables in a text, each once.
+/// Returns the names of the variables in a text, without duplicates.
 fn references(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in text.split("${").skip(1).filter_map(|rest| rest.split([':', '}']).next()) {
@@ -249,7 +248,9 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
         let read = found.config.unwrap();
         assert_eq!(read.metrics[0].params.to_json()["pattern"], "a short");
         assert_eq!((&read.document, redacted_digests(&read.redacted).len()), (&config.document, 1));
-        for (value, is_other, part) in [(None, false, "is not set"), (Some("long"), true, "something else")] {
+        for (value, is_other, part) in
+            [(None, false, "is not set"), (Some("long"), true, "whose value differs")]
+        {
             let found = again(value, &config.document);
             let [missing] = found.missing.as_slice() else { panic!("{:?}", found.missing) };
             assert_eq!(

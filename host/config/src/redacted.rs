@@ -1,5 +1,5 @@
-//! Values of a suite that are not written down although they can change a figure: a digest of each takes their place, so that
-//! another value is seen all the same.
+//! Redacted values of a suite that can change a figure. Digests take their place, so that a changed value is still
+//! detected.
 
 use crate::secrets::without_users;
 use gage_core::{Digest, ENTRY_IDS};
@@ -7,54 +7,55 @@ use gage_secrets::SECRET_MARK;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Begins the digest of a value of which a part is only the mark of a secret, as where a recording is played back without
-/// its variables.
+/// Prefix of the digest of a value that contains the mark of a secret. This happens when a recording is replayed
+/// without its variables.
 const UNSET: &str = "not set, ";
 
-/// Sections that change no figure: what is for people, and what a run may take.
+/// Sections that do not change figures: descriptions for humans, and limits of a run.
 const FREE: [&str; 5] = ["metadata", "budget", "cache", "pricing", "task_parallelism"];
 
-/// Sections that are looked at when answers are scored again.
+/// Sections that are used when answers are scored again.
 const SCORING: [&str; 5] = ["metrics", "plugins", "tasks", "custom", "builtin"];
 
-/// Steps that come behind the answers.
+/// Steps that follow the answers.
 const STEPS: [&str; 3] = ["extract", "auto_eval", "report"];
 
-/// Keys of a backend that say who asks, and of a dataset.
+/// Keys of a backend that only identify the client.
 const CREDENTIALS: [&str; 3] = ["api_key", "headers", "proxy"];
 
-/// A value that is not written down.
+/// A redacted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedactedValue {
-    /// Where it stands, from the section on: an entry by its name, another item of a list by its number (`[0]`).
+    /// The path, starting at the section: an entry by its name, another list item by its index (`[0]`).
     pub path: Vec<String>,
     /// The SHA-256 digest of the path and the value (`docs/concepts/reproducibility.md`).
     pub digest: String,
 }
 
 impl RedactedValue {
-    /// The path as one text: `backends.model.config.extra_body.token`.
+    /// Returns the path as one text: `backends.model.config.extra_body.token`.
     pub fn place(&self) -> String {
         joined(&self.path)
     }
 
-    /// Returns whether it stands elsewhere than in the settings of a backend.
+    /// Returns true if it is outside the settings of a backend.
     pub(crate) fn may_reach_samples(&self) -> bool {
         settings(&self.path).is_none_or(|(section, _)| section != "backends")
     }
 }
 
-/// The digests of values that are not written down, by their places, as identities hold them.
+/// Returns the digests of redacted values by their paths, as stored in identities.
 pub fn redacted_digests(redacted: &[RedactedValue]) -> BTreeMap<String, String> {
     redacted.iter().map(|one| (one.place(), one.digest.clone())).collect()
 }
 
-/// Returns whether a digest is that of a value of which a part was not set.
+/// Returns true if a digest is for a value with an unset part.
 pub fn is_unset(digest: &str) -> bool {
     digest.starts_with(UNSET)
 }
 
-/// What two programs say of the same value: the digest of the list of its place and the value, as JSON with sorted keys.
+/// Returns the digest of the list of a place and a value, as JSON with sorted keys. All programs compute the same
+/// digest.
 pub(crate) fn digest_of(place: &str, value: &Value) -> String {
     let digest = Digest::of_json(&json!([place, value])).to_string();
     if holds_mark(value) { format!("{UNSET}{digest}") } else { digest }
@@ -69,7 +70,7 @@ fn holds_mark(value: &Value) -> bool {
     }
 }
 
-/// The values of a document that are others where it may be written down.
+/// Returns the values of a document that differ from its public form.
 pub(crate) fn redacted_values(document: &Value, public: &Value) -> Vec<RedactedValue> {
     let mut found = Vec::new();
     walk(&mut Vec::new(), document, public, &mut found);
@@ -95,14 +96,14 @@ fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<
                 path.pop();
             }
         }
-        // Who asks, and with which password.
+        // Only the user and the password differ.
         (Value::String(text), Value::String(public))
             if is_address(path) && without_users("", text) == *public => {}
         _ => found.push(RedactedValue { path: path.clone(), digest: digest_of(&joined(path), actual) }),
     }
 }
 
-/// Returns how an item of a list is called in paths.
+/// Returns the name of a list item in paths.
 pub(crate) fn name_of(path: &[String], item: &Value, number: usize) -> String {
     let id_key = ENTRY_IDS.iter().find(|(section, _)| path == [*section]).map(|(_, key)| *key);
     let id = id_key.and_then(|key| item.get(key)).and_then(Value::as_str);
@@ -120,7 +121,7 @@ pub(crate) fn joined(path: &[String]) -> String {
     out
 }
 
-/// The settings of a backend or the parameters of a dataset below which a path leads, and the section.
+/// Returns the section of a path into a backend's settings or a dataset's parameters, and the rest of the path.
 fn settings(path: &[String]) -> Option<(&str, &[String])> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts.as_slice() {
@@ -131,7 +132,7 @@ fn settings(path: &[String]) -> Option<(&str, &[String])> {
     }
 }
 
-/// Returns whether what stands at a path only says who asks; no figure hangs on it.
+/// Returns true if the value at a path only identifies the client, and does not affect figures.
 fn is_credential(path: &[String]) -> bool {
     match settings(path) {
         Some(("backends", [key, ..])) => CREDENTIALS.contains(&key.as_str()),
@@ -140,20 +141,19 @@ fn is_credential(path: &[String]) -> bool {
     }
 }
 
-/// Returns whether it is an address that the program itself asks.
+/// Returns true if it is an address that the program itself connects to.
 fn is_address(path: &[String]) -> bool {
     const KEYS: [&str; 3] = ["base_url", "endpoint", "path"];
     matches!(settings(path), Some((_, [key])) if KEYS.contains(&key.as_str()))
 }
 
-/// Returns whether a value at a path has a part in scoring answers that are there; `steps` gives the kind of a
-/// step by the path
-/// of its list and its number.
+/// Returns true if the value at a path affects the scoring of existing answers. `steps` returns the kind of a step
+/// by the path of its list and its index.
 pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<String>) -> bool {
     if !path.first().is_some_and(|section| SCORING.contains(&section.as_str())) {
         return false;
     }
-    // What is sent to a model.
+    // Sent to a model.
     let depth = if path.first().is_some_and(|section| section == "tasks") { 2 } else { 1 };
     let is_template = path.first().is_some_and(|section| section != "metrics" && section != "plugins");
     if is_template && path.get(depth).is_some_and(|key| key == "sampling_params") {
@@ -166,8 +166,8 @@ pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<
     }
 }
 
-/// What is not written down of a suite that scores answers anew: its own values where it scores, and those of the run that
-/// gave the answers.
+/// Returns the redacted values of a suite that scores answers again: its own for scoring, and otherwise those of
+/// the original run.
 pub fn redacted_of_scoring(
     of_run: &BTreeMap<String, String>,
     config: &[RedactedValue],
@@ -184,7 +184,7 @@ pub fn redacted_of_scoring(
 mod tests {
     use super::*;
 
-    /// A document with one value somewhere, by the JSON pointer of its place.
+    /// Builds a document with one value at a JSON pointer.
     fn with(pointer: &str, value: &Value) -> Value {
         let mut document = json!({
             "metadata": {"name": "n"},
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_digest_can_be_made_elsewhere() {
-        // By `printf '["metrics[0].m.style","short"]' | sha256sum`.
+        // Computed by `printf '["metrics[0].m.style","short"]' | sha256sum`.
         assert_eq!(
             digest_of("metrics[0].m.style", &json!("short")),
             "sha256:3aa78dc0db95ed67cd280e92fda1c2f161cbe2e66f91e28886b5dd49eeccf65c"

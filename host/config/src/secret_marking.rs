@@ -1,4 +1,4 @@
-//! Marks of secrets, set as a document is read: see [`gage_secrets::register_secret`].
+//! Registers secrets as a document is read: see [`gage_secrets::register_secret`].
 
 use crate::node::{Node, NodeValue};
 use crate::placeholder::closing_brace;
@@ -9,20 +9,21 @@ use crate::secrets::{
 use gage_secrets::{SECRET_MARK, register_secret, register_variable_name};
 use std::collections::BTreeSet;
 
-/// What a document says of a value by the keys above it.
+/// Secrecy of a value, by the keys above it.
 #[derive(Clone, Copy)]
 struct SecretPosition<'k> {
-    /// The nearest of them.
+    /// The nearest key.
     key: &'k str,
-    /// Whether it is never written down.
+    /// True if the value is never recorded.
     is_secret: bool,
-    /// Whether it is a mapping of headers, whose names say which are secret; all stay out of what is shown of a document.
+    /// True for a mapping of headers, whose names indicate which are secret. All are hidden when the document is
+    /// shown.
     is_headers: bool,
-    /// Whether the value is looked for wherever it occurs.
+    /// True if every other occurrence of the value is also redacted.
     is_known: bool,
 }
 
-/// Notes every secret of a document, whether its variables were replaced or not, and where they stand.
+/// Registers every secret of a document, with its span, whether or not its variables were replaced.
 pub(crate) fn note(root: &Node, problems: &mut Problems) {
     let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
     let granted = granted_names(root);
@@ -32,9 +33,9 @@ pub(crate) fn note(root: &Node, problems: &mut Problems) {
 }
 
 struct SecretRegistration<'p> {
-    /// The keys above what is looked at.
+    /// The keys above the current node.
     path: Vec<&'p str>,
-    /// Names of variables, which are no secrets.
+    /// Names of variables, which are not secrets.
     granted: &'p BTreeSet<String>,
     problems: &'p mut Problems,
 }
@@ -48,7 +49,8 @@ impl<'p> SecretRegistration<'p> {
                     let key = entry.key.as_str();
                     let is_own = beside.is_secret(entry);
                     let is_headers = matches!(key.to_lowercase().as_str(), "headers" | "extra_headers");
-                    // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
+                    // Headers are only redacted elsewhere if their own name indicates a secret: `application/json`
+                    // is not one.
                     let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
                     let is_secret = place.is_secret || is_own;
                     let below = SecretPosition { key, is_secret, is_headers, is_known };
@@ -88,7 +90,7 @@ fn note_text(
     place: SecretPosition<'_>,
     problems: &mut Problems,
 ) {
-    // What a parameter of a RunConfig is, is known when it was put there.
+    // A parameter of a RunConfig was already registered when it was inserted.
     if text.is_empty() || text.contains(SECRET_MARK) || text.contains('\u{1}') {
         return;
     }
@@ -119,17 +121,18 @@ fn note_text(
     }
 }
 
-/// Notes what a variable stands for, where its name says that it is secret. Numbers and truth values are none then: what
-/// `${MAX_KEYS}` sets must be seen.
+/// Registers the value of a variable whose name indicates a secret. Numbers and booleans are exempt: the value of
+/// `${MAX_KEYS}` must stay visible.
 pub(crate) fn note_variable(name: &str, value: &str) {
     if is_secret_name(name) && !is_plain(value) && !value.contains('\u{1}') {
         register_secret(value);
     }
 }
 
-/// Notes the users and the secret parameters of the addresses with a scheme in a text from elsewhere: an argument, a variable.
+/// Registers the users and the secret parameters of addresses with a scheme in external text: an argument, a
+/// variable.
 pub fn keep_addresses(text: &str) {
-    // `model=name:tag@revision` is no address.
+    // `model=name:tag@revision` is not an address.
     for place in secrets_in("model", text) {
         register_secret(&text[place.clone()]);
         if let Some((_, password)) = text[place].split_once(':') {
@@ -138,7 +141,7 @@ pub fn keep_addresses(text: &str) {
     }
 }
 
-/// Notes the defaults of variables that are not replaced yet and whose names say that they are secret.
+/// Registers the defaults of unexpanded variables whose names indicate secrets.
 fn note_defaults(text: &str) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {

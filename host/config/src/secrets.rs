@@ -1,4 +1,4 @@
-//! Secrets of a document: the keys and variables that hold one, and what may be shown of a text that names one.
+//! Secrets of a document: the keys and variables that hold one, and the public form of a text that names one.
 
 mod addresses;
 mod context;
@@ -12,7 +12,7 @@ pub use context::{SecretContext, granted_names};
 pub(crate) use diagnostics::{masked, masked_addresses, masked_override, starred};
 use gage_secrets::SECRET_MARK as SECRET;
 
-/// Returns whether the value of a key, and everything below it, is never written down.
+/// Returns true if the value of a key, and everything below it, is never recorded.
 pub fn is_secret_key(key: &str) -> bool {
     const ENDS: [&str; 18] = [
         "api_key",
@@ -34,13 +34,13 @@ pub fn is_secret_key(key: &str) -> bool {
         "credential",
         "credentials",
     ];
-    // What separates texts for a model.
+    // Prefixes of special tokens of models.
     const OF_MODELS: [&str; 16] = [
         "audio", "bos", "cls", "end", "eos", "first", "image", "mask", "next", "pad", "sep", "special",
         "start", "stop", "unk", "video",
     ];
     let key = snake_case(key);
-    // `api_key_1` is one of several.
+    // `api_key_1` is one of several keys.
     let key =
         key.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_').to_owned();
     let is_of_model = key.strip_suffix("_token").is_some_and(|front| {
@@ -56,7 +56,7 @@ pub fn is_secret_key(key: &str) -> bool {
     ) || ENDS.iter().any(|name| key.ends_with(name))
 }
 
-/// A name of any spelling in one: `accessToken`, `Access-Token`, `access_token`.
+/// Converts a name in any style to snake case: `accessToken`, `Access-Token`, `access_token`.
 fn snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut was_lower = false;
@@ -73,14 +73,13 @@ fn snake_case(name: &str) -> String {
     out
 }
 
-/// Returns whether a text takes a part of itself from a variable whose name says that it is secret: `HUB_TOKEN`,
-/// and not
-/// `MAX_TOKENS`, which would change unseen.
+/// Returns true if a text refers to a variable whose name indicates a secret: `HUB_TOKEN`, but not `MAX_TOKENS`,
+/// whose changes must be visible.
 pub(crate) fn names_secret(written: &str) -> bool {
     written.split("${").skip(1).any(|rest| is_secret_name(rest.split([':', '}']).next().unwrap_or_default()))
 }
 
-/// A text that is not expanded, without the defaults of variables whose names say that they are secret.
+/// Removes the defaults of variables with secret names from an unexpanded text.
 pub fn without_secret_defaults(written: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(written.len()), written);
     while let Some(start) = rest.find("${") {
@@ -102,14 +101,13 @@ pub fn without_secret_defaults(written: &str) -> String {
     out
 }
 
-/// Returns whether a value is a number or a truth value, which is a secret only behind the name of one: what
-/// `${MAX_KEYS:-8}` sets
-/// must be seen.
+/// Returns true if a value is a number or a boolean. Such a value is only a secret under a secret key: the value of
+/// `${MAX_KEYS:-8}` must stay visible.
 pub(crate) fn is_plain(value: &str) -> bool {
     value.parse::<f64>().is_ok() || matches!(value, "true" | "false")
 }
 
-/// Returns whether a variable of this name holds a secret.
+/// Returns true if a variable of this name contains a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 11] = [
         "KEY",
@@ -124,16 +122,15 @@ pub fn is_secret_name(name: &str) -> bool {
         "CREDENTIAL",
         "CREDENTIALS",
     ];
-    /// Last words of what only says something about keys and tokens: `ANSWER_KEY_FIELD`, `TOKEN_LIMIT`.
+    /// Last words of names that only describe keys and tokens: `ANSWER_KEY_FIELD`, `TOKEN_LIMIT`.
     const OTHERS: [&str; 8] = ["FIELD", "FIELDS", "COLUMN", "COUNT", "LIMIT", "MODE", "STYLE", "TYPE"];
     let name = name.to_uppercase();
     let mut words = name.split(['_', '-', '.']).rev().peekable();
     words.peek().is_some_and(|last| !OTHERS.contains(last)) && words.any(|word| WORDS.contains(&word))
 }
 
-/// The value of a secret as it was written, before `${…}` was replaced in it, without whatever of it is
-/// itself secret: names of variables stay (`Bearer ${KEY}`), their defaults and other text do not
-/// (`${KEY:-sk-1}` becomes `${KEY:-}`).
+/// Returns the text of a secret before `${…}` was replaced, without its secret parts. Names of variables stay
+/// (`Bearer ${KEY}`); their defaults and other text do not (`${KEY:-sk-1}` becomes `${KEY:-}`).
 pub fn public_text(written: &str) -> String {
     const SCHEMES: [&str; 4] = ["", "bearer", "basic", "token"];
     match without_defaults(written) {
@@ -142,20 +139,20 @@ pub fn public_text(written: &str) -> String {
     }
 }
 
-/// The same for a value that is no secret itself and takes a part from one: other text stays.
+/// Returns the public form of a non-secret value that contains a secret part: other text stays.
 pub(crate) fn public_part(written: &str) -> String {
     without_defaults(written).map_or_else(|| SECRET.to_owned(), |(public, _)| public)
 }
 
-/// A text without the defaults of its variables, and what of it is no variable; nothing where it holds a
-/// `${` that is none.
+/// Returns a text without the defaults of its variables, and its literal parts. Returns `None` if it contains a
+/// `${` that is not a variable.
 fn without_defaults(written: &str) -> Option<(String, String)> {
     let (mut public, mut literal, mut rest) = (String::new(), String::new(), written);
     while let Some(start) = rest.find("${") {
         let (before, inner) = (&rest[..start], &rest[start + 2..]);
         let length = closing_brace(inner)?;
         if before.ends_with('$') {
-            // An escaped `${` is text like any other.
+            // An escaped `${` is ordinary text.
             return None;
         }
         literal.push_str(before);
@@ -174,8 +171,8 @@ fn without_defaults(written: &str) -> Option<(String, String)> {
     Some((public, literal))
 }
 
-/// What of a text is no variable, the defaults of its variables too. Messages pass texts here that the parser refused, so a text
-/// whose variables nest too deep is returned whole.
+/// Returns the literal parts of a text, including the defaults of its variables. Messages may contain texts that
+/// the parser rejected, so a text whose variables nest too deep is returned whole.
 pub(crate) fn literals(text: &str) -> Vec<&str> {
     if nests_too_deep(text) {
         return vec![text];

@@ -1,8 +1,8 @@
-//! Places of values in their sources.
+//! Locations of values in their sources.
 
 use std::path::Path;
 
-/// A path for a message: as it was written, and where that is.
+/// Formats a path for a message: unchanged, with its absolute location.
 pub fn shown_path(path: &Path) -> String {
     match std::path::absolute(path) {
         Ok(resolved) if resolved != path => format!("'{}' (that is {})", path.display(), resolved.display()),
@@ -10,26 +10,26 @@ pub fn shown_path(path: &Path) -> String {
     }
 }
 
-/// A text that configuration was read from: a file, or a `--set` on the command line.
+/// A configuration text: a file, or a `--set` on the command line.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What to call it: the file's path as it was given, or the flag.
+    /// The name: the file's path as given, or the flag.
     pub name: String,
     /// The text itself.
     pub text: String,
 }
 
-/// All texts of one configuration.
+/// All texts of a configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Vec<Source>);
 
 impl Sources {
-    /// All of them, in the order of their numbers.
+    /// Iterates over the texts, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
         self.0.iter()
     }
 
-    /// Gives those texts another name of which `name_of` knows one.
+    /// Renames the texts for which `name_of` returns a name.
     pub fn rename(&mut self, name_of: impl Fn(&str) -> Option<String>) {
         for source in &mut self.0 {
             if let Some(name) = name_of(&source.name) {
@@ -44,7 +44,7 @@ impl Sources {
         self.0.len() - 1
     }
 
-    /// The text with this number.
+    /// Returns the text with this number.
     pub fn get(&self, number: usize) -> Option<&Source> {
         self.0.get(number)
     }
@@ -53,16 +53,16 @@ impl Sources {
 /// A range of bytes in one of the [`Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Which of them.
+    /// Number of the source text.
     pub source: usize,
-    /// First byte.
+    /// The first byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: usize,
 }
 
 impl Span {
-    /// Line and column, both counted from 1, of the first byte; the column in characters.
+    /// Returns the line and column of the first byte, both counted from 1; the column in characters.
     pub fn line_and_column(&self, sources: &Sources) -> (usize, usize) {
         let text = sources.get(self.source).map_or("", |source| source.text.as_str());
         let before = text.get(..self.start.min(text.len())).unwrap_or(text);

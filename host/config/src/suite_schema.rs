@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const SUITE: &str = include_str!("suite_schema.json");
 
-/// Returns the JSON Schema (draft 2020-12) of a suite: every key that a PipelineConfig or a RunConfig may have, with its type,
+/// Returns the JSON Schema (draft 2020-12) of a suite: every key of a PipelineConfig or a RunConfig, with its type,
 /// default, an example and a description.
 ///
 /// Rules between keys, such as references to ids, are beyond a schema; `gage-host validate` checks them.

@@ -1,9 +1,8 @@
-//! One shape for every kind of answer, so that what was predicted and what is right can be
-//! compared across tasks.
+//! A common shape for all kinds of answers, so that predictions and references can be compared across tasks.
 
 use serde::{Deserialize, Serialize};
 
-/// An answer in its normalised form.
+/// An answer in normalized form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer_type", rename_all = "snake_case")]
 pub enum CanonicalAnswer {
@@ -27,7 +26,7 @@ pub enum CanonicalAnswer {
     List {
         /// The items.
         items: Vec<String>,
-        /// Whether their order counts.
+        /// True if the order counts.
         #[serde(default)]
         ordered: bool,
     },
@@ -36,9 +35,9 @@ pub enum CanonicalAnswer {
         /// The text.
         value: String,
     },
-    /// A final answer with the way to it.
+    /// A final answer with the steps that led to it.
     Reasoning {
-        /// What counts.
+        /// The answer that counts.
         final_answer: Box<CanonicalAnswer>,
         /// The steps, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! Messages and the parts that they consist of.
+//! Messages and their parts.
 
 use crate::LazyObject;
 use crate::fields::FieldError;
@@ -10,13 +10,13 @@ mod read;
 
 pub(crate) use read::read_tool;
 
-/// Who speaks.
+/// Speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Role {
-    /// Instructions that stand above the conversation.
+    /// Instructions above the conversation.
     System,
-    /// The person who asks.
+    /// The person asking.
     User,
     /// The model.
     Assistant,
@@ -25,18 +25,18 @@ pub enum Role {
 }
 
 impl Role {
-    /// The name in messages.
+    /// Returns the name used in messages.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// The role with this name.
+    /// Returns the role with this name.
     pub fn from_name(name: &str) -> Option<Role> {
         name.parse().ok()
     }
 }
 
-/// What a media part is.
+/// Kind of a media part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case", suffix = "_url")]
 pub enum MediaKind {
@@ -51,7 +51,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The `type` of the part, which is also the key of its URL.
+    /// Returns the `type` of the part, which is also the key of its URL.
     pub fn type_name(self) -> &'static str {
         self.into()
     }
@@ -61,37 +61,37 @@ impl MediaKind {
     }
 }
 
-/// One part of a message or of an answer. Keys that are not known are kept.
+/// One part of a message or of an answer. Unknown keys are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentPart {
     /// Text.
     Text {
         /// The text itself.
         text: String,
-        /// Keys that are not known.
+        /// Unknown keys.
         extra: LazyObject,
     },
-    /// An image, a sound, a video or a document, by URL or local path.
+    /// An image, audio, video or document, by URL or local path.
     Media {
-        /// Which of them.
+        /// Kind of the media.
         kind: MediaKind,
         /// A URL, a `data:` URL or a path.
         url: String,
-        /// Other keys beside `url`, such as `detail`.
+        /// Other keys next to `url`, such as `detail`.
         options: LazyObject,
-        /// Other keys beside `type`.
+        /// Other keys next to `type`.
         extra: LazyObject,
     },
 }
 
 impl ContentPart {
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> ContentPart {
         ContentPart::Text { text: text.into(), extra: LazyObject::default() }
     }
 }
 
-/// The text of all text parts, one after the other.
+/// Concatenates the text of all text parts.
 pub fn text_of(parts: &[ContentPart]) -> String {
     parts
         .iter()
@@ -105,22 +105,22 @@ pub fn text_of(parts: &[ContentPart]) -> String {
 /// One message of a conversation, in the shape of the OpenAI chat API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Speaker of the message.
     pub role: Role,
-    /// What is said; empty for a message that only calls tools.
+    /// Content of the message; empty if it only calls tools.
     pub content: Vec<ContentPart>,
     /// The speaker's name.
     pub name: Option<String>,
     /// Calls in the OpenAI shape, each with `id`, `type` and `function`.
     pub tool_calls: Vec<Value>,
-    /// For a tool's result: which call it answers.
+    /// For a tool's result: the id of the call that it answers.
     pub tool_call_id: Option<String>,
-    /// Keys that are not known.
+    /// Unknown keys.
     pub extra: LazyObject,
 }
 
 impl Message {
-    /// A message of these parts.
+    /// Creates a message from parts.
     pub fn new(role: Role, content: Vec<ContentPart>) -> Message {
         Message {
             role,
@@ -132,15 +132,15 @@ impl Message {
         }
     }
 
-    /// A message of one text.
+    /// Creates a message from a text.
     pub fn text(role: Role, text: impl Into<String>) -> Message {
         Message::new(role, vec![ContentPart::text(text)])
     }
 
-    /// Reads a message from JSON.
+    /// Parses a message from JSON.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the message.
     pub fn from_value(value: Value) -> Result<Message, Vec<FieldError>> {
         let mut problems = Vec::new();
         let message = Message::read(borrow(&value), &mut FieldReader::document(&mut problems));
@@ -150,13 +150,13 @@ impl Message {
         }
     }
 
-    /// Returns whether a part of it is not text.
+    /// Returns whether any part is not text.
     pub fn has_media(&self) -> bool {
         self.content.iter().any(|part| matches!(part, ContentPart::Media { .. }))
     }
 
-    /// The message as JSON, in the shape that it was read from; content is always a list of
-    /// parts.
+    /// Returns the message as JSON, in the shape in which it was read, except that content is always a list
+    /// of parts.
     pub fn to_value(&self) -> Value {
         serde_json::json!(self)
     }

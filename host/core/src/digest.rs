@@ -1,33 +1,33 @@
-//! Content digests, and the one JSON spelling that they are taken over.
+//! Content digests, and the canonical JSON from which they are computed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest, written `sha256:` and 64 hexadecimal digits.
+/// A SHA-256 digest, written as `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of some bytes.
+    /// Computes the digest of some bytes.
     pub fn of_bytes(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of everything that a hasher was given.
+    /// Returns the digest of everything that was fed to a hasher.
     pub fn of_hasher(hasher: Sha256) -> Digest {
         Digest(hasher.finalize().into())
     }
 
-    /// The digest of a JSON value, over [`canonical_json`].
+    /// Computes the digest of a JSON value, using [`canonical_json`].
     pub fn of_json(value: &Value) -> Digest {
         Digest::of_bytes(canonical_json(value).as_bytes())
     }
 
-    /// The digest of everything that a reader gives.
+    /// Computes the digest of a reader's content.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// If the reader fails.
     pub fn of_reader(mut reader: impl std::io::Read) -> std::io::Result<Digest> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0_u8; 1 << 16];
@@ -39,12 +39,12 @@ impl Digest {
         }
     }
 
-    /// The first 16 hexadecimal digits, where a short name is wanted.
+    /// Returns the first 16 hexadecimal digits, as a short name.
     pub fn short(&self) -> String {
         hexadecimal(&self.0[..8])
     }
 
-    /// The 64 hexadecimal digits.
+    /// Returns the 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         hexadecimal(&self.0)
     }
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Returns how deep a JSON value is nested; 0 for one that holds no other.
+/// Returns the nesting depth of a JSON value; 0 if it contains no other value.
 pub fn json_depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(json_depth).max().unwrap_or(0),
@@ -106,8 +106,7 @@ pub fn json_depth(value: &Value) -> usize {
     }
 }
 
-/// JSON without blanks and with the keys of every object sorted, so that two values that are
-/// equal have the same text.
+/// Returns JSON without blanks and with sorted object keys, so that equal values have the same text.
 pub fn canonical_json(value: &Value) -> String {
     let mut sorted = value.clone();
     sorted.sort_all_objects();

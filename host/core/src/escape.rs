@@ -1,15 +1,15 @@
-//! Text of others on its way to a person.
+//! Escaping of untrusted text that is shown to people.
 
 use std::borrow::Cow;
 
-/// The text with everything escaped that steers a terminal or hides what is read: control characters
-/// but the line break and the tab, marks of writing direction, separators of lines and paragraphs, and
-/// invisible characters. They become `\u{1b}` and the like; everything else stays.
+/// Escapes everything in a text that controls a terminal or hides content: control characters except line
+/// breaks and tabs, bidirectional marks, line and paragraph separators, and invisible characters. They become
+/// `\u{1b}` and the like; other characters are unchanged.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |character| is_harmful(character) && !matches!(character, '\n' | '\t'))
 }
 
-/// The same on one line: line breaks and tabs become `\n` and `\t`.
+/// Like [`printable`], but on one line: line breaks and tabs become `\n` and `\t`.
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     escape(text, is_harmful)
 }
@@ -29,8 +29,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The text as a page may hold it, in an element or in the value of an attribute: markup is escaped,
-/// and so is what [`printable`] escapes.
+/// Escapes a text for an HTML element or attribute value: markup, and everything that [`printable`] escapes.
 pub fn printable_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in printable(text).chars() {

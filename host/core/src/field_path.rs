@@ -1,20 +1,20 @@
-//! Paths such as `sample.metadata.correct_choice`: how configuration names a value.
+//! Paths such as `sample.metadata.correct_choice`, with which configuration refers to values.
 
 use crate::json_view::{JsonView, PathStep};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Which document a path begins in.
+/// Document in which a path starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Root {
     /// The Sample.
     Sample,
-    /// What the model said.
+    /// Output of the model.
     ModelOutput,
-    /// What the judge said.
+    /// Output of the judge.
     JudgeOutput,
-    /// What support steps found, by adapter.
+    /// Output of support steps, by adapter.
     SupportOutput,
 }
 
@@ -23,17 +23,17 @@ pub enum Root {
 pub struct EvalContext<'a> {
     /// The Sample.
     pub sample: JsonView<'a>,
-    /// What the model said; null before it spoke.
+    /// Output of the model; null before it has answered.
     pub model_output: JsonView<'a>,
-    /// What the judge said; null where there is none.
+    /// Output of the judge; null if there is none.
     pub judge_output: &'a Value,
-    /// What support steps found, an object by adapter; null where there was none.
+    /// Output of support steps, an object by adapter; null if there is none.
     pub support_output: &'a Value,
 }
 
-/// A parsed path: an optional root (`sample.`, `model_output.`, `judge_output.`,
-/// `support_output.`; without one it is `sample.`), then segments between dots. On an object a segment is a key, on a list a
-/// number counted from 0.
+/// A parsed path: an optional root (`sample.`, `model_output.`, `judge_output.`, `support_output.`; default
+/// `sample.`), then segments between dots. A segment is a key of an object, or an index of a list, counted
+/// from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     root: Root,
@@ -42,7 +42,7 @@ pub struct FieldPath {
 }
 
 impl FieldPath {
-    /// Reads a path. Every text is one; a text that names nothing leads nowhere.
+    /// Parses a path. Every text is a valid path, but may not lead to a value.
     pub fn new(text: &str) -> FieldPath {
         let (first, rest) = text.split_once('.').unwrap_or((text, ""));
         let root = first.parse().ok();
@@ -51,23 +51,23 @@ impl FieldPath {
         FieldPath { root: root.unwrap_or(Root::Sample), segments, text: text.to_owned() }
     }
 
-    /// The path as it was written.
+    /// Returns the path as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The document it begins in.
+    /// Returns the document in which it starts.
     pub fn root(&self) -> Root {
         self.root
     }
 
-    /// The first key below the root, if there is one.
+    /// Returns the first key below the root, if there is one.
     pub fn first_key(&self) -> Option<&str> {
         self.segments.first().map(|segment| segment.key.as_str())
     }
 
-    /// What is odd about the path, in a sentence that follows it: it is spelled as no path is, and leads nowhere in all likelihood. For
-    /// whoever writes one; it resolves all the same.
+    /// Returns a warning about an unusual spelling, as a sentence that follows the path. Such a path probably
+    /// leads nowhere, but it resolves like any other.
     pub fn oddity(&self) -> Option<&'static str> {
         let text = self.text.as_str();
         let is_number = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
@@ -89,7 +89,7 @@ impl FieldPath {
             () if keys().any(is_indexed) => {
                 Some("has an index in brackets; write it between dots, as in `references.0.answer`")
             }
-            () if keys().any(str::is_empty) || text.ends_with('.') => Some("has a dot too many"),
+            () if keys().any(str::is_empty) || text.ends_with('.') => Some("has one dot too many"),
             () if keys().any(|key| key.strip_prefix('-').is_some_and(is_number)) => {
                 Some("has a negative index; indexes are counted from 0")
             }
@@ -97,9 +97,10 @@ impl FieldPath {
         }
     }
 
-    /// The value that the path leads to; `None` where a step leads nowhere. A null at the end
-    /// of the path is a value. While there is no model output (or no judge output), a path
-    /// into it is looked up in the Sample, where an earlier run may have left one.
+    /// Returns the value at the path, or `None` if it does not exist. A null at the end of the path is a value.
+    ///
+    /// If there is no model output (or judge output), a path into it is looked up in the Sample. The
+    /// Sample may hold one from an earlier run.
     pub fn resolve<'a>(&self, roots: EvalContext<'a>) -> Option<Cow<'a, Value>> {
         let (document, name) = match self.root {
             Root::Sample => return roots.sample.walk(&self.segments),
@@ -130,8 +131,8 @@ fn segments_of(text: &str) -> Vec<PathStep> {
     text.split('.').map(|key| PathStep { key: key.to_owned(), index: index_of(key) }).collect()
 }
 
-/// Reads a list index: decimal digits of any script, with blanks around and a plus sign
-/// allowed, as the reference implementation does; negative numbers are no indexes.
+/// Parses a list index. Like the reference implementation, allows decimal digits of any script, surrounding
+/// blanks and a plus sign, but no negative numbers.
 fn index_of(segment: &str) -> Option<usize> {
     let digits = segment.trim();
     let digits = digits.strip_prefix('+').unwrap_or(digits);
@@ -143,7 +144,7 @@ fn index_of(segment: &str) -> Option<usize> {
         .try_fold(0_usize, |number, character| number.checked_mul(10)?.checked_add(decimal_digit(character)?))
 }
 
-/// The value of a decimal digit (Unicode category Nd, up to U+10FFF).
+/// Returns the value of a decimal digit (Unicode category Nd, up to U+10FFF).
 fn decimal_digit(character: char) -> Option<usize> {
     let after = ZEROS.partition_point(|zero| *zero <= character);
     let zero = *ZEROS.get(after.checked_sub(1)?)?;
@@ -208,13 +209,13 @@ mod tests {
             ("$.label", Some("JSONPath")),
             ("/label", Some("JSON pointer")),
             ("references[0].answer", Some("brackets")),
-            ("a..b", Some("a dot too many")),
-            (".a", Some("a dot too many")),
-            ("a.", Some("a dot too many")),
+            ("a..b", Some("one dot too many")),
+            (".a", Some("one dot too many")),
+            ("a.", Some("one dot too many")),
             ("references.-1.answer", Some("negative index")),
             ("sample", None),
-            ("sample.", Some("a dot too many")),
-            ("model_output.", Some("a dot too many")),
+            ("sample.", Some("one dot too many")),
+            ("model_output.", Some("one dot too many")),
             ("model_output", None),
             ("references.00.answer", None),
             ("metadata.a b", None),

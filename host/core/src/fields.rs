@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// One thing that is wrong with a document.
+/// One problem of a document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FieldError {
-    /// JSON pointer to the value that is to blame.
+    /// JSON pointer to the faulty value.
     pub pointer: String,
-    /// What is wrong, and what is allowed.
+    /// Description of the problem, with the allowed values.
     pub message: String,
 }
 
@@ -18,7 +18,7 @@ impl std::fmt::Display for FieldError {
     }
 }
 
-/// The problem that a value is not of the wanted type.
+/// Creates the problem of a value with the wrong type.
 pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> FieldError {
     let found = match found {
         Value::Null => "null".to_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> FieldErr
     FieldError { pointer, message: format!("expected {wanted}, found {found}") }
 }
 
-/// What a value is called in messages.
+/// Returns the name of a value's type for messages.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

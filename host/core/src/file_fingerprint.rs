@@ -1,12 +1,12 @@
-//! File fingerprints, which show whether a file may have changed without reading it.
+//! File fingerprints, which show without reading a file whether it may have changed.
 
 use std::fs::Metadata;
 use std::time::SystemTime;
 
 /// Size, modification time and identity of a file.
 ///
-/// Equal fingerprints mean that nobody wrote to the file in between, as far as the file system reports it. If they differ,
-/// only a digest says whether the content differs too.
+/// Equal fingerprints mean that the file was not written in between, as far as the file system reports it. If
+/// they differ, only a digest shows whether the content differs too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFingerprint {
     bytes: u64,
@@ -16,7 +16,7 @@ pub struct FileFingerprint {
 }
 
 impl FileFingerprint {
-    /// The fingerprint of the file with this metadata.
+    /// Returns the fingerprint of the file with this metadata.
     pub fn of(metadata: &Metadata) -> FileFingerprint {
         #[cfg(unix)]
         let inode = {
@@ -28,9 +28,8 @@ impl FileFingerprint {
         FileFingerprint { bytes: metadata.len(), modified: metadata.modified().ok(), inode }
     }
 
-    /// Returns whether both belong to one file, rather than to two that had the same path at different times. True
-    /// on systems
-    /// without inodes.
+    /// Returns whether both belong to the same file, rather than to two files with the same path at different
+    /// times. True on systems without inodes.
     pub fn is_same_file(&self, other: &FileFingerprint) -> bool {
         self.inode == other.inode
     }

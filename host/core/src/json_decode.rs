@@ -1,7 +1,7 @@
-//! Reads JSON by type and keeps every problem that turns up, with its place.
+//! Parsing of JSON into types, with every problem and its place collected.
 //!
-//! A place costs nothing until something is wrong with it: it is a chain of steps on the stack, and
-//! becomes a JSON pointer only in a [`Problem`].
+//! Tracking places is free until there is a problem. A place is a chain of steps on the stack, and becomes a
+//! JSON pointer only in a [`FieldError`].
 
 use crate::Object;
 use crate::fields::{FieldError, expected};
@@ -13,13 +13,13 @@ use std::fmt::{Display, Formatter, Result as FormatResult};
 
 pub(crate) mod depth;
 
-/// Objects with more members are searched for duplicate keys through a hash table.
+/// Above this number of members, duplicate keys are searched with a hash table.
 const MAX_COMPARED_MEMBERS: usize = 16;
 
-/// The members of an object, in their order, with keys that may borrow from the text that was read.
+/// Members of an object, in order, with keys that may borrow from the parsed text.
 pub(crate) type BorrowedMembers<'t> = Vec<(Cow<'t, str>, BorrowedValue<'t>)>;
 
-/// A value as one that borrows its texts. Takes time linear in its size, unlike the crate's own conversion.
+/// Converts to a value that borrows its texts. Takes linear time, unlike the conversion of the crate itself.
 pub(crate) fn borrow(value: &Value) -> BorrowedValue<'_> {
     match value {
         Value::Null => BorrowedValue::Null,
@@ -37,13 +37,13 @@ pub(crate) fn borrow(value: &Value) -> BorrowedValue<'_> {
     }
 }
 
-/// A member of an object. Of members with the same key the last counts, as in serde_json.
+/// Returns a member of an object. If there are several with the same key, the last counts, as in serde_json.
 pub fn last_member<'v, 't>(value: &'v BorrowedValue<'t>, key: &str) -> Option<&'v BorrowedValue<'t>> {
     let members = value.as_object()?.iter();
     members.filter(|(name, _)| *name == key).last().map(|(_, value)| value)
 }
 
-/// Returns whether no object in a value has two members with the same key.
+/// Returns whether no object in a value has duplicate keys.
 pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
     match value {
         BorrowedValue::Array(items) => items.iter().all(has_distinct_keys),
@@ -54,7 +54,7 @@ pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
     }
 }
 
-/// Returns whether some keys differ from each other.
+/// Returns whether all keys differ from each other.
 fn are_distinct<'k, I: Iterator<Item = &'k str>>(count: usize, keys: impl Fn() -> I) -> bool {
     if count > MAX_COMPARED_MEMBERS {
         return keys().collect::<HashSet<_>>().len() == count;
@@ -62,7 +62,7 @@ fn are_distinct<'k, I: Iterator<Item = &'k str>>(count: usize, keys: impl Fn() -
     keys().enumerate().all(|(index, key)| keys().take(index).all(|earlier| earlier != key))
 }
 
-/// Keeps one member for each key, as serde_json does: the last value, at the place of the first.
+/// Keeps one member per key, as serde_json does: the last value, at the position of the first.
 fn without_duplicates(members: BorrowedMembers<'_>) -> BorrowedMembers<'_> {
     if are_distinct(members.len(), || members.iter().map(|(key, _)| &**key)) {
         return members;
@@ -81,7 +81,7 @@ fn without_duplicates(members: BorrowedMembers<'_>) -> BorrowedMembers<'_> {
     distinct
 }
 
-/// The way from the root of a document to one of its values. Displays as a JSON pointer.
+/// Path from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {
     parent: Option<&'r Location<'r>>,
     step: PathSegment<'r>,
@@ -113,17 +113,17 @@ pub(crate) struct FieldReader<'r> {
 }
 
 impl<'r> FieldReader<'r> {
-    /// Begins at the root of a document.
+    /// Starts at the root of a document.
     pub(crate) fn document(problems: &'r mut Vec<FieldError>) -> FieldReader<'r> {
         FieldReader { location: Location { parent: None, step: PathSegment::Root }, problems }
     }
 
-    /// The place of a member.
+    /// Returns the place of a member.
     pub(crate) fn key<'s>(&'s mut self, key: &'s str) -> FieldReader<'s> {
         self.step(PathSegment::Key(key))
     }
 
-    /// The place of an item.
+    /// Returns the place of an item.
     pub(crate) fn index(&mut self, index: usize) -> FieldReader<'_> {
         self.step(PathSegment::Index(index))
     }
@@ -132,23 +132,23 @@ impl<'r> FieldReader<'r> {
         FieldReader { location: Location { parent: Some(&self.location), step }, problems: self.problems }
     }
 
-    /// Says that something is wrong here.
+    /// Reports a problem at this place.
     pub(crate) fn problem(&mut self, message: impl Into<String>) {
         self.problems.push(FieldError { pointer: self.location.to_string(), message: message.into() });
     }
 
-    /// Says that another type is expected here.
+    /// Reports that another type is expected at this place.
     pub(crate) fn mistyped(&mut self, wanted: &str, found: &Value) {
         self.problems.push(expected(wanted, found, self.location.to_string()));
     }
 
-    /// The same in place of a value that cannot be read.
+    /// Reports that another type is expected, and returns `None`.
     pub(crate) fn reject<T>(&mut self, wanted: &str, found: &BorrowedValue<'_>) -> Option<T> {
         self.mistyped(wanted, &found.into());
         None
     }
 
-    /// The members of a value that must be an object.
+    /// Returns the members of a value that must be an object.
     pub(crate) fn members<'t>(&mut self, value: BorrowedValue<'t>) -> Option<BorrowedMembers<'t>> {
         match value {
             BorrowedValue::Object(object) => Some(without_duplicates(object.into_vec())),
@@ -156,7 +156,7 @@ impl<'r> FieldReader<'r> {
         }
     }
 
-    /// A string; null counts as missing.
+    /// Returns a string; null counts as missing.
     pub(crate) fn string(&mut self, value: BorrowedValue<'_>) -> Option<String> {
         match value {
             BorrowedValue::Str(text) => Some(text.into_owned()),
@@ -165,7 +165,7 @@ impl<'r> FieldReader<'r> {
         }
     }
 
-    /// An object; null counts as an empty one.
+    /// Returns an object; null counts as empty.
     pub(crate) fn object(&mut self, value: BorrowedValue<'_>) -> Object {
         match value {
             BorrowedValue::Null => Object::new(),
@@ -174,7 +174,7 @@ impl<'r> FieldReader<'r> {
         }
     }
 
-    /// A list; null counts as an empty one.
+    /// Returns a list; null counts as empty.
     pub(crate) fn list(&mut self, value: BorrowedValue<'_>) -> Vec<Value> {
         self.borrowed_list(value).into_iter().map(Value::from).collect()
     }
@@ -187,8 +187,7 @@ impl<'r> FieldReader<'r> {
         }
     }
 
-    /// Reads every item of a list; null counts as an empty one. Items that cannot be read are left
-    /// out, each with a problem.
+    /// Reads every item of a list; null counts as empty. Unreadable items are skipped, each with a problem.
     pub(crate) fn items<'t, T>(
         &mut self,
         value: BorrowedValue<'t>,

@@ -1,5 +1,5 @@
-//! Samples, their parts and model outputs written as JSON. Each type names its members once, for a text, for a value, and for
-//! paths that lead to one of them.
+//! JSON encoding of Samples, their parts and model outputs. Each type lists its members only once; the list
+//! serves texts, values and path lookups.
 
 mod content;
 mod output;
@@ -13,15 +13,15 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// Something that is written as a JSON object.
+/// A type that is written as a JSON object.
 pub(crate) trait JsonMembers {
-    /// Returns its known members that hold something, in the order in which they are written.
+    /// Returns its known members that are not empty, in output order.
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)>;
-    /// Those that are not known, which come last.
+    /// Returns the unknown members, which come last.
     fn extra(&self) -> &Object;
 }
 
-/// What a known member holds.
+/// Value of a known member.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Member<'s> {
@@ -43,7 +43,7 @@ pub(crate) enum Member<'s> {
     Rolling(RollingScore),
 }
 
-/// Where media lie, and what is said about them beside it.
+/// URL of media, with its options.
 #[derive(Serialize)]
 pub(crate) struct MediaMember<'s> {
     pub(crate) url: &'s str,
@@ -51,7 +51,7 @@ pub(crate) struct MediaMember<'s> {
     pub(crate) options: &'s Object,
 }
 
-/// Writes an object. A member that is known is not written a second time, whatever is among the others.
+/// Writes an object. An unknown member with the key of a known one is ignored.
 pub(crate) fn write<S: Serializer>(written: &impl JsonMembers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     for (key, member) in written.members() {
@@ -64,7 +64,7 @@ pub(crate) fn write<S: Serializer>(written: &impl JsonMembers, serializer: S) ->
     map.end()
 }
 
-/// Has types that name their members be written so.
+/// Implements `Serialize` for types that list their members.
 macro_rules! serialize {
     ($($type:ty),+ $(,)?) => {
         $(impl serde::Serialize for $type {
@@ -77,7 +77,7 @@ macro_rules! serialize {
 
 pub(crate) use serialize;
 
-/// A member that is always there.
+/// A member that is always present.
 pub(crate) fn always<'s>(key: &'static str, member: Member<'s>) -> Option<(&'static str, Member<'s>)> {
     Some((key, member))
 }
@@ -94,7 +94,7 @@ pub(crate) fn object<'s>(key: &'static str, object: &'s Object) -> Option<(&'sta
     (!object.is_empty()).then_some((key, Member::Object(object)))
 }
 
-/// A list that is left out where it is empty.
+/// A list that is omitted if empty.
 pub(crate) fn list<'s, T>(
     key: &'static str,
     items: &'s [T],

@@ -1,4 +1,5 @@
-//! Documents that paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
+//! Documents in which paths are resolved: JSON, or a Sample or model output, without converting it to JSON
+//! first.
 
 use crate::json_encode::{JsonMembers, Member};
 use crate::{LazyJson, ModelOutput, Sample};
@@ -7,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A document that paths are resolved in.
+/// A document in which paths are resolved.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub enum JsonView<'a> {
@@ -15,9 +16,9 @@ pub enum JsonView<'a> {
     Json(&'a Value),
     /// JSON that is parsed when a path leads into it.
     Lazy(&'a LazyJson),
-    /// A Sample, which is seen as the JSON that it is written as.
+    /// A Sample, seen as the JSON to which it is encoded.
     Sample(&'a Sample),
-    /// What a model said, seen in the same way.
+    /// A model's output, seen in the same way.
     Output(&'a ModelOutput),
 }
 
@@ -34,7 +35,7 @@ impl<'a> From<&'a LazyJson> for JsonView<'a> {
 }
 
 impl<'a> JsonView<'a> {
-    /// Returns whether there is nothing.
+    /// Returns whether the document is null.
     pub fn is_null(self) -> bool {
         match self {
             JsonView::Json(value) => value.is_null(),
@@ -43,7 +44,7 @@ impl<'a> JsonView<'a> {
         }
     }
 
-    /// The whole of it.
+    /// Returns the whole document as a value.
     pub fn value(self) -> Cow<'a, Value> {
         match self {
             JsonView::Json(value) => Cow::Borrowed(value),
@@ -53,12 +54,12 @@ impl<'a> JsonView<'a> {
         }
     }
 
-    /// One of its members.
+    /// Returns a member of the document.
     pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
         self.walk(&[PathStep { key: key.to_owned(), index: None }])
     }
 
-    /// What steps lead to, one after the other; `None` where one leads nowhere.
+    /// Follows steps one after another; `None` if one leads nowhere.
     pub(crate) fn walk(self, steps: &[PathStep]) -> Option<Cow<'a, Value>> {
         let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
         match self {
@@ -81,7 +82,7 @@ fn walk_members<'a>(written: &'a impl JsonMembers, key: &str, rest: &[PathStep])
         (Some(Member::Values(items)), Some((next, rest))) => {
             walk(items.get(next.index?)?, rest).map(Cow::Borrowed)
         }
-        // Whatever is not JSON yet is written, and little of it.
+        // Typed members are converted to JSON here, which is little data.
         (Some(member), _) => walk_owned(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
     }
 }
@@ -89,9 +90,9 @@ fn walk_members<'a>(written: &'a impl JsonMembers, key: &str, rest: &[PathStep])
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PathStep {
-    /// The key of an object.
+    /// Key in an object.
     pub(crate) key: String,
-    /// The position in a list.
+    /// Index in a list.
     pub(crate) index: Option<usize>,
 }
 
@@ -103,7 +104,7 @@ fn walk<'a>(document: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
     })
 }
 
-/// The same in an owned value.
+/// Follows steps in an owned value.
 fn walk_owned(document: Value, steps: &[PathStep]) -> Option<Value> {
     steps.iter().try_fold(document, |value, step| match value {
         Value::Object(mut object) => object.swap_remove(&step.key),
@@ -115,17 +116,17 @@ fn walk_owned(document: Value, steps: &[PathStep]) -> Option<Value> {
     })
 }
 
-/// A Sample on its way through a run: as it was read, or as the JSON of an earlier record. Cheap to clone.
+/// A Sample during a run: parsed, or as JSON from an earlier record. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum SampleView {
-    /// As it was read.
+    /// The parsed form.
     Read(Arc<Sample>),
-    /// As it was recorded, or changed since it was read.
+    /// JSON, if it was recorded or has changed since it was parsed.
     Json(Arc<Value>),
 }
 
 impl SampleView {
-    /// For paths.
+    /// Returns the document for paths.
     pub fn document(&self) -> JsonView<'_> {
         match self {
             SampleView::Read(sample) => JsonView::Sample(sample),
@@ -133,12 +134,12 @@ impl SampleView {
         }
     }
 
-    /// As JSON, which is made where it is not there yet.
+    /// Returns the Sample as JSON, converting it if necessary.
     pub fn value(&self) -> Cow<'_, Value> {
         self.document().value()
     }
 
-    /// Changes it as JSON.
+    /// Changes the Sample as JSON.
     pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
         let mut value = match self {
             SampleView::Read(sample) => Arc::new(sample.to_value()),
@@ -148,7 +149,7 @@ impl SampleView {
         *self = SampleView::Json(value);
     }
 
-    /// A member of what it says about its own scoring.
+    /// Returns a member of `eval_config`.
     pub fn eval_config(&self, key: &str) -> Option<&Value> {
         match self {
             SampleView::Read(sample) => sample.eval_config.get(key),
@@ -156,7 +157,7 @@ impl SampleView {
         }
     }
 
-    /// A member of what is known of its dataset.
+    /// Returns a member of `dataset_metadata`.
     pub fn dataset_metadata(&self, key: &str) -> Option<&Value> {
         match self {
             SampleView::Read(sample) => sample.dataset_metadata.get(key),
@@ -165,12 +166,12 @@ impl SampleView {
     }
 }
 
-/// What a model said about a sample, on its way through a run; null where it said nothing.
+/// A model's output for a sample during a run; null if there is none.
 #[derive(Clone, Debug)]
 pub enum OutputView {
-    /// As it was read.
+    /// The parsed form.
     Read(Box<ModelOutput>),
-    /// As it was recorded, or changed since it was read.
+    /// JSON, if it was recorded or has changed since it was parsed.
     Json(Value),
 }
 
@@ -181,7 +182,7 @@ impl Default for OutputView {
 }
 
 impl OutputView {
-    /// For paths.
+    /// Returns the document for paths.
     pub fn document(&self) -> JsonView<'_> {
         match self {
             OutputView::Read(output) => JsonView::Output(output),
@@ -189,7 +190,7 @@ impl OutputView {
         }
     }
 
-    /// Changes it as JSON.
+    /// Changes the output as JSON.
     pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
         let mut value = match std::mem::take(self) {
             OutputView::Read(output) => output.to_value(),
@@ -271,7 +272,7 @@ mod tests {
         };
         let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 0 });
         let mut output = ModelOutput::chosen(vec![score("A", -1.5), score("B", -0.25)], usage);
-        // A component may say so, and what the host knows counts.
+        // A component may return this key, but the host's value takes precedence.
         output.extra.insert("answer".to_owned(), "other".into());
         output.extra.insert("reasoning".to_owned(), json!({"steps": ["x"]}));
         let written = output.to_value();

@@ -1,4 +1,4 @@
-//! JSON text that is parsed when a value of it is needed.
+//! JSON text that is parsed on demand.
 
 use crate::json_decode::has_distinct_keys;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
@@ -9,35 +9,35 @@ use std::fmt::{Formatter, Result as FormatResult};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// A JSON value that is kept as text, in the spelling of serde_json. The first access to its content parses the text; writing it
-/// builds no tree. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text. The default
-/// is null.
+/// A JSON value kept as text, in the spelling of serde_json. The first access to its content parses the text;
+/// writing it builds no tree. A run reads every Sample back from its journal, and usually needs only the
+/// text. The default is null.
 #[derive(Clone, Debug, Default)]
 pub struct LazyJson {
-    /// The text; none for the default, and for what was made from a value.
+    /// The text; `None` for the default, and for a value that was not created from text.
     text: Option<Box<str>>,
     value: OnceLock<Box<Value>>,
 }
 
 impl LazyJson {
-    /// Keeps a text, in the spelling of serde_json. Of members with the same key the last counts.
+    /// Keeps a text, in the spelling of serde_json. If members have the same key, the last counts.
     ///
     /// # Errors
     /// If it is not JSON.
     pub fn from_text(text: String) -> serde_json::Result<LazyJson> {
-        // The second reader reports the error of an invalid text.
+        // The second parser reports the error of an invalid text.
         let bytes = serde_json::from_str::<WrittenBytes>(&text).ok().and_then(|WrittenBytes(bytes)| bytes);
         let is_canonical = bytes == Some(text.len());
         let written = if is_canonical { text } else { written(&serde_json::from_str(&text)?)? };
         Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
 
-    /// Returns whether it is null. Parses nothing.
+    /// Returns whether the value is null. Parses nothing.
     pub fn is_null(&self) -> bool {
         self.value.get().map_or_else(|| matches!(self.text(), Some("null") | None), |value| value.is_null())
     }
 
-    /// Returns whether it is null or an object without members. Parses nothing.
+    /// Returns whether the value is null or an empty object. Parses nothing.
     pub fn is_empty(&self) -> bool {
         match self.value.get() {
             Some(value) => value.is_null() || value.as_object().is_some_and(|object| object.is_empty()),
@@ -45,17 +45,17 @@ impl LazyJson {
         }
     }
 
-    /// A member of an object. Does not parse a text in which the key occurs nowhere. The key consists of ASCII letters, digits
-    /// and underscores, which serde_json never escapes.
+    /// Returns a member of an object. Does not parse a text in which the key does not occur. The key must
+    /// consist of ASCII letters, digits and underscores, which serde_json never escapes.
     pub fn member(&self, key: &str) -> Option<&Value> {
         let is_absent = |text: &str| memchr::memmem::find(text.as_bytes(), key.as_bytes()).is_none();
         if self.value.get().is_none() && self.text().is_none_or(is_absent) { None } else { self.get(key) }
     }
 
-    /// Reads a part of it by type. The rest of a text is passed over without being built.
+    /// Parses a part of the value into a type. The rest of a text is skipped without being built.
     ///
     /// # Errors
-    /// If the part is not of that type.
+    /// If the part does not have that type.
     pub fn read<'j, T: Deserialize<'j>>(&'j self) -> serde_json::Result<T> {
         match (self.value.get(), self.text()) {
             (Some(value), _) => T::deserialize(&**value),
@@ -64,12 +64,12 @@ impl LazyJson {
         }
     }
 
-    /// The text; none for the default, and for what was made from a value.
+    /// Returns the text; `None` for the default, and for a value that was not created from text.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_value(mut self) -> Value {
         match self.value.take() {
             Some(value) => *value,
@@ -77,7 +77,7 @@ impl LazyJson {
         }
     }
 
-    /// The value of the text, which was read as JSON before.
+    /// Parses the text, which is known to be valid JSON.
     fn parse(&self) -> Value {
         self.text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
@@ -121,17 +121,17 @@ impl<'de> Deserialize<'de> for LazyJson {
     }
 }
 
-/// A value as serde_json writes it. Of members with the same key the last counts.
+/// Writes a value as serde_json does. If members have the same key, the last counts.
 fn written(value: &BorrowedValue<'_>) -> serde_json::Result<String> {
     if has_distinct_keys(value) { serde_json::to_string(value) } else { Ok(Value::from(value).to_string()) }
 }
 
-/// How many keys of an object are kept, to compare the next ones with them.
+/// Number of keys of an object that are kept for comparison with later keys.
 const MAX_COMPARED_KEYS: usize = 8;
 
-/// The number of bytes in which serde_json writes a value. If the text that it was read from has as many, it spells the value in the same
-/// way, for white space would make it longer. None if that is not decided: for an escape, a fraction, and an object with many
-/// members or with two of the same key. A key with an escape is an error.
+/// Number of bytes that serde_json needs to write a value. If the source text has the same length, it has the
+/// same spelling, since white space would make it longer. `None` if undecided: for an escape, a fraction, and
+/// an object with many members or duplicate keys. A key with an escape is an error.
 struct WrittenBytes(Option<usize>);
 
 impl<'de> Deserialize<'de> for WrittenBytes {
@@ -215,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// JSON in many spellings, with keys that occur twice.
+    /// JSON in many spellings, with duplicate keys.
     fn json_text() -> impl Strategy<Value = String> {
         let space = || prop::sample::select(vec!["", "", "", " ", "\n"]);
         let leaves = [

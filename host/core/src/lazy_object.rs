@@ -1,4 +1,4 @@
-//! Objects that mostly have nothing in them.
+//! Objects that are usually empty.
 
 use crate::Object;
 use serde::{Serialize, Serializer};
@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 
 static EMPTY: LazyLock<Object> = LazyLock::new(Object::new);
 
-/// An [`Object`] that most of its kind have nothing in: until something is, it takes the room of a pointer. A Sample has nine
-/// of its own and more in its parts, which would be most of its size, and go through the caches of every core that it comes
-/// to.
+/// An [`Object`] that is usually empty and then takes only the size of a pointer. A Sample has nine of them
+/// and more in its parts. As full objects, they would be most of its size and pass through the caches of
+/// every core that uses it.
 #[derive(Clone, Default)]
 pub struct LazyObject(Option<Box<Object>>);
 
 impl LazyObject {
-    /// Takes out what is in it.
+    /// Takes the object out.
     pub fn into_object(self) -> Object {
         self.0.map(|object| *object).unwrap_or_default()
     }

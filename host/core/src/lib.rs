@@ -1,8 +1,8 @@
-//! The nouns of an evaluation, and the rules that belong to them: what a [`Sample`] is, what
-//! a model and a scorer say about it, and how it can end.
+//! The basic types of an evaluation and their rules: the [`Sample`], outputs of models and scorers, and
+//! possible outcomes.
 //!
-//! No I/O, no async, nothing of how a run happens. Every other crate of the workspace may
-//! import this one; it imports none of them.
+//! No I/O, no async, and nothing about how a run is executed. Every other crate of the workspace may depend
+//! on this one; it depends on none of them.
 
 mod answer;
 mod content;
@@ -55,5 +55,5 @@ pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
 pub use threads::spawn_named;
 
-/// A JSON object, in the order in which it was written.
+/// A JSON object, in its original order.
 pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,12 +1,12 @@
-//! Whole numbers in JSON that 64 bits do not hold.
+//! JSON integers that do not fit in 64 bits.
 
 use std::borrow::Cow;
 
-/// The fewest digits of such a number.
+/// Minimum number of digits of such an integer.
 const MIN_DIGITS: usize = 19;
 
-/// JSON with quotes around the whole numbers that 64 bits do not hold, so that they are read as the texts of their digits: two
-/// of them are never the same by rounding. The text must be JSON; what else it is it stays.
+/// Quotes the integers in JSON that do not fit in 64 bits, so that they are read as text. Two different ones
+/// can therefore not become equal by rounding. The text must be JSON; everything else in it is unchanged.
 pub fn quote_long_integers(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     if !may_have_any(bytes) {
@@ -40,10 +40,11 @@ pub fn quote_long_integers(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Returns whether there are so many digits side by side. Looks at few of the bytes, for most texts have none.
+/// Returns whether the text has a run of at least that many digits. Checks few bytes, since most texts have
+/// none.
 fn may_have_any(bytes: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
-    // A stretch of so many covers one of these places.
+    // A run of that length covers one of these positions.
     (MIN_DIGITS - 1..bytes.len()).step_by(MIN_DIGITS).any(|place| {
         let (before, behind) = bytes.split_at(place);
         let digits = behind.iter().take_while(is_digit).count();

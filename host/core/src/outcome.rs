@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
 
-/// How a sample ended. Only [`Outcome::Scored`] enters a mean.
+/// Outcome of a sample. Only [`Outcome::Scored`] contributes to a mean.
 #[derive(
     Clone,
     Copy,
@@ -29,7 +29,7 @@ pub enum Outcome {
     EmptyOutput,
     /// The model was cut off at its length limit.
     Truncated,
-    /// The provider's content filter took the answer away.
+    /// The provider's content filter removed the answer.
     Refused,
     /// The backend failed, after all retries.
     BackendError,
@@ -37,71 +37,71 @@ pub enum Outcome {
     JudgeUnparseable,
     /// A plugin reported an error, trapped, or returned something invalid.
     PluginError,
-    /// A plugin used up its budget of work or of time.
+    /// A plugin exhausted its budget of work or time.
     PluginTimeout,
     /// The row is not a valid Sample.
     InvalidSample,
-    /// A preprocessor left the row out, or a metric had nothing to score.
+    /// A preprocessor skipped the row, or a metric had nothing to score.
     Skipped,
 }
 
 impl Outcome {
-    /// Every outcome, in the order in which tables show them.
+    /// All outcomes, in the order in which tables show them.
     pub const ALL: &[Outcome] = Outcome::VARIANTS;
 
-    /// The name that configuration and reports use.
+    /// Returns the name used in configuration and reports.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// The outcome with this name.
+    /// Returns the outcome with this name.
     pub fn from_name(name: &str) -> Option<Outcome> {
         name.parse().ok()
     }
 
-    /// Returns whether the end was caused by the world around the sample rather than by the sample,
-    /// so that a resumed run tries it again.
+    /// Returns whether the outcome was caused by the environment rather than the sample, so that a resumed
+    /// run retries it.
     pub fn is_retried_on_resume(self) -> bool {
         self == Outcome::BackendError
     }
 }
 
-/// How many samples ended in which way.
+/// Number of samples with each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeCounts([u64; Outcome::ALL.len()]);
 
 impl OutcomeCounts {
-    /// Counts one more.
+    /// Counts one more sample.
     pub fn add(&mut self, outcome: Outcome) {
         self.0[outcome as usize] += 1;
     }
 
-    /// Takes one back, for a sample whose end was replaced by a later one.
+    /// Removes one sample, whose outcome was replaced by a later one.
     pub fn remove(&mut self, outcome: Outcome) {
         let count = &mut self.0[outcome as usize];
         *count = count.saturating_sub(1);
     }
 
-    /// Returns how many ended this way.
+    /// Returns the number of samples with this outcome.
     pub fn get(&self, outcome: Outcome) -> u64 {
         self.0[outcome as usize]
     }
 
-    /// All of them together.
+    /// Returns the total number of samples.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Scored over total; 0 when there is nothing.
+    /// Returns scored over total; 0 if there are no samples.
     pub fn coverage(&self) -> f64 {
         match self.total() {
             0 => 0.0,
-            // Counts of samples stay far below 2^53.
+            // Counts of samples are far below 2^53.
             total => self.get(Outcome::Scored) as f64 / total as f64,
         }
     }
 
-    /// The outcomes that occurred, with their counts, in the order of [`Outcome::ALL`].
+    /// Returns the outcomes that occurred, with their counts, in the order of [`Outcome::ALL`].
     pub fn occurred(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
         Outcome::ALL.iter().map(|outcome| (*outcome, self.get(*outcome))).filter(|(_, count)| *count > 0)
     }

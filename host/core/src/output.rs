@@ -4,65 +4,66 @@ use crate::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Why a model stopped.
+/// Reason why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It was done, or came to a stop string.
+    /// The model finished, or reached a stop string.
     Stop,
-    /// It came to its limit of tokens.
+    /// The model reached its token limit.
     Length,
-    /// It wants tools to be called.
+    /// The model requests tool calls.
     ToolCalls,
-    /// The provider's filter cut in.
+    /// The provider's filter intervened.
     ContentFilter,
-    /// The answer was chosen by log-likelihood, or a whole text was scored; nothing was generated.
+    /// The answer was chosen by log-likelihood, or a whole text was scored, without generating anything.
     Scored,
     /// Anything else.
     Other,
 }
 
-/// How many tokens a request took.
+/// Token usage of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     pub prompt_tokens: u64,
-    /// Tokens of the completion.
+    /// Number of completion tokens.
     pub completion_tokens: u64,
 }
 
-/// How likely one continuation of the prompt is.
+/// Likelihood of one continuation of the prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContinuationScore {
-    /// The id of the option that the continuation stands for.
+    /// Id of the option that the continuation represents.
     pub id: String,
-    /// Sum over the tokens of the natural logarithm of their probability.
+    /// Sum of the natural logarithms of the token probabilities.
     pub logprob: f64,
     /// Number of tokens.
     pub token_count: u32,
-    /// Number of UTF-8 bytes of the option's text, without the `continuation_prefix`; it normalises the sum.
+    /// Number of UTF-8 bytes of the option's text, without the `continuation_prefix`; used to normalize the
+    /// sum.
     pub byte_count: u32,
-    /// Whether greedy decoding would have produced it.
+    /// True if greedy decoding would have produced it.
     pub is_greedy: bool,
 }
 
-/// How likely a whole text is, each token given what stands before it.
+/// Likelihood of a whole text, each token given the tokens before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RollingScore {
-    /// Sum over the tokens of the natural logarithm of their probability.
+    /// Sum of the natural logarithms of the token probabilities.
     pub loglikelihood: f64,
-    /// The tokens, as the model cuts it.
+    /// Number of tokens, by the model's tokenizer.
     pub token_count: u64,
-    /// The bytes in UTF-8.
+    /// Number of UTF-8 bytes.
     pub byte_count: u64,
-    /// The words: see [`word_count`].
+    /// Number of words, by [`word_count`].
     pub word_count: u64,
 }
 
-/// The words of a text as lm-evaluation-harness counts them: the pieces between its stretches of white space, of which
-/// those at its ends have an empty piece beyond them (`len(re.split(r"\s+", text))`).
+/// Counts the words of a text like lm-evaluation-harness: the pieces between runs of white space. White space
+/// at either end adds an empty piece (`len(re.split(r"\s+", text))`).
 pub fn word_count(text: &str) -> u64 {
-    // Python counts the four separators of ASCII among white space.
+    // Python treats the four ASCII separators as white space.
     let is_space = |character: char| character.is_whitespace() || ('\x1c'..='\x1f').contains(&character);
     let mut was_space = false;
     let mut words = 1;
@@ -74,32 +75,32 @@ pub fn word_count(text: &str) -> u64 {
     words
 }
 
-/// Names in `model_output` that are the host's: under them metrics that ask for it find what varies from run to run, which no
-/// output holds.
+/// Keys in `model_output` that are reserved for the host. Metrics that request them get values that vary from
+/// run to run, which no stored output contains.
 pub const TIMING_KEYS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
 
-/// What a model says about a sample. Holds nothing that varies from run to run; the time that
-/// it took is recorded beside it.
+/// A model's output for a sample. Holds nothing that varies from run to run; its duration is recorded
+/// separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelOutput {
-    /// The final text; for a choice by log-likelihood the id of the most likely option.
+    /// The final text; for a choice by log-likelihood, the id of the most likely option.
     pub answer: String,
     /// For a choice by log-likelihood: the id of the option that is most likely per byte of its text.
     pub answer_normalized: Option<String>,
-    /// Why the model stopped.
+    /// Reason why the model stopped.
     pub finish_reason: FinishReason,
-    /// How many tokens it took.
+    /// Token usage.
     pub usage: Option<Usage>,
-    /// The scores of all continuations, in the order of the options.
+    /// Scores of all continuations, in the order of the options.
     pub continuations: Vec<ContinuationScore>,
-    /// The score of the whole text, where that is what was asked for.
+    /// Score of the whole text, if that was requested.
     pub rolling: Option<RollingScore>,
-    /// Whatever else the backend says: `reasoning`, `tool_calls`.
+    /// Other output of the backend: `reasoning`, `tool_calls`.
     pub extra: Object,
 }
 
 impl ModelOutput {
-    /// A generated text.
+    /// Creates an output from generated text.
     pub fn generated(answer: String, finish_reason: FinishReason, usage: Option<Usage>) -> ModelOutput {
         ModelOutput {
             answer,
@@ -112,14 +113,14 @@ impl ModelOutput {
         }
     }
 
-    /// The score of a whole text; there is no answer.
+    /// Creates an output from the score of a whole text; there is no answer.
     pub fn of_text(rolling: RollingScore, usage: Option<Usage>) -> ModelOutput {
         let output = ModelOutput::generated(String::new(), FinishReason::Scored, usage);
         ModelOutput { rolling: Some(rolling), ..output }
     }
 
-    /// The choice among continuations: the most likely one, and the most likely one per byte.
-    /// Of equals the first wins.
+    /// Chooses among continuations: the most likely one, and the most likely one per byte. Ties go to the
+    /// first.
     pub fn chosen(continuations: Vec<ContinuationScore>, usage: Option<Usage>) -> ModelOutput {
         let best = |value: fn(&ContinuationScore) -> f64| {
             continuations
@@ -133,7 +134,7 @@ impl ModelOutput {
         ModelOutput { answer_normalized, continuations, ..output }
     }
 
-    /// The output as JSON, as paths such as `model_output.answer` see it.
+    /// Returns the output as JSON, as seen by paths such as `model_output.answer`.
     pub fn to_value(&self) -> Value {
         json!(self)
     }
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn words_are_counted_as_python_splits_them() {
-        // len(re.split(r"\s+", text)) of Python 3.
+        // From len(re.split(r"\s+", text)) in Python 3.
         for (text, words) in [
             ("", 1),
             ("one", 1),

@@ -1,5 +1,5 @@
-//! The standard Sample: the one shape that loaders, preprocessors, models, judges, metrics
-//! and reports share.
+//! The standard Sample: the common data format of loaders, preprocessors, models, judges, metrics and
+//! reports.
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
@@ -20,38 +20,38 @@ pub use messages::Messages;
 pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 pub use task_type::TaskType;
 
-/// A standard Sample. Fields that are not known are kept in `extra`.
+/// A standard Sample. Unknown fields are kept in `extra`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Unique within its dataset.
     pub id: String,
-    /// What kind of task it is.
+    /// Type of the task.
     pub task_type: Option<TaskType>,
     /// The question, as a conversation.
     pub messages: Vec<Message>,
-    /// The candidates, in the order of display.
+    /// The candidates, in display order.
     pub options: Vec<ChoiceOption>,
-    /// The right answers.
+    /// The correct answers.
     pub references: Vec<Reference>,
-    /// The first right answer as a string.
+    /// The first correct answer as a string.
     pub label: Option<String>,
-    /// Examples in front of the question.
+    /// Examples before the question.
     pub few_shot_examples: Vec<FewShotExample>,
     /// Reference trajectories, each a whole conversation.
     pub golden_trajectories: Vec<Vec<Message>>,
-    /// The environment that code runs in.
+    /// Environment in which code runs.
     pub sandbox: Option<Box<SandboxSpec>>,
-    /// About the task and the row.
+    /// Metadata of the task and the row.
     pub metadata: Object,
-    /// Labels to slice results by.
+    /// Labels for slicing results.
     pub data_tag: LazyObject,
     /// Large raw objects; never rendered into a prompt.
     pub raw_assets: LazyObject,
     /// OpenAI tool definitions.
     pub tools: Vec<Value>,
-    /// Which tool to use: a string or an object.
+    /// Tool choice: a string or an object.
     pub tool_choice: Option<Value>,
-    /// Sampling parameters of this sample; they win over every other place.
+    /// Sampling parameters of this sample; they override all others.
     pub sampling_params: LazyObject,
     /// Generation parameters of this sample.
     pub generation_params: LazyObject,
@@ -59,50 +59,50 @@ pub struct Sample {
     pub eval_config: LazyObject,
     /// Input for debiasing: a string or a list.
     pub unconditioned_input: Option<Value>,
-    /// What a model said, in the shape of the reference implementation.
+    /// Output of a model, in the shape of the reference implementation.
     pub predict_result: Vec<Value>,
-    /// What judges and metrics said.
+    /// Outputs of judges and metrics.
     pub eval_result: LazyObject,
     /// Structured candidates in the shape of the reference implementation.
     pub choices: Vec<Value>,
-    /// The container of inference inputs: `prompt`, `multi_modal_data`.
+    /// Container of inference inputs: `prompt`, `multi_modal_data`.
     pub inputs: LazyObject,
-    /// Which dataset the row is from.
+    /// Id of the row's dataset.
     pub dataset_id: Option<String>,
-    /// About that dataset: its `path`.
+    /// Metadata of that dataset: its `path`.
     pub dataset_metadata: Object,
-    /// Who applies the chat template.
+    /// Component that applies the chat template.
     pub chat_template_mode: Option<String>,
-    /// Who rendered the prompt.
+    /// Component that rendered the prompt.
     pub rendered_by: Option<String>,
-    /// Where the chat template is from.
+    /// Source of the chat template.
     pub template_source: Option<String>,
-    /// Part of the key of caches.
+    /// Part of cache keys.
     pub cache_suffix: Option<String>,
-    /// The tokenizer that rendered the prompt.
+    /// Tokenizer that rendered the prompt.
     pub tokenizer_path: Option<String>,
-    /// Indexes of media without duplicates.
+    /// Indexes of deduplicated media.
     pub media_meta: LazyObject,
-    /// Fields that are not known.
+    /// Unknown fields.
     pub extra: LazyObject,
 }
 
 impl Sample {
-    /// Reads and validates a Sample. A missing `id` becomes a digest of the content, a missing
-    /// `label` the text of the first reference; null counts as missing in every known field.
+    /// Parses and validates a Sample. A missing `id` becomes a digest of the content, and a missing `label`
+    /// the text of the first reference. Null counts as missing in every known field.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place.
+    /// All problems, each with its place.
     pub fn from_value(value: Value) -> Result<Sample, Vec<FieldError>> {
         let sample = from_value::sample(json_decode::borrow(&value))?;
         Ok(if sample.id.is_empty() { Sample { id: content_id(value), ..sample } } else { sample })
     }
 
-    /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value.
-    /// The caller checks how deep the text is nested. The Sample is in an `Arc`, ready to be shared.
+    /// Parses and validates a Sample from JSON text, like [`Sample::from_value`]. The caller checks the
+    /// nesting depth of the text. The Sample is returned in an `Arc`, ready to be shared.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
+    /// All problems, each with its place; for invalid JSON, the position of the syntax error.
     pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<FieldError>> {
         let is_not_json = |error: serde_json::Error| {
             vec![FieldError { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
@@ -114,25 +114,25 @@ impl Sample {
         Ok(Arc::new(sample))
     }
 
-    /// Why metrics may find nothing to compare answers with.
+    /// Returns the reason why metrics may have nothing to compare answers with, if any.
     pub fn answer_problem(&self) -> Option<AnswerProblem> {
         answer::problem_of(self)
     }
 
-    /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.
+    /// Returns the Sample as JSON. Empty fields are omitted, except the required ones.
     pub fn to_value(&self) -> Value {
         serde_json::json!(self)
     }
 
-    /// Returns its sampling parameters, and after them those among its generation parameters that are such. Others, as
-    /// the width of an image, are for whoever reads the Sample.
+    /// Returns its sampling parameters, followed by the sampling parameters among its generation parameters.
+    /// Other generation parameters, such as an image width, are left to readers of the Sample.
     pub fn own_sampling(&self) -> Object {
         let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
         let generation = self.generation_params.iter().filter(|(name, _)| is_known(name));
         generation.chain(&self.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// What is wrong with those, each with its place in the Sample: a parameter that is not known, or out of bounds.
+    /// Returns the problems of those parameters, each with its place in the Sample: unknown or out of bounds.
     pub fn sampling_problems(&self) -> Vec<FieldError> {
         let own = self.own_sampling();
         let found = if own.is_empty() { None } else { SamplingParams::from_object(own).err() };
@@ -147,9 +147,9 @@ impl Sample {
         found.unwrap_or_default().into_iter().map(place).collect()
     }
 
-    /// The conversation to send: the few-shot examples, each with its first right answer as the
-    /// assistant's turn, between the system message and the question. An example whose messages end
-    /// with an assistant's turn has its answer already.
+    /// Returns the conversation to send: the few-shot examples, each with its first correct answer as the
+    /// assistant's turn, between the system message and the question. No answer is added to an example that
+    /// already ends with an assistant's turn.
     pub fn conversation(&self) -> Vec<Message> {
         let leading = self.messages.iter().take_while(|message| message.role == Role::System).count();
         let mut messages: Vec<Message> = self.messages.iter().take(leading).cloned().collect();
@@ -168,7 +168,7 @@ impl Sample {
     }
 }
 
-/// The id of a Sample that came without one: a digest of its content.
+/// Returns the id of a Sample without one: a digest of its content.
 fn content_id(mut value: Value) -> String {
     if let Value::Object(members) = &mut value {
         members.shift_remove("id");

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// Sampling parameters. What is `None` is left to the next lower place: sample over task over
-/// role over backend, and at last to the backend's own default.
+/// Sampling parameters. `None` falls through to the next level: sample, task, role, backend, and finally the
+/// backend's own default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplingParams {
-    /// Most tokens to generate, at least 1.
+    /// Maximum number of tokens to generate, at least 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_new_tokens: Option<u32>,
-    /// 0 is greedy.
+    /// Temperature; 0 is greedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Nucleus sampling: keep the most likely tokens with this probability in total.
+    /// Nucleus sampling: keep the most likely tokens up to this cumulative probability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Keep this many of the most likely tokens; 0 keeps all.
@@ -26,19 +26,19 @@ pub struct SamplingParams {
     /// Keep tokens at least this likely, relative to the most likely one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f64>,
-    /// Seed of the random choice; 0 is a seed like any other.
+    /// Random seed; 0 is a seed like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Texts at which generation ends; they are not part of the answer.
+    /// Texts that end generation; they are not part of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Vec<String>>,
-    /// Taken from the logit of every token that has occurred.
+    /// Subtracted from the logit of every token that has occurred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// Taken from the logit of a token for each time that it has occurred.
+    /// Subtracted from the logit of a token for each of its occurrences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
-    /// Divides the logit of every token that has occurred; 1 changes nothing.
+    /// Divisor for the logit of every token that has occurred; 1 has no effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repetition_penalty: Option<f64>,
 }
@@ -58,10 +58,10 @@ impl SamplingParams {
         "repetition_penalty",
     ];
 
-    /// Reads the parameters from an object; `max_tokens` is another name of `max_new_tokens`.
+    /// Reads the parameters from an object; `max_tokens` is an alias of `max_new_tokens`.
     ///
     /// # Errors
-    /// Every key that is not known or has a value out of bounds, each with its place.
+    /// All keys that are unknown or have a value out of bounds, each with its place.
     pub fn from_object(object: Object) -> Result<SamplingParams, Vec<FieldError>> {
         let mut problems = Vec::new();
         let mut reader = ParamReader { object, reading: FieldReader::document(&mut problems) };
@@ -83,7 +83,7 @@ impl SamplingParams {
         if problems.is_empty() { Ok(params) } else { Err(problems) }
     }
 
-    /// These parameters, with what they leave open taken from a lower place.
+    /// Returns these parameters, with missing ones taken from a lower level.
     #[must_use]
     pub fn over(self, lower: &SamplingParams) -> SamplingParams {
         SamplingParams {
@@ -100,13 +100,13 @@ impl SamplingParams {
         }
     }
 
-    /// Returns whether the most likely token is always taken.
+    /// Returns whether the most likely token is always chosen.
     pub fn is_greedy(&self) -> bool {
         self.temperature.unwrap_or(0.0) == 0.0
     }
 }
 
-/// The parameters of an object that are not read yet.
+/// The parameters of an object that have not been read yet.
 struct ParamReader<'r> {
     object: Object,
     reading: FieldReader<'r>,

@@ -4,25 +4,25 @@ use crate::{LazyJson, Object, Outcome};
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-/// The version of the form of answers and of score cards, which every result names: what a canonical answer
-/// and a [`ScoreCard`] are made of. It changes when a reader of the older form would misunderstand the newer one.
+/// Version of the format of canonical answers and [`ScoreCard`]s, stored in every result. It changes when a
+/// reader of the older format would misunderstand the newer one.
 pub const RESULT_SCHEMA_VERSION: &str = "v1";
 
-/// What a scorer says about one sample; checked: all numbers are finite.
+/// A scorer's result for one sample. All numbers are checked to be finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScoreCard {
-    /// The figure that counts; absent when there was nothing to score.
+    /// The main score; `None` if there was nothing to score.
     pub primary_score: Option<f64>,
-    /// Whether the sample passed, where the scorer draws a line.
+    /// True if the sample passed; `None` if the scorer has no threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<bool>,
     /// Further figures, by name, in the scorer's order.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub sub_scores: Object,
-    /// Why the score is low, as short stable names.
+    /// Reasons for a low score, as short stable names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub error_tags: Vec<String>,
-    /// The same in words.
+    /// Explanation of the score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
     /// The evidence for the score, such as the compared texts: a JSON object, or null if there is none.
@@ -30,31 +30,32 @@ pub struct ScoreCard {
     pub detail: LazyJson,
 }
 
-/// What became of one metric for one sample. Its names and versions are short and the same for each, so that they lie in
-/// it rather than on the heap.
+/// Result of one metric for one sample. Its names and versions are short and repeat, so they are stored
+/// inline rather than on the heap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricResult {
     /// The metric's id in the suite.
     pub metric_id: CompactString,
-    /// The version of the form of the answer and of the card, [`RESULT_SCHEMA_VERSION`].
+    /// Version of the answer and card format, [`RESULT_SCHEMA_VERSION`].
     pub schema_version: CompactString,
-    /// The version of what scored it, which changes whenever a score could.
+    /// Version of the scorer, which changes whenever a score could.
     pub scorer_version: CompactString,
-    /// The version of what wrote the prompts that it rests on, as [`prompt_version`] makes it; empty if nothing writes any.
+    /// Version of the prompt-building code that the result depends on, from [`prompt_version`]; empty if
+    /// there is none.
     #[serde(default, skip_serializing_if = "CompactString::is_empty")]
     pub prompt_version: CompactString,
-    /// `scored`, or why there is no score.
+    /// `scored`, or the reason why there is no score.
     pub outcome: Outcome,
-    /// The card, where the scorer gave one.
+    /// The score card, if the scorer returned one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<ScoreCard>,
-    /// What went wrong.
+    /// Description of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl MetricResult {
-    /// The primary score, where the metric is scored.
+    /// Returns the primary score, if the metric is scored.
     pub fn score(&self) -> Option<f64> {
         match self.outcome {
             Outcome::Scored => self.card.as_ref()?.primary_score,
@@ -63,8 +64,8 @@ impl MetricResult {
     }
 }
 
-/// The version of what writes the prompts of a task, each writer given by its name and its digest:
-/// `sums@1f2e3d4c5b6a`, of several joined by `+`. Empty where there is none.
+/// Formats the versions of the writers of a task's prompts, given by name and digest: `sums@1f2e3d4c5b6a`,
+/// joined by `+`. Empty if there are no writers.
 pub fn prompt_version<'p>(writers: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
     let version = |(name, digest): (&str, &str)| {
         let digest = digest.trim_start_matches("sha256:");

@@ -1,6 +1,6 @@
-//! The sections of a suite that list named entries.
+//! Sections of a suite that list named entries.
 
-/// Each section whose entries have names, with the key that holds the name.
+/// Each section with named entries, and the key that holds the name.
 pub const ENTRY_IDS: [(&str, &str); 6] = [
     ("datasets", "dataset_id"),
     ("backends", "backend_id"),

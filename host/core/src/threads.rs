@@ -1,11 +1,11 @@
-//! Threads with names, by which the system's tools tell where the time goes.
+//! Named threads, which system tools can distinguish when profiling.
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Spawns a thread in a scope as [`Scope::spawn`] does, under a name of at most 15 bytes.
 ///
 /// # Panics
-/// When the machine has no thread left, as [`Scope::spawn`].
+/// If the machine has no thread left, like [`Scope::spawn`].
 pub fn spawn_named<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,

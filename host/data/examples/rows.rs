@@ -1,8 +1,8 @@
-//! Measures how fast a dataset becomes Samples, next to a loop that reads lines and parses them, and what
-//! memory that takes.
+//! Measures the speed and memory of converting a dataset into Samples, compared to a loop that reads and parses
+//! lines.
 //!
-//! `cargo run --release --package gage-data --example rows -- PROGRAM [ROWS]`: makes a file of rows in
-//! the folder for temporary files, default 1,000,000, and runs `PROGRAM data validate` on it.
+//! `cargo run --release --package gage-data --example rows -- PROGRAM [ROWS]`: creates a file of rows in the folder
+//! for temporary files, default 1,000,000, and runs `PROGRAM data validate` on it.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("rows.jsonl");
     write(&path, rows)?;
-    // Compiles the components, and brings the file into the memory of the system.
+    // Compiles the components, and loads the file into the page cache.
     validate(&program, &path)?;
     for round in 1..=3 {
         let plain = parse(&path)?;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Rows as older datasets have them: a question, an answer, and a few fields besides.
+/// Writes rows as in older datasets: a question, an answer, and a few further fields.
 fn write(path: &Path, rows: u32) -> Result<(), Box<dyn Error>> {
     let mut file = BufWriter::new(std::fs::File::create(path)?);
     let filler = "because the river bends to the north before it meets the sea and the old town ";
@@ -50,7 +50,7 @@ fn write(path: &Path, rows: u32) -> Result<(), Box<dyn Error>> {
     Ok(file.flush()?)
 }
 
-/// Counts lines and parses them; the seconds that it takes.
+/// Counts and parses lines. Returns the seconds taken.
 fn parse(path: &Path) -> Result<f64, Box<dyn Error>> {
     let began = Instant::now();
     let mut file = BufReader::with_capacity(1 << 18, std::fs::File::open(path)?);
@@ -64,7 +64,7 @@ fn parse(path: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Validates the file; the seconds that it takes, and the most memory as the system says it.
+/// Validates the file. Returns the seconds taken, and the peak memory as reported by the system.
 fn validate(program: &str, path: &Path) -> Result<(f64, String), Box<dyn Error>> {
     let began = Instant::now();
     let mut child = Command::new(program)

@@ -1,4 +1,4 @@
-//! The identity of a dataset: digests and sizes of its files.
+//! Identity of a dataset: digests and sizes of its files.
 
 use crate::row::DataError;
 use crate::source::{DataFile, RowSource};
@@ -6,8 +6,8 @@ use gage_core::Digest;
 use gage_record::{DatasetFile, DatasetIdentity, FileDigest};
 use std::fs::File;
 
-/// Pins the files to their present content. Returns their digests and sizes, as [`of_files`] puts them, and those of the
-/// `labels` beside them, if there are any.
+/// Pins the files to their present content. Returns their digests and sizes, in the form of [`of_files`], and those
+/// of the `labels` file, if any.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -26,10 +26,10 @@ pub(crate) fn pin(source: &mut RowSource) -> Result<DatasetIdentity, DataError> 
     Ok(identity)
 }
 
-/// The size of all files together, without digests. Also checks that they can be opened.
+/// Returns the size of all files together, without digests. Also checks that they can be opened.
 ///
 /// # Errors
-/// When one cannot be.
+/// When a file cannot be opened.
 pub(crate) fn sizes(source: &RowSource) -> Result<DatasetIdentity, DataError> {
     let labels = source.labels.as_ref().map(|labels| &labels.file);
     let mut sum = 0;
@@ -42,8 +42,8 @@ pub(crate) fn sizes(source: &RowSource) -> Result<DatasetIdentity, DataError> {
     Ok(DatasetIdentity { bytes: sum, ..DatasetIdentity::default() })
 }
 
-/// The digest of the only file; or each of several files, with the digest of the lines `<sha256>  <name>`, as
-/// `sha256sum` prints them, and the sum of the bytes.
+/// Returns the digest and size of the only file. For several files, returns each digest, the digest of the lines
+/// `<sha256>  <name>`, as printed by `sha256sum`, and the sum of the bytes.
 pub(crate) fn of_files<'f>(files: impl ExactSizeIterator<Item = (&'f str, Digest, u64)>) -> DatasetIdentity {
     let is_single = files.len() == 1;
     let (mut list, mut lines, mut sum) = (Vec::with_capacity(files.len()), String::new(), 0);

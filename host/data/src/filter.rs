@@ -1,13 +1,13 @@
-//! The row filter, by the values of fields.
+//! Row filter by the values of fields.
 
 use serde_json::{Number, Value};
 
-/// Conditions on fields. A row is kept if all of `include` hold and none of `exclude`. The empty
-/// filter, which is the default, keeps every row.
+/// Conditions on fields. A row is kept if all of `include` hold and none of `exclude`. The empty filter, which is the
+/// default, keeps every row.
 ///
-/// A condition is a path and the values that are sought there. A path is names between dots, and
-/// list indexes from 0; a name that has dots itself is found first. Numbers are equal by value
-/// (`1` and `1.0`), texts exactly, and null also means that the field is missing.
+/// A condition is a path and its accepted values. A path consists of names separated by dots, and list indexes from
+/// 0; a name that itself contains dots takes precedence. Numbers are compared by value (`1` and `1.0` are equal),
+/// texts exactly, and null also matches a missing field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// A row must have one of the values, at each of these paths.
@@ -17,7 +17,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns whether it keeps every row.
+    /// Returns whether the filter keeps every row.
     pub fn is_empty(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
@@ -32,7 +32,7 @@ impl Filter {
     }
 }
 
-/// The value at a path. Of several readings of its dots the one with the longest name wins.
+/// Returns the value at a path. If its dots can be read in several ways, the longest name wins.
 pub(crate) fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     match value {
         Value::Object(object) => object.get(path).or_else(|| {
@@ -72,12 +72,12 @@ fn is_same_number(one: &Number, two: &Number) -> bool {
     }
 }
 
-/// The number as a whole one, if it is one that fits.
+/// Returns the number as an integer, if it is one that fits.
 fn whole(number: &Number) -> Option<i128> {
     if let Some(number) = number.as_i128() {
         return Some(number);
     }
-    // Powers of two, and so exact as floats.
+    // Powers of two are exact as floats.
     const BOUND: f64 = (1_u128 << 100) as f64;
     let float = number.as_f64()?;
     (float.fract() == 0.0 && float.abs() < BOUND).then_some(float as i128)
@@ -111,7 +111,7 @@ mod tests {
             ("l.2", json!(null), true),
             ("l.-1", json!(null), true),
             ("a.c.d", json!({"e": 4.0}), true),
-            // A float would not tell these two apart.
+            // As floats, these two would be equal.
             ("big", json!(9_007_199_254_740_992_u64), false),
             ("big", json!(9_007_199_254_740_993_u64), true),
         ] {

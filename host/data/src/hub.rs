@@ -1,11 +1,11 @@
-//! The `hf_hub` source: a dataset or a model of the Hugging Face Hub becomes checked files in a local cache.
+//! The `hf_hub` source: fetches a dataset or a model of the Hugging Face Hub into checked files of a local cache.
 //!
-//! The revision becomes a commit, the files of a subset and a split are chosen from those of the
-//! commit, and each is downloaded. **A file takes its final name only after its size and its
-//! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
+//! The revision resolves to a commit, the files of a subset and a split are chosen from that commit, and each is
+//! downloaded. **A file gets its final name only after its size and its digest match those of the hub.** The remains
+//! of an interrupted download are kept apart and resumed.
 //!
-//! The crate `hf-hub` (1.0) is not used for the transport: it starts an interrupted download from its first byte, compares no
-//! digest before a file takes its name, and cannot be built without the `hf-xet` client.
+//! The crate `hf-hub` (1.0) is not used for the transport. It restarts an interrupted download from its first byte,
+//! renames a file without comparing its digest, and cannot be built without the `hf-xet` client.
 
 mod cache;
 mod card;

@@ -1,27 +1,26 @@
-//! Ids that occur several times are kept apart.
+//! Deduplication of IDs that occur several times.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
-/// The ids of a dataset. Samples must come in their order. Holds some 20 bytes a sample.
+/// IDs of a dataset. Samples must arrive in their order. Uses about 20 bytes per sample.
 #[derive(Debug, Default)]
 pub(crate) struct IdDeduplicator {
-    /// The hashes of all that were given.
+    /// Hashes of all IDs given out.
     taken: FxHashSet<u64>,
-    /// The number that the next sample of an id gets at the earliest, by the hash of the id; of those alone that
-    /// occurred several times.
+    /// Lowest number for the next sample of an ID, by the hash of the ID. Contains only IDs that occurred several
+    /// times.
     next: FxHashMap<u64, u32>,
 }
 
 impl IdDeduplicator {
-    /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`. Returns
-    /// whether it did.
+    /// Numbers the second and each further sample of an ID: `q1`, `q1#2`, `q1#3`. Returns whether it did.
     pub(crate) fn deduplicate(&mut self, id: &mut String) -> bool {
         let hash = hash_of(id);
         if self.taken.insert(hash) {
             return false;
         }
-        // Each number is tried once for an id, however often it occurs.
+        // Each number is tried once per ID, no matter how often it occurs.
         let next = self.next.entry(hash).or_insert(2);
         loop {
             let made = format!("{id}#{next}");

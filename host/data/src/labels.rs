@@ -1,4 +1,4 @@
-//! Labels that lie in a file of their own, one a line.
+//! Labels in a separate file, one per line.
 
 use crate::loader::{self, LoaderError};
 use crate::row::DataError;
@@ -6,10 +6,10 @@ use crate::source::{DataFile, LabelsFile};
 use gage_core::Object;
 use serde_json::Value;
 
-/// Most text of a labels file, which is held in memory.
+/// Maximum size of a labels file, which is held in memory.
 const MAX_LABELS_BYTES: u64 = 512 << 20;
 
-/// The lines of a labels file, joined to rows by their number.
+/// Lines of a labels file, joined to rows by their number.
 pub(crate) struct Labels {
     file: DataFile,
     lines: Vec<String>,
@@ -28,12 +28,12 @@ impl Labels {
         Ok(Labels { file: labels.file.clone(), lines, field: labels.field.clone() })
     }
 
-    /// Returns how many there are. Blank lines at the end are no labels.
+    /// Returns the number of labels. Blank lines at the end are ignored.
     fn count(&self) -> u64 {
         self.lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last as u64 + 1)
     }
 
-    /// Makes sure that there are as many as rows, once all of these are counted.
+    /// Checks that there are as many labels as rows, once all rows are counted.
     pub(crate) fn check(&self, rows: u64) -> Result<(), DataError> {
         let lines = self.count();
         match lines == rows {
@@ -42,8 +42,8 @@ impl Labels {
         }
     }
 
-    /// Makes sure that there is one for a row. One line too few may be any line, and then all after it have the wrong
-    /// label, so that this is no matter of one row.
+    /// Checks that a row has a label. The missing line could be any line, which would shift all later labels.
+    /// Therefore this is an error of the file, not of one row.
     pub(crate) fn check_row(&self, number: u64) -> Result<(), DataError> {
         let lines = self.count();
         match number < lines {
@@ -58,7 +58,10 @@ impl Labels {
         let label = label
             .ok_or_else(|| format!("the labels file has {} lines, none for this row", self.lines.len()))?;
         if object.contains_key(&self.field) {
-            return Err(format!("the row has a field '{}' of its own, beside the labels file", self.field));
+            return Err(format!(
+                "the row already has the field '{}', which the labels file would add",
+                self.field
+            ));
         }
         // Numbers stay numbers, so that `0` in the file is the index 0; `01` is a name.
         let number = label.parse::<i64>().ok().filter(|number| number.to_string() == *label);

@@ -1,13 +1,14 @@
-//! Datasets, from files to standard Samples: rows are located, fetched and streamed. Preprocessor components convert them,
-//! hooks add text and media, and each Sample is validated.
+//! Datasets, from files to standard Samples. Rows are located, fetched and streamed, preprocessor components convert
+//! them, hooks add text and media, and each Sample is validated.
 //!
 //! ```text
 //! locate ─▶ rows: files, filter, shuffle, limit ─▶ stream: preparation on several threads ─▶ Samples
 //! ```
 //!
-//! Memory does not grow with the number of rows, except by 16 bytes a row that keep ids unique, and as many again if rows are
-//! shuffled. The crate imports `gage-core`, `gage-config`, `gage-plugin`, `gage-record` (for the identity of a dataset),
-//! `gage-secrets` (for the hub's token) and `gage-template`, and knows nothing of models or runs. All calls block.
+//! Memory does not grow with the number of rows, except by 16 bytes per row for unique IDs, and another 16 if rows
+//! are shuffled. The crate imports `gage-core`, `gage-config`, `gage-plugin`, `gage-record` (for the identity of a
+//! dataset), `gage-secrets` (for the hub's token) and `gage-template`; it is independent of models and runs. All
+//! calls block.
 
 mod digests;
 mod filter;

@@ -1,4 +1,4 @@
-//! Loaders: one for each format, all giving records one after another.
+//! Loaders: one for each format, each returning one record after another.
 
 mod array;
 mod chain;
@@ -20,28 +20,28 @@ use crate::row::RowPosition;
 use crate::source::{DataFile, FormatOptions};
 use gage_config::FileFormat;
 
-/// A row may not be longer than this, in bytes.
+/// Maximum length of a row, in bytes.
 pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
 
 /// A row as its loader found it.
 pub(crate) struct Record {
     pub place: RowPosition,
-    /// Where it begins, where `place` does not say it.
+    /// Start of the row, if `place` does not give it.
     pub begin: Option<Position>,
     pub content: Content,
 }
 
-/// A place in a text.
+/// Position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// From 1.
+    /// Line, from 1.
     pub line: u64,
-    /// In bytes, from 1.
+    /// Column in bytes, from 1.
     pub column: u64,
 }
 
 impl Position {
-    /// Goes on after some bytes.
+    /// Advances past some bytes.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         match memchr::memrchr(b'\n', bytes) {
             None => self.column += bytes.len() as u64,
@@ -60,32 +60,32 @@ impl std::fmt::Display for Position {
 }
 
 pub(crate) enum Content {
-    /// As it lies in the file; nobody has looked at it.
+    /// Unchecked bytes of the file.
     Raw(Vec<u8>),
-    /// The text of a JSON object that the loader wrote.
+    /// Text of a JSON object that the loader wrote.
     Made(String),
-    /// What the loader found wrong, and the row as far as it is known.
+    /// Problem that the loader found, and the known part of the row.
     Broken { message: String, bytes: Vec<u8> },
 }
 
-/// Why a loader cannot go on.
+/// Reason why a loader cannot continue.
 #[derive(Debug)]
 pub(crate) enum LoaderError {
-    /// The system does not give the file.
+    /// The system cannot read the file.
     Unreadable(std::io::Error),
-    /// The file is cut off or broken.
+    /// The file is truncated or broken.
     Damaged(String),
-    /// The file is something else than was said.
+    /// The file is not of the declared kind.
     Unsuited(String),
 }
 
-/// Gives the records of one file.
+/// Reads the records of one file.
 pub(crate) trait Loader: Send {
-    /// The next record; `None` when the file is over. Not called again after a fault.
+    /// Returns the next record, or `None` at the end of the file. Must not be called again after an error.
     fn next(&mut self) -> Result<Option<Record>, LoaderError>;
 }
 
-/// Opens a file, and makes sure that it is what its loader reads.
+/// Opens a file, and checks that its loader can read it.
 pub(crate) fn open(
     file: &DataFile,
     format: FileFormat,
@@ -105,19 +105,19 @@ pub(crate) fn open(
     })
 }
 
-/// What a file is, by its first bytes.
+/// Returns the kind of a file, by its first bytes.
 pub(crate) fn kind_of(file: &DataFile) -> Result<FileKind, LoaderError> {
     kind::open(file).map(|(_, kind)| kind)
 }
 
-/// Returns how many rows a Parquet file says that it has.
+/// Returns the number of rows that a Parquet file states.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(FileFormat::Parquet)?;
     parquet::Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
-/// The whole of a text file, which may be compressed; at most `most` bytes of text.
+/// Reads a whole text file, compressed or not, of at most `most` bytes of text.
 pub(crate) fn read_text(file: &DataFile, most: u64) -> Result<String, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     let mut input = input::Input::open(opened, kind, FileFormat::Jsonl)?;

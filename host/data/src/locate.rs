@@ -1,5 +1,5 @@
-//! The location of a dataset's files: beside the suite, or in the cache of a hub. The files are checked against the digests
-//! that the suite states.
+//! Location of a dataset's files: next to the suite, or in the cache of a hub. The files are checked against the
+//! digests that the suite states.
 
 use crate::filter::Filter;
 use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, LazyHubFiles};
@@ -13,86 +13,85 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use url::Url;
 
-/// How datasets are found.
+/// Options for locating datasets.
 pub struct LocateOptions<'o> {
-    /// Where what is fetched or made again is kept; without one nothing can be fetched.
+    /// Folder for fetched and derived files. Without it, nothing can be fetched.
     pub cache_folder: Option<&'o Path>,
-    /// Whether the network may not be used, whatever the suite says.
+    /// True if the network may not be used, regardless of the suite.
     pub is_offline: bool,
-    /// Whether [`LocatedFiles::identity`] is wanted with digests of local files, which takes reading them whole, and files
-    /// of a hub are read again, however they lie in the cache. Those that the suite names a digest of are read all the
-    /// same.
+    /// True if [`LocatedFiles::identity`] needs digests of local files, which requires reading them in full. Cached
+    /// files of a hub are then read again too. Files whose digest the suite states are read in any case.
     pub with_digests: bool,
-    /// Is told how a download goes.
+    /// Receives the progress of downloads.
     pub progress: &'o dyn HubProgress,
-    /// Whether somebody asked for the end.
+    /// Returns whether cancellation was requested.
     pub is_cancelled: &'o (dyn Fn() -> bool + Sync),
 }
 
 /// A dataset whose files are on this machine.
 #[derive(Clone, Debug)]
 pub struct LocatedFiles {
-    /// What is called its place in messages and in Samples.
+    /// Location shown in messages and in Samples.
     pub shown: String,
-    /// What a record of the run says about it: the digest (see [`LocateOptions::with_digests`]) and the size,
-    /// that of each file where there are several, and the commit of a hub.
+    /// Identity in the record of a run: the digest (see [`LocateOptions::with_digests`]) and the size, those of each
+    /// file if there are several, and the commit of a hub.
     pub identity: DatasetIdentity,
     source: RowSource,
-    /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
+    /// Default folder of its media, and the folder's spelling in Samples.
     folder: (PathBuf, String),
-    /// Of a dataset on a hub: its other files, and the folder that they are put into.
+    /// For a dataset on a hub: its other files, and their target folder.
     beside: Option<(Arc<LazyHubFiles>, PathBuf)>,
 }
 
-/// Why a dataset was not found.
+/// Failure to locate a dataset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocateError {
     /// A file cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// It could not be fetched.
+    /// The dataset could not be fetched.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The address of the hub is none.
-    #[error("`{endpoint}` is no address of a hub: {message}")]
+    /// The address of the hub is invalid.
+    #[error("`{endpoint}` is not the address of a hub: {message}")]
     Endpoint {
-        /// The address.
+        /// Address as configured.
         endpoint: String,
-        /// Why.
+        /// Problem with the address.
         message: String,
     },
-    /// A file of a hub is another than it was when it was fetched.
+    /// A file of a hub differs from when it was fetched.
     #[error("{shown} was changed in the cache: its digest is {found}, and was {fetched} when it was fetched")]
     Changed {
-        /// What it is called.
+        /// Name of the file in messages.
         shown: String,
-        /// Where it lies.
+        /// Local path.
         file: PathBuf,
-        /// The digest of its bytes.
+        /// Digest of its bytes.
         found: String,
-        /// The digest that the hub names.
+        /// Digest that the hub states.
         fetched: String,
     },
-    /// There is no place for what is fetched.
-    #[error("there is no folder to keep what is fetched in")]
+    /// There is no folder for fetched files.
+    #[error("there is no folder for downloads")]
     NoCache,
-    /// It is another than the suite says.
+    /// The digest differs from the one in the suite.
     #[error("sha256 mismatch for {shown}: expected {wanted}, found {found}")]
     Digest {
-        /// The key of the suite that names the digest.
+        /// Key of the suite that states the digest.
         key: &'static str,
-        /// What it is called.
+        /// Name of the data in messages.
         shown: String,
-        /// The digest of the data.
+        /// Digest of the data.
         found: String,
-        /// The digest in the suite.
+        /// Digest in the suite.
         wanted: String,
     },
 }
 
 impl LocateError {
-    /// The key of the dataset that it is about.
+    /// Returns the key of the dataset that the error is about.
     pub fn key(&self, spec: &DatasetSpec) -> &'static str {
         match self {
             LocateError::Digest { key, .. } => key,
@@ -106,11 +105,12 @@ impl LocateError {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice on fixing the error.
     pub fn help(&self) -> Option<String> {
         match self {
             LocateError::Digest { .. } => Some(
-                "if the data was changed on purpose, write the new digest into the suite; figures of the old data do not compare"
+                "if the data was changed on purpose, write the new digest into the suite; figures of the old \
+                 data do not compare"
                     .to_owned(),
             ),
             LocateError::Changed { file, .. } => {
@@ -123,15 +123,15 @@ impl LocateError {
 }
 
 impl LocatedFiles {
-    /// The names of its files, as rows refer to them.
+    /// Returns the names of its files, as rows refer to them.
     pub fn file_names(&self) -> Vec<String> {
         self.source.files.iter().map(|file| file.shown.clone()).collect()
     }
 
-    /// Returns how the media of its Samples are found.
+    /// Returns the media store of its Samples.
     ///
     /// # Errors
-    /// When a folder does not exist or the bounds make no sense.
+    /// When a folder does not exist or the bounds are invalid.
     pub fn media(&self, spec: &DatasetSpec, cache_folder: Option<&Path>) -> Result<MediaStore, MediaError> {
         let (root, shown) = match &spec.media.content_root {
             Some(root) => (root.clone(), root.display().to_string()),
@@ -139,7 +139,7 @@ impl LocatedFiles {
         };
         let media = &spec.media;
         let mut allowed_roots = media.allowed_roots.clone();
-        // A folder that the suite names holds what the user put there.
+        // A folder named by the suite contains the user's own files.
         let beside = self.beside.as_ref().filter(|_| media.content_root.is_none());
         allowed_roots.extend(beside.map(|(_, folder)| folder.clone()));
         let files = beside.map(|(files, _)| Arc::clone(files));
@@ -155,18 +155,17 @@ impl LocatedFiles {
                 most_pixels: media.most_pixels,
             },
             embed_local_media: media.embed_local_media,
-            // Only resized images are kept.
+            // Only resized images are stored.
             cache_folder: cache_folder.filter(|_| is_resizing).map(Path::to_owned),
             ..MediaOptions::new(root, shown)
         })
     }
 }
 
-/// Finds the files of a dataset, fetches them where they are elsewhere, and compares their digest with
-/// that of the suite.
+/// Finds the files of a dataset, fetches remote ones, and compares their digest with that of the suite.
 ///
 /// # Errors
-/// When they cannot be had, or are others.
+/// When the files are unavailable or have another digest.
 #[tracing::instrument(name = "locate_dataset", skip_all, fields(dataset = %spec.dataset_id))]
 pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<LocatedFiles, LocateError> {
     let located = match &spec.source {
@@ -199,10 +198,10 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
     Ok(located)
 }
 
-/// Opens a dataset that was found; at most `most` rows are given, and no more than its own limit.
+/// Opens a located dataset; returns at most `most` rows, and no more than its own limit.
 ///
 /// # Errors
-/// When a file cannot be read or holds no row.
+/// When a file cannot be read or has no rows.
 pub fn open_located(
     spec: &DatasetSpec,
     located: &LocatedFiles,
@@ -217,7 +216,7 @@ pub fn open_located(
     open(&source, most)
 }
 
-/// Returns whether the files of a dataset can be opened and hold a row. Those on a hub are not looked at.
+/// Checks that the files of a dataset can be opened and contain a row. Those on a hub are not checked.
 ///
 /// # Errors
 /// When they cannot.
@@ -241,7 +240,7 @@ fn labels_of(spec: &DatasetSpec) -> Option<LabelsFile> {
     Some(LabelsFile { file: DataFile::new(path), field: spec.label_field.clone() })
 }
 
-/// The folder of a file, and how it is spelled: nothing where it is the working folder.
+/// Returns the folder of a file, and its spelling: empty for the working folder.
 fn folder_of(file: Option<&Path>) -> (PathBuf, String) {
     let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     match folder {
@@ -292,7 +291,7 @@ fn fetch(
     }
     identity.hub_id = Some(fetched.name.clone());
     identity.commit = Some(fetched.commit.clone());
-    // Media lie beside the file that names them; their place on this machine is nobody else's matter.
+    // Media are next to the file that names them; their path on this machine is not shown.
     let first = fetched.files.first();
     let shown_folder = match first.and_then(|file| file.path.rsplit_once('/')) {
         Some((folder, _)) => format!("{}/{folder}", fetched.name),
@@ -321,13 +320,13 @@ fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<FileFormat, Hub
         HubFormat::Tsv => Ok(FileFormat::Tsv),
         HubFormat::Parquet => Ok(FileFormat::Parquet),
         HubFormat::Gguf => {
-            let message = format!("dataset '{}' holds no rows but models", hub.hub_id);
+            let message = format!("'{}' has models, and no rows", hub.hub_id);
             Err(HubError::Choice { key: "hub_id", message })
         }
     }
 }
 
-/// Pins the files of a hub, and checks that they still have the digests with which they were fetched: the cache itself
+/// Pins the files of a hub, and checks that they still have the digests they were fetched with. The cache itself
 /// compares only size and time.
 fn pin_fetched(fetched: &hub::HubDataset, files: &mut [DataFile]) -> Result<(), LocateError> {
     for (file, local) in fetched.files.iter().zip(files) {

@@ -1,9 +1,9 @@
-//! The media of Samples: images, sounds, videos and documents that messages refer to.
+//! Media of Samples: images, sounds, videos and documents that messages refer to.
 //!
-//! Local files are found below the content root and checked; nothing is ever fetched from elsewhere, but for files of
-//! the dataset's own repository on a hub.
-//! Memory grows by 16 bytes for each local file; pixels in flight, decoded outcomes and places are
-//! bounded. All calls block.
+//! Local files are looked up below the content root and checked. Only files of the dataset's own repository on a hub
+//! are ever fetched.
+//! Memory grows by 16 bytes per local file; pixels in flight, cached decoding results and places are bounded. All
+//! calls block.
 
 mod allowed_roots;
 mod data_url;

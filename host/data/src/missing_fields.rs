@@ -1,39 +1,39 @@
-//! Fields that a filter names and that no row has, or in which rows hold values of another type than the filter
-//! seeks: most likely slips, of which the filter itself says nothing.
+//! Fields of a filter that no row has, or whose values in the rows have other types than the filter expects. These
+//! are most likely mistakes, which the filter itself does not report.
 
 use crate::filter::{Filter, find};
 use serde_json::Value;
 
-/// So many rows are looked at for the names of fields.
+/// Number of rows examined for the names of fields.
 const ROWS: u64 = 100;
-/// So many names are kept to be proposed.
+/// Number of names kept for suggestions.
 const NAMES: usize = 200;
-/// So many of them are shown where none is near.
+/// Number of names shown if none is similar.
 const MAX_SHOWN_FIELDS: usize = 20;
 
-/// A condition of a filter that no row could meet: none had its field, or none a value of such a type in it.
+/// A condition of a filter that no row could meet: no row had its field, or none had a value of the expected type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
-    /// The key of the dataset: `filter` or `exclude`.
+    /// Key of the dataset: `filter` or `exclude`.
     pub key: &'static str,
-    /// The path, as it was written.
+    /// Path, as written.
     pub path: String,
-    /// How many rows were looked at.
+    /// Number of rows examined.
     pub rows: u64,
-    /// The field that was meant, most likely.
+    /// Field that was most likely meant.
     pub nearest: Option<String>,
-    /// Fields that there are.
+    /// Existing fields.
     pub known: Vec<String>,
-    /// Where rows had the field: what they held in it, and what the filter seeks.
+    /// Types of the field if rows had it, and types that the filter expects.
     pub types: Option<OtherTypes>,
 }
 
-/// The types of values that cannot be equal.
+/// Types of values that cannot be equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherTypes {
-    /// Those that rows held, as in `a text`.
+    /// Types in the rows, as in `a text`.
     pub found: Vec<&'static str>,
-    /// Those of the filter.
+    /// Types in the filter.
     pub sought: Vec<&'static str>,
 }
 
@@ -59,8 +59,8 @@ impl std::fmt::Display for MissingField {
             };
             return write!(
                 formatter,
-                "`{key}` seeks {sought} in the field `{path}`, and {read} {found} in it: {effect}; give the \
-                 value as the rows have it{help}"
+                "`{key}` looks for {sought} in the field `{path}`, but {read} {found} in it: {effect}; write \
+                 the value as the rows do{help}"
             );
         }
         let read = if *rows == 1 { "the one row".to_owned() } else { format!("none of the {rows} rows") };
@@ -78,22 +78,22 @@ impl std::fmt::Display for MissingField {
     }
 }
 
-/// Watches out for the fields of a filter while rows go by.
+/// Watches the rows for the fields of a filter.
 #[derive(Debug)]
 pub(crate) struct FieldWatch {
-    /// Those that no row could meet until now. A filter for null also means rows without the field.
+    /// Conditions that no row could meet so far. A filter for null also matches rows without the field.
     unmet: Vec<UnmatchedCondition>,
     names: Vec<String>,
     rows: u64,
 }
 
-/// A condition that no row could meet until now.
+/// A condition that no row could meet so far.
 #[derive(Debug)]
 struct UnmatchedCondition {
     key: &'static str,
     path: String,
     sought: Vec<&'static str>,
-    /// What rows held there; nothing where none had the field.
+    /// Types of the field in the rows; empty if no row had it.
     found: Vec<&'static str>,
 }
 
@@ -135,13 +135,13 @@ impl FieldWatch {
         }
     }
 
-    /// What no row had.
+    /// Returns the conditions that no row could meet.
     pub(crate) fn missing(&self) -> Vec<MissingField> {
         if self.rows == 0 {
             return Vec::new();
         }
         let missing = self.unmet.iter().map(|UnmatchedCondition { key, path, sought, found }| {
-            // A field that is null in all rows is there, too.
+            // A field that is null in all rows exists as well.
             let is_there = !found.is_empty() || self.names.contains(path);
             let found = if found.is_empty() { vec!["null"] } else { found.clone() };
             let types = is_there.then(|| OtherTypes { found, sought: sought.clone() });
@@ -158,7 +158,7 @@ impl FieldWatch {
         missing.collect()
     }
 
-    /// Keeps the names of a row's fields, and of those within them.
+    /// Records the names of a row's fields and of their inner fields.
     fn learn(&mut self, value: &Value, before: &str, depth: u32) {
         let Value::Object(object) = value else { return };
         for (name, inner) in object {
@@ -191,9 +191,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "`filter` seeks a text in the field `list`, and the one row that was read has null in it: it keeps nothing; give the value as the rows have it",
-                "`exclude` seeks a number in the field `year`, and the one row that was read has a text in it: it leaves out nothing; give the value as the rows have it (write it in quotes; a whole number beyond 64 bits is read as a text, too)",
-                "`exclude` seeks a text in the field `id`, and the one row that was read has a number in it: it leaves out nothing; give the value as the rows have it",
+                "`filter` looks for a text in the field `list`, but the one row that was read has null in it: it keeps nothing; write the value as the rows do",
+                "`exclude` looks for a number in the field `year`, but the one row that was read has a text in it: it leaves out nothing; write the value as the rows do (write it in quotes; a whole number beyond 64 bits is read as a text, too)",
+                "`exclude` looks for a text in the field `id`, but the one row that was read has a number in it: it leaves out nothing; write the value as the rows do",
             ]
         );
         watch.observe(&json!({"year": 2019, "id": true, "list": "a"}));

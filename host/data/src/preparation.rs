@@ -1,5 +1,5 @@
-//! The preparation of Samples from rows: conversion by components, validation, hooks, media, and the prompt if a tokenizer
-//! renders it.
+//! Preparation of Samples from rows: conversion by components, validation, hooks, media, and the prompt if a
+//! tokenizer renders it.
 
 mod batch;
 mod hooks;
@@ -14,36 +14,36 @@ use gage_template::TokenizerTemplate;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A row on its way into the run.
+/// A row prepared for the run.
 #[derive(Clone, Debug)]
 pub struct PreparedSample<K = Arc<Sample>> {
-    /// The place in the run.
+    /// Position in the run.
     pub index: u64,
-    /// A short digest of the row.
+    /// Short digest of the row.
     pub row_digest: String,
-    /// The Sample or what is kept of it, or why there is none.
+    /// The Sample or its projection, or the reason for its rejection.
     pub result: Result<K, Box<Rejection>>,
 }
 
-/// What is kept of a Sample that was prepared.
+/// Part of a prepared Sample that is kept.
 pub trait SampleProjection: Send + Sized {
-    /// Returns its id, if that is kept.
+    /// Returns the ID, if it is kept.
     fn id(&mut self) -> Option<&mut String>;
 }
 
 impl SampleProjection for Arc<Sample> {
     fn id(&mut self) -> Option<&mut String> {
-        // Nobody else has it yet, so that nothing is copied.
+        // There is no other owner yet, so nothing is copied.
         Some(&mut Arc::make_mut(self).id)
     }
 }
 
-/// What is told of a Sample that is sound.
+/// Projection of a valid Sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidSample {
-    /// The id.
+    /// ID of the Sample.
     pub id: String,
-    /// Why metrics may find nothing to compare answers with.
+    /// Reason why metrics may find nothing to compare answers with.
     pub answer_problem: Option<AnswerProblem>,
 }
 
@@ -59,7 +59,7 @@ impl From<Arc<Sample>> for ValidSample {
     }
 }
 
-/// Whether a Sample refers to media.
+/// Projection that is true if a Sample refers to media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HasMedia(pub bool);
 
@@ -69,30 +69,29 @@ impl SampleProjection for HasMedia {
     }
 }
 
-/// What turns the rows of a dataset into Samples. It keeps nothing from one row to the next, so any
-/// number of threads may use it.
+/// Converts the rows of a dataset into Samples. Keeps no state between rows, so any number of threads may use it.
 pub struct Preparation {
-    /// The preprocessors, one after the other.
+    /// Preprocessors, applied in order.
     pub chain: Vec<Arc<Preprocessor>>,
-    /// Gives the messages of each Sample.
+    /// Provides the messages of each Sample.
     pub doc_to_text: Option<Arc<DocHook>>,
-    /// Give media to Samples that have none.
+    /// Provide media for Samples that have none.
     pub doc_to_media: Vec<Arc<DocHook>>,
-    /// Makes media ready.
+    /// Checks and lists media.
     pub media: Arc<MediaStore>,
     /// Renders the prompt of each Sample.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
-    /// The dataset's name within the suite.
+    /// Name of the dataset within the suite.
     pub dataset_id: String,
-    /// Where the dataset is from, for the Samples.
+    /// Origin of the dataset, recorded in the Samples.
     pub dataset_path: String,
-    /// The names of its files, as rows refer to them.
+    /// Names of its files, as rows refer to them.
     pub files: Vec<String>,
 }
 
 impl Preparation {
-    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
-    /// rows have them; see `IdDeduplicator`. Nothing when it was stopped while it waited for media.
+    /// Prepares rows: one result for each, in order, with the kept part of its Sample. IDs are as in the rows; see
+    /// `IdDeduplicator`. `None` if it was stopped while waiting for media.
     pub fn prepare<K: SampleProjection>(
         &self,
         rows: Vec<Row>,
@@ -124,9 +123,9 @@ impl Preparation {
         Some(batch.finish(keep))
     }
 
-    /// Says of a Sample which dataset and which row it is from.
+    /// Records in a Sample its dataset and its row.
     fn complete(&self, sample: &mut Sample, number: u64) {
-        // What a row says of itself here is not what it came from.
+        // A row must not override its own origin.
         sample.dataset_id = Some(self.dataset_id.clone());
         let metadata = &mut sample.dataset_metadata;
         metadata.insert("path".to_owned(), self.dataset_path.as_str().into());
@@ -134,7 +133,7 @@ impl Preparation {
     }
 }
 
-/// Makes sure that a model can be asked with what a Sample says about sampling.
+/// Checks that a model can be queried with the sampling parameters of a Sample.
 fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
     let problems = sample.sampling_problems();
     let Some(first) = problems.first() else { return Ok(()) };
@@ -142,8 +141,8 @@ fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
     Err(Rejection::of_sample("sampling_params", message.join("; "), Some(first.pointer.clone())))
 }
 
-/// Renders the conversation into `inputs.prompt`, unless the row brought a prompt that is rendered
-/// already, and says so in the flags of the Sample.
+/// Renders the conversation into `inputs.prompt`, unless the row already has a rendered prompt, and records that in
+/// the flags of the Sample.
 fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Rejection> {
     if sample.rendered_prompt().is_some() {
         return Ok(());
@@ -151,7 +150,7 @@ fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Reje
     let conversation = sample.conversation();
     let prompt = match tokenizer.of(&sample.tools).render(&conversation, &sample.tools) {
         Ok(prompt) => prompt,
-        // A template of texts alone cannot take media; the messages are sent, and whoever gets them renders them.
+        // A text-only template cannot take media; the messages are sent, and the receiver renders them.
         Err(_) if conversation.iter().any(Message::has_media) => return Ok(()),
         Err(error) => {
             return Err(Rejection::of_sample(
@@ -163,7 +162,7 @@ fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Reje
     };
     if prompt.trim().is_empty() {
         let message =
-            "the chat template came out empty; it may expect the content of messages in another shape";
+            "the chat template rendered an empty text; it may expect the content of messages in another form";
         return Err(Rejection::of_sample("chat_template", message.to_owned(), Some("/messages".to_owned())));
     }
     sample.inputs.insert("prompt".to_owned(), Value::String(prompt));

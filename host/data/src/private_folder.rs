@@ -1,10 +1,10 @@
-//! Folders of caches, closed to other users.
+//! Cache folders, closed to other users.
 
 use std::io;
 use std::path::Path;
 
-/// Makes a folder and those above it, and closes it to other users. Fails for an open folder of another user, who could
-/// put other files into it.
+/// Creates a folder and its parents, and closes it to other users. Fails for an open folder of another user, who
+/// could replace files in it.
 #[cfg(unix)]
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
     use std::fs::{DirBuilder, Permissions, metadata, set_permissions};

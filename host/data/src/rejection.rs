@@ -1,54 +1,54 @@
-//! Rows that are no Samples, and why.
+//! Rejected rows, and the reasons.
 
 use gage_core::Outcome;
 use gage_plugin::ItemError;
 
-/// Most of a row that a rejection keeps, in characters.
+/// Number of characters of a row that a rejection keeps.
 const MAX_SHOWN_CHARACTERS: usize = 2_000;
 
-/// A row that does not enter the run. It keeps its place, and is counted.
+/// A row excluded from the run. It keeps its position, and is counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejection {
-    /// What stands for the id that it would have: `row-` and its place in the dataset, from 0, before filter
-    /// and shuffle. No sample of the dataset has the same.
+    /// Placeholder ID: `row-` and its position in the dataset, from 0, before filter and shuffle. No sample of the
+    /// dataset has the same ID.
     pub id: String,
-    /// `invalid_sample`, `skipped`, or what the plugin ended with.
+    /// `invalid_sample`, `skipped`, or the outcome of the plugin.
     pub outcome: Outcome,
-    /// Where it was found out.
+    /// Stage that rejected the row.
     pub stage: RejectionStage,
-    /// A short name of what went wrong.
+    /// Short name of the problem.
     pub kind: String,
-    /// The same in words, with the place of the row.
+    /// Description of the problem, with the place of the row.
     pub message: String,
-    /// JSON pointer to what is to blame.
+    /// JSON pointer to the invalid value.
     pub pointer: Option<String>,
-    /// The beginning of the row.
+    /// Beginning of the row.
     pub row: Box<str>,
 }
 
-/// Where it was found out that a row is no Sample.
+/// Stage that rejected a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionStage {
-    /// While it was read.
+    /// Reading of the row.
     Load,
-    /// On its way from a row to a Sample.
+    /// Conversion of the row into a Sample.
     Preprocess,
 }
 
 impl Rejection {
-    /// Returns whether it speaks against the data or against the plugins that read it, rather than being
-    /// what the suite asks for.
+    /// Returns whether the data or its plugins are at fault, rather than the row being excluded as the suite
+    /// requests.
     pub fn is_invalid(&self) -> bool {
         self.outcome != Outcome::Skipped
     }
 
-    /// A row that could not be read; the message names its place.
+    /// Returns the rejection of an unreadable row; the message names its place.
     pub(crate) fn of_row(message: String, text: String) -> Rejection {
         let stage = RejectionStage::Load;
         Rejection { stage, row: text.into(), ..Rejection::of_sample("invalid_row", message, None) }
     }
 
-    /// A row whose Sample cannot be used; its place and its text are added later.
+    /// Returns the rejection of a row with an unusable Sample; its place and its text are added later.
     pub(crate) fn of_sample(kind: &str, message: String, pointer: Option<String>) -> Rejection {
         Rejection {
             id: String::new(),
@@ -61,12 +61,12 @@ impl Rejection {
         }
     }
 
-    /// A row that a plugin leaves out on purpose.
+    /// Returns the rejection of a row that a plugin skips on purpose.
     pub(crate) fn skipped(reason: String) -> Rejection {
         Rejection { outcome: Outcome::Skipped, ..Rejection::of_sample("skipped", reason, None) }
     }
 
-    /// A row that a plugin could not convert: the row's fault, unless the plugin broke.
+    /// Returns the rejection of a row that a plugin could not convert: the row's fault, unless the plugin broke.
     pub(crate) fn of_plugin(plugin: &str, error: ItemError) -> Rejection {
         let is_of_row = matches!(error.kind, "invalid_input" | "missing_field" | "unsupported");
         let outcome = if is_of_row { Outcome::InvalidSample } else { error.outcome };

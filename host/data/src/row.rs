@@ -1,19 +1,19 @@
-//! A row of a dataset, before anything is made of it.
+//! A row of a dataset, before conversion.
 
 use crate::source::{ChangedFile, DataFile};
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// How much of a broken row is kept, in characters.
+/// Number of characters of a broken row that are kept.
 const MAX_SHOWN_CHARACTERS: usize = 2_000;
 
-/// Where a row stands in its file, counted from 1.
+/// Position of a row in its file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowPosition {
-    /// The line that it begins in.
+    /// Line where the row begins.
     Line(u64),
-    /// The row, where the file has no lines or lines are no rows.
+    /// Number of the row, if the file has no lines or lines are not rows.
     Row(u64),
 }
 
@@ -26,24 +26,24 @@ impl std::fmt::Display for RowPosition {
     }
 }
 
-/// A row as it lies in the file.
+/// A row as read from the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The place in the run, counted from 0, after filter and shuffle.
+    /// Position in the run, counted from 0, after filter and shuffle.
     pub index: u64,
-    /// The place in the dataset over all files, counted from 0, before filter and shuffle.
+    /// Position in the dataset over all files, counted from 0, before filter and shuffle.
     pub number: u64,
-    /// Which of the files it lies in, counted from 0.
+    /// Index of its file, counted from 0.
     pub file: usize,
-    /// Where it stands in that file.
+    /// Position in that file.
     pub place: RowPosition,
-    /// The text of a JSON object, or what is wrong with the row.
+    /// Text of a JSON object, or the problem of the row.
     pub body: Result<String, RowProblem>,
 }
 
 impl Row {
-    /// A short digest of its bytes (of its JSON text, where the file holds none), by which a changed
-    /// file is noticed. It is made again each time.
+    /// Returns a short digest of its bytes (of its JSON text, if the file contains none), which reveals a changed
+    /// file. It is recomputed on each call.
     pub fn digest(&self) -> String {
         match &self.body {
             Ok(body) => digest_of(body.as_bytes()),
@@ -52,25 +52,25 @@ impl Row {
     }
 }
 
-/// The short digest of the bytes of a row.
+/// Returns the short digest of a row's bytes.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     Digest::of_bytes(bytes).short()
 }
 
-/// A row that is no JSON object, or that cannot be made one.
+/// A row that is not a JSON object and cannot be converted into one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowProblem {
-    /// What is wrong, and where.
+    /// Description of the problem, with its place.
     pub message: String,
-    /// The beginning of the row.
+    /// Beginning of the row.
     pub text: String,
-    /// The short digest of all of its bytes.
+    /// Short digest of all of its bytes.
     pub digest: String,
 }
 
 impl RowProblem {
     pub(crate) fn new(message: String, bytes: &[u8]) -> RowProblem {
-        // No character is longer than four bytes.
+        // A character has at most four bytes.
         let most = bytes.len().min(MAX_SHOWN_CHARACTERS * 4);
         let shown = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
         let text = shown.chars().take(MAX_SHOWN_CHARACTERS).collect();
@@ -78,80 +78,80 @@ impl RowProblem {
     }
 }
 
-/// A dataset that cannot be read.
+/// Error of reading a dataset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// A file cannot be read.
     #[error("cannot read {file}: {source}")]
     Unreadable {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
-    /// A file is cut off or damaged: rows are missing.
+    /// A file is truncated or damaged: rows are missing.
     #[error("{file} is damaged after row {rows}: {message}")]
     Damaged {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// How many rows of this file were given before.
+        /// Number of rows of this file returned before.
         rows: u64,
-        /// What is wrong with it.
+        /// Description of the damage.
         message: String,
     },
-    /// A file is not what its loader reads.
+    /// A file cannot be read by its loader.
     #[error("cannot load {file}: {message}")]
     Unsuited {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// What it is instead, and what to do.
+        /// Actual kind of the file, and advice.
         message: String,
     },
-    /// A file is not what it was when its digest was computed.
+    /// A file changed since its digest was computed.
     #[error("{file} changed while the run was reading it: {message}")]
     Changed {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// What differs.
+        /// Description of the difference.
         message: String,
     },
-    /// The files hold no row.
-    #[error("{files} holds no row")]
+    /// The files contain no row.
+    #[error("{files} has no rows")]
     Empty {
-        /// The paths as they were written, and in full.
+        /// Paths as written, and in full.
         files: String,
     },
-    /// The labels file is for more rows than there are, or for fewer.
+    /// The labels file has more lines than there are rows, or fewer.
     #[error("the labels file {file} has {lines} lines, but the dataset has {rows} rows")]
     OtherLabels {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// How many lines it has.
+        /// Number of lines.
         lines: u64,
-        /// How many rows there are, before filter and limit.
+        /// Number of rows, before filter and limit.
         rows: u64,
     },
     /// A row has no line in the labels file.
     #[error("the labels file {file} has {lines} lines, but the dataset has more rows")]
     MissingLabels {
-        /// The path as it was written, and in full.
+        /// Path as written, and in full.
         file: String,
-        /// How many lines it has.
+        /// Number of lines.
         lines: u64,
     },
-    /// The temporary file that a shuffle needs cannot be written or read.
+    /// The temporary file of a shuffle cannot be written or read.
     #[error("cannot keep rows in a temporary file in '{folder}' to shuffle them: {source}")]
     Spool {
-        /// The folder.
+        /// Folder of the file.
         folder: String,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
 }
 
 impl DataError {
-    /// Why a file cannot be read: it changed, or the system does not give it.
+    /// Returns the error of an unreadable file: it changed, or the system cannot read it.
     pub(crate) fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
         let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
         match changed {
@@ -160,7 +160,7 @@ impl DataError {
         }
     }
 
-    /// Returns whether it is about the file of labels, where a dataset has one.
+    /// Returns whether the error is about the labels file, if the dataset has one.
     pub fn is_of_labels(&self, labels: Option<&Path>) -> bool {
         match self {
             DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => true,

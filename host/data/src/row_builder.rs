@@ -1,4 +1,4 @@
-//! Rows made of records: each is checked, joined with its label, and filtered.
+//! Construction of rows from records: each is checked, joined with its label, and filtered.
 
 use crate::filter::Filter;
 use crate::labels::Labels;
@@ -10,21 +10,21 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Makes rows of records.
+/// Builds rows from records.
 pub(crate) struct RowBuilder {
-    /// The files as messages show them.
+    /// Files as messages show them.
     pub files: Vec<String>,
     pub labels: Option<Labels>,
     pub filter: Filter,
-    /// Watches out for what the filter names.
+    /// Watches the fields that the filter names.
     pub watch: FieldWatch,
 }
 
-/// The text of a row, or what is wrong with it and its bytes.
+/// Text of a row, or its problem and its bytes.
 type CheckedRow = Result<String, (String, Vec<u8>)>;
 
 impl RowBuilder {
-    /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
+    /// Builds the row of a record, `None` if the filter excludes it. The caller sets its `index`.
     pub(crate) fn build(&mut self, numbered: NumberedRecord) -> Option<Row> {
         let NumberedRecord { number, file, record: Record { place, begin, content } } = numbered;
         let body = self.check(number, begin, content)?.map_err(|(message, bytes)| {
@@ -42,7 +42,7 @@ impl RowBuilder {
         Some(Row { index: 0, number, file, place, body })
     }
 
-    /// Checks a row; `None` if the filter leaves it out.
+    /// Checks a row; `None` if the filter excludes it.
     fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> Option<CheckedRow> {
         let broken = |message, bytes| Some(Err((message, bytes)));
         let (text, is_sound) = match content {
@@ -60,7 +60,7 @@ impl RowBuilder {
             },
         };
         if self.labels.is_none() && self.filter.is_empty() {
-            // Nobody needs the values, so they are not made.
+            // The values are not needed, so they are not parsed.
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
                 None => Some(Ok(with_all_digits(text))),
@@ -88,7 +88,7 @@ impl RowBuilder {
     }
 }
 
-/// A row in which whole numbers that 64 bits do not hold are texts.
+/// Converts whole numbers of a row that do not fit into 64 bits to texts.
 fn with_all_digits(text: String) -> String {
     match quote_long_integers(&text) {
         Cow::Borrowed(_) => text,
@@ -96,7 +96,7 @@ fn with_all_digits(text: String) -> String {
     }
 }
 
-/// What keeps a text from being a JSON object.
+/// Returns the reason why a text is not a JSON object.
 fn problem_of(text: &str, begin: Option<Position>) -> Option<String> {
     match serde_json::from_str::<IgnoredAny>(text) {
         Err(error) => Some(describe(&error, begin)),
@@ -105,8 +105,7 @@ fn problem_of(text: &str, begin: Option<Position>) -> Option<String> {
     }
 }
 
-/// What is wrong with a text and where: the column of a row that is one line, otherwise the place in
-/// the file.
+/// Describes the problem of a text and its place: the column for a single-line row, otherwise the place in the file.
 fn describe(error: &serde_json::Error, begin: Option<Position>) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or_default();
@@ -114,7 +113,7 @@ fn describe(error: &serde_json::Error, begin: Option<Position>) -> String {
     match begin {
         None => format!("the row is not JSON: {what} (column {column})"),
         Some(begin) => {
-            // In the line that the row begins in something may stand before it.
+            // The row may not start at the beginning of its first line.
             let before = if line <= 1 { begin.column.saturating_sub(1) } else { 0 };
             let at = Position { line: begin.line + line.saturating_sub(1), column: before + column };
             format!("the row is not JSON: {what} ({at})")

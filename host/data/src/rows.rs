@@ -1,4 +1,4 @@
-//! The rows of a dataset: filtered, shuffled, and no more than are wanted.
+//! Rows of a dataset, filtered, shuffled and limited.
 
 use crate::labels::Labels;
 use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Spool};
@@ -8,13 +8,13 @@ use crate::row_builder::RowBuilder;
 use crate::source::{DataFile, RowSource};
 use gage_config::FileFormat;
 
-/// So many rows are left out before [`Rows::advance`] comes back without one.
+/// Number of filtered rows after which [`Rows::advance`] returns without a row.
 const MAX_FILTERED_ROWS: u64 = 4096;
 
-/// Files that are larger than this together are not counted beforehand, in bytes.
+/// Maximum total size of files that are counted beforehand, in bytes.
 const MAX_COUNTED_BYTES: u64 = 256 << 20;
 
-/// The rows of a dataset. After an error there is none.
+/// Rows of a dataset. Ends after an error.
 pub struct Rows {
     feed: RowFeed,
     builder: RowBuilder,
@@ -23,19 +23,19 @@ pub struct Rows {
     total: Option<u64>,
     filtered: u64,
     is_over: bool,
-    /// What is read, the labels too; checked at the end for changes.
+    /// Files being read, including the labels; checked for changes at the end.
     files: Vec<DataFile>,
 }
 
 enum NextRow {
     Row(Row),
-    /// The filter left many out.
+    /// Many rows were filtered.
     LeftOut,
     End,
 }
 
 enum RowFeed {
-    /// As they lie in the files.
+    /// In file order.
     Chain(Chain),
     /// One plain JSONL file, shuffled.
     Offsets(Offsets, DataFile),
@@ -43,11 +43,11 @@ enum RowFeed {
     Spool(Spool),
 }
 
-/// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.
+/// Opens a dataset; returns at most `most` of its rows, and no more than its own limit.
 ///
 /// # Errors
-/// When a file cannot be read or is not what its loader reads, when all files together hold no
-/// row, and where rows are shuffled or counted also what is found out at their end.
+/// When a file cannot be read by its loader, or when all files together contain no row. If rows are shuffled or
+/// counted, also errors found at their end.
 #[tracing::instrument(name = "open_rows", skip_all)]
 pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let most = most.unwrap_or(u64::MAX).min(source.limit.unwrap_or(u64::MAX));
@@ -87,7 +87,7 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
 }
 
 impl Rows {
-    /// Counts the rows by reading them; none where there are more than `most`, or one cannot be read.
+    /// Counts the rows by reading them. `None` if there are more than `most`, or if one cannot be read.
     pub fn count_up_to(mut self, most: u64) -> Option<u64> {
         while let Some(next) = self.advance() {
             next.ok()?;
@@ -98,17 +98,17 @@ impl Rows {
         Some(self.given)
     }
 
-    /// Returns how many rows will be given, where that is known without reading all of them first.
+    /// Returns the number of rows. `None` if it is unknown without reading all of them first.
     pub fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// Returns how many rows the filter has left out until now.
+    /// Returns the number of rows filtered so far.
     pub fn filtered(&self) -> u64 {
         self.filtered
     }
 
-    /// Fields that the filter names, and that none of the rows had that were read until now.
+    /// Returns the fields that the filter names but no row so far had.
     pub fn missing_fields(&self) -> Vec<MissingField> {
         self.builder.watch.missing()
     }
@@ -140,7 +140,7 @@ impl Rows {
         self.know_total(kept, all)
     }
 
-    /// What is known once all rows are counted: those that are kept, and all of them.
+    /// Records the totals once all rows are counted: the rows kept, and all rows.
     fn know_total(&mut self, kept: u64, all: u64) -> Result<(), DataError> {
         self.total = Some(kept.min(self.most));
         self.check_labels(all)
@@ -176,8 +176,8 @@ impl Rows {
         Ok(next.map_or(NextRow::End, NextRow::Row))
     }
 
-    /// The next row; `Some(Ok(None))` where many were left out, and there may be more. After an error, and
-    /// after the end, there is none.
+    /// Returns the next row, or `Some(Ok(None))` if many rows were filtered and there may be more. After an error,
+    /// and after the end, returns `None`.
     pub(crate) fn advance(&mut self) -> Option<Result<Option<Row>, DataError>> {
         if self.is_over {
             return None;
@@ -207,7 +207,8 @@ impl Rows {
         }
     }
 
-    /// After the last row: every label belongs to a row, no counted row is missing, and nobody wrote to the files.
+    /// Checks after the last row that every label belongs to a row, no counted row is missing, and the files are
+    /// unchanged.
     fn end(&self) -> Result<(), DataError> {
         self.check_files()?;
         match &self.feed {
@@ -244,7 +245,7 @@ impl Iterator for Rows {
     }
 }
 
-/// Returns how many rows the files hold, where that is cheap to know.
+/// Returns the number of rows in the files, if it is cheap to determine.
 fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
     match source.format {
         FileFormat::Parquet => {

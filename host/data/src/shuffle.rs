@@ -3,8 +3,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-/// Shuffles in place: Fisher and Yates' algorithm (Durstenfeld's form), with the random
-/// numbers of ChaCha8 seeded by `seed_from_u64`, each drawn without bias by rejection.
+/// Shuffles in place with the Fisher-Yates algorithm (Durstenfeld's form). The random numbers are those of ChaCha8
+/// seeded by `seed_from_u64`, each drawn without bias by rejection sampling.
 pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for last in (1..items.len()).rev() {
@@ -13,7 +13,7 @@ pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// A number below `bound`, each as likely as the others.
+/// Returns a number below `bound`, uniformly distributed.
 fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     let fair = u64::MAX - u64::MAX % bound;
     loop {

@@ -1,4 +1,4 @@
-//! The source of rows: files, their format, and the selection of rows.
+//! Source of rows: files, their format, and the selection of rows.
 
 use crate::filter::Filter;
 use gage_config::FileFormat;
@@ -7,18 +7,18 @@ use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// One file.
+/// One file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
-    /// Where it lies.
+    /// Location of the file.
     pub path: PathBuf,
-    /// The path as it was written, for messages.
+    /// Path as written, for messages.
     pub shown: String,
-    /// The content that it must have; none if any content will do.
+    /// Required content; `None` if any content will do.
     pub(crate) pin: Option<FilePin>,
 }
 
-/// The content that a file had when its digest was computed.
+/// Content of a file when its digest was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilePin {
     pub(crate) fingerprint: FileFingerprint,
@@ -26,14 +26,14 @@ pub(crate) struct FilePin {
 }
 
 impl DataFile {
-    /// A file that is shown as its path.
+    /// Creates a file that is shown as its path.
     pub fn new(path: impl Into<PathBuf>) -> DataFile {
         let path = path.into();
         let shown = path.display().to_string();
         DataFile::shown_as(path, shown)
     }
 
-    /// A file with the name that messages give it.
+    /// Creates a file with a separate name for messages.
     pub(crate) fn shown_as(path: PathBuf, shown: String) -> DataFile {
         DataFile { path, shown, pin: None }
     }
@@ -64,8 +64,8 @@ impl DataFile {
         Ok(file)
     }
 
-    /// Checks after reading that nobody wrote to the file in the meantime. Deleting or replacing it changes nothing in what
-    /// was read from the open file, and passes.
+    /// Checks after reading that the file was not modified in the meantime. Deleting or replacing it does not affect
+    /// the open file, and passes.
     ///
     /// # Errors
     /// When the content differs from the pinned one, or cannot be read.
@@ -79,7 +79,7 @@ impl DataFile {
         pin.check(&mut File::open(&self.path)?)
     }
 
-    /// Returns how an error names it: as it was written and, where that is another text, in full.
+    /// Returns its name in errors: as written and, if that differs, in full.
     pub(crate) fn named(&self) -> String {
         match std::path::absolute(&self.path) {
             Ok(whole) if whole != Path::new(&self.shown) => {
@@ -91,7 +91,7 @@ impl DataFile {
 }
 
 impl FilePin {
-    /// Digests a file again, and sets it back to its start.
+    /// Computes the digest of a file again, and rewinds it.
     fn check(&self, file: &mut File) -> io::Result<()> {
         let found = Digest::of_reader(&mut *file)?;
         file.seek(SeekFrom::Start(0))?;
@@ -102,7 +102,7 @@ impl FilePin {
     }
 }
 
-/// A pinned file has other content now.
+/// The content of a pinned file changed.
 #[derive(Debug, thiserror::Error)]
 #[error("its digest is {found}, and was {pinned} when the run read it first")]
 pub(crate) struct ChangedFile {
@@ -110,49 +110,49 @@ pub(crate) struct ChangedFile {
     found: Digest,
 }
 
-/// A file of labels, one a line: the first line belongs to the first row of the dataset.
+/// A file of labels, one per line: the first line belongs to the first row of the dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelsFile {
-    /// The file; it may be compressed.
+    /// File with the labels, possibly compressed.
     pub file: DataFile,
-    /// The field of the row that the label becomes.
+    /// Field of the row that receives the label.
     pub field: String,
 }
 
-/// What a loader has to be told, beyond the file.
+/// Options of a loader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatOptions {
-    /// `csv` and `tsv`: the names of the columns, for files without a header line.
+    /// `csv` and `tsv`: the column names, for files without a header line.
     pub columns: Option<Vec<String>>,
-    /// `json`: where the array lies in an object at the top, names between dots. Default: the
-    /// file is the array.
+    /// `json`: the path of the array within the top-level object, as names separated by dots. Default: the file is
+    /// the array.
     pub records: Option<String>,
 }
 
-/// A dataset: its files count as one, in their order.
+/// A dataset. Its files count as one, in their order.
 #[derive(Clone, Debug)]
 pub struct RowSource {
-    /// The files, all of one format.
+    /// Files, all of one format.
     pub files: Vec<DataFile>,
-    /// How rows lie in them.
+    /// Format of the files.
     pub format: FileFormat,
-    /// What the loader has to be told.
+    /// Options of the loader.
     pub options: FormatOptions,
-    /// Labels in a file of their own.
+    /// Labels in a separate file.
     pub labels: Option<LabelsFile>,
-    /// Which rows are kept; default all.
+    /// Filter of the rows; default all.
     pub filter: Filter,
-    /// The seed of a shuffle, which comes after the filter; default the order of the files.
+    /// Seed of a shuffle, which is applied after the filter; default file order.
     pub shuffle: Option<u64>,
-    /// How many rows are given at most, after filter and shuffle; default all.
+    /// Maximum number of rows, after filter and shuffle; default all.
     pub limit: Option<u64>,
-    /// Where a temporary file may lie, which a shuffle needs for all but one plain JSONL file;
-    /// default the system's folder for such files.
+    /// Folder for the temporary file that a shuffle needs unless the source is one plain JSONL file; default the
+    /// system's temporary folder.
     pub spool_folder: Option<PathBuf>,
 }
 
 impl RowSource {
-    /// All rows of some files, in their order.
+    /// Creates a source of all rows of some files, in their order.
     pub fn new(format: FileFormat, files: Vec<DataFile>) -> RowSource {
         RowSource {
             files,
@@ -166,7 +166,7 @@ impl RowSource {
         }
     }
 
-    /// Returns how an error names the files together.
+    /// Returns the names of all files in errors.
     pub(crate) fn named(&self) -> String {
         match self.files.as_slice() {
             [] => "the dataset names no file and".to_owned(),

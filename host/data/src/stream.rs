@@ -1,10 +1,10 @@
-//! Rows become Samples on several threads, and come out in their order.
+//! Parallel conversion of rows into Samples, returned in order.
 //!
 //! ```text
 //! reader ─▶ batches ─▶ workers ─▶ prepared batches ─▶ caller: ids
 //! ```
 //!
-//! Both queues are bounded, so nobody runs far ahead of the caller.
+//! Both queues are bounded, so no thread runs far ahead of the caller.
 
 use crate::id_dedup::IdDeduplicator;
 use crate::missing_fields::MissingField;
@@ -18,50 +18,50 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Most rows that are converted in one call.
+/// Maximum rows converted in one call.
 #[derive(Clone, Copy)]
 struct BatchSizes {
-    /// At first, when somebody waits for the first rows.
+    /// At first, when the caller waits for the first rows.
     first: usize,
-    /// Later, when what a call itself costs counts for more.
+    /// Later, when the overhead of a call matters more.
     later: usize,
 }
 
-/// For a model, which is to have its first sample soon and reads a few thousand a second: what is prepared long before it is
-/// sent only takes up memory, and the processor's caches.
+/// For a model, which needs its first sample soon and reads a few thousand per second. Samples prepared long before
+/// they are sent only take up memory and processor caches.
 const FOR_A_MODEL: BatchSizes = BatchSizes { first: 64, later: 128 };
-/// For who reads as fast as rows come.
+/// For a caller that reads as fast as rows arrive.
 const FOR_A_READER: BatchSizes = BatchSizes { first: 256, later: 1024 };
-/// So many batches are small.
+/// Number of small batches.
 const FIRST_BATCHES: u64 = 8;
-/// A batch is not filled further once its rows have so many bytes.
+/// Size of a batch's rows, in bytes, from which on it is not filled further.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Batches that may be on their way for each worker.
+/// Maximum batches in flight for each worker.
 const WINDOW: usize = 4;
 
-/// What became of a stream.
+/// Result of a stream.
 #[derive(Debug, Default)]
 pub struct StreamReport {
-    /// Rows that were given to the caller.
+    /// Rows handed to the caller.
     pub rows: u64,
-    /// Rows that the dataset's filter left out.
+    /// Rows excluded by the dataset's filter.
     pub filtered: u64,
-    /// Fields that the filter names and that no row had.
+    /// Fields that the filter names but no row had.
     pub missing_fields: Vec<MissingField>,
-    /// Samples whose id had occurred before.
+    /// Samples whose ID had occurred before.
     pub renamed: u64,
-    /// Reading, and preparing divided by the number of workers: without waiting for the caller.
+    /// Time for reading, and for preparing divided by the number of workers; excludes waiting for the caller.
     pub spent: Duration,
-    /// Why the data could not be read to its end; the rows before that were handed over.
+    /// Error that ended the reading early; the rows before it were handed over.
     pub failure: Option<DataError>,
 }
 
-/// A batch of rows, and where its prepared Samples go.
+/// A batch of rows, and the channel for its prepared Samples.
 type RowBatch<K> = (Vec<Row>, SyncSender<Vec<PreparedSample<K>>>);
 
-/// Reads and prepares all rows, and hands them to the caller in order, until it breaks off, or is stopped:
-/// `is_stopped` is asked even where a filter keeps nothing.
+/// Reads and prepares all rows, and hands them to the caller in order, until the caller breaks off or stops it.
+/// `is_stopped` is called even if a filter keeps nothing.
 pub fn stream(
     rows: Rows,
     preparation: &Preparation,
@@ -73,8 +73,8 @@ pub fn stream(
     stream_in(FOR_A_MODEL, rows, workers, &|sample| sample, take)
 }
 
-/// The same for who needs little of each Sample: `keep` is called by the workers, which made the Samples and
-/// are the fastest to be rid of them.
+/// Same as [`stream`] for a caller that needs little of each Sample. The workers, which made the Samples, call `keep`
+/// and can drop them fastest.
 pub fn stream_kept<K: SampleProjection>(
     rows: Rows,
     preparation: &Preparation,
@@ -87,7 +87,7 @@ pub fn stream_kept<K: SampleProjection>(
     stream_in(FOR_A_READER, rows, workers, keep, take)
 }
 
-/// The threads that prepare rows.
+/// Shared state of the threads that prepare rows.
 #[derive(Clone, Copy)]
 struct Workers<'a> {
     preparation: &'a Preparation,
@@ -104,7 +104,7 @@ fn stream_in<K: SampleProjection>(
 ) -> StreamReport {
     let Workers { count, is_stopped, .. } = workers;
     let (batch_sender, batches) = sync_channel::<RowBatch<K>>(count);
-    // The batches that are on their way, in order. If one takes long, those after it wait.
+    // The batches in flight, in order. A slow one delays those after it.
     let (order, prepared) = sync_channel::<Receiver<Vec<PreparedSample<K>>>>(count * WINDOW);
     let batches = Mutex::new(Some(batches));
     std::thread::scope(|threads| {
@@ -115,7 +115,7 @@ fn stream_in<K: SampleProjection>(
             .map(|_| spawn_named(threads, "prepare", move || work(batches, workers, keep)))
             .collect();
         let (rows, renamed) = hand_over(prepared, &mut take);
-        // A worker ends if no one waits for its batch; so does the reader.
+        // A worker ends when its batch is no longer wanted; so does the reader.
         let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         *batches.lock() = None;
         let read = joined(reader.join());
@@ -127,7 +127,7 @@ fn stream_in<K: SampleProjection>(
     })
 }
 
-/// What a thread returned; its panic goes on in this one.
+/// Returns a thread's result, or resumes its panic in the current thread.
 fn joined<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -139,7 +139,7 @@ struct ReadBatch {
     failure: Option<DataError>,
 }
 
-/// Reads rows in batches until they end or no one waits for them.
+/// Reads rows in batches until they end or are no longer wanted.
 fn read<K>(
     sizes: BatchSizes,
     mut rows: Rows,
@@ -162,7 +162,7 @@ fn read<K>(
                 }
                 Some(Ok(None)) if is_stopped() => break,
                 Some(Ok(None)) => {}
-                // What was read before the error counts.
+                // Rows read before the error still count.
                 Some(Err(error)) => {
                     failure = Some(error);
                     break;
@@ -182,7 +182,7 @@ fn read<K>(
     ReadBatch { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
 }
 
-/// Prepares batches until they end or no one waits for them. Returns how long that took.
+/// Prepares batches until they end or are no longer wanted. Returns the time it took.
 fn work<K: SampleProjection>(
     batches: &Mutex<Option<Receiver<RowBatch<K>>>>,
     workers: Workers<'_>,
@@ -198,14 +198,14 @@ fn work<K: SampleProjection>(
         let began = Instant::now();
         let prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
         spent += began.elapsed();
-        // Without a reply, after a stop or a panic, no one waits for this batch or a later one.
+        // Without a reply, after a stop or a panic, neither this batch nor a later one is wanted.
         if prepared.is_none_or(|prepared| reply.send(prepared).is_err()) {
             return spent;
         }
     }
 }
 
-/// Hands batches over in their order. Returns how many rows that were, and how many got another id.
+/// Hands batches over in their order. Returns the numbers of rows and of changed IDs.
 fn hand_over<K: SampleProjection>(
     order: Receiver<Receiver<Vec<PreparedSample<K>>>>,
     take: &mut impl FnMut(PreparedSample<K>) -> ControlFlow<()>,

@@ -1,6 +1,6 @@
 //! Estimate of a plan's requests, tokens, cost and time, without sending anything.
 //!
-//! Tokens are counted over the texts of the prompts of the first rows; what a chat template puts around them is not.
+//! Tokens are counted over the prompt texts of the first rows. The additions of a chat template are not counted.
 
 mod tokens;
 
@@ -16,38 +16,38 @@ use tokens::{BYTES_PER_TOKEN, Tokens};
 
 pub use tokens::TokensBy;
 
-/// Rows whose prompts are looked at.
+/// Number of rows whose prompts are measured.
 const MAX_SAMPLED_ROWS: u64 = 64;
-/// Rows that are counted one by one where their number is not known; beyond there are at least so many.
+/// Limit for counting rows one by one if their number is unknown. A larger dataset is reported as at least this many.
 const MAX_COUNTED_ROWS: u64 = 2_000_000;
-/// Tokens of a completion where nobody bounds them.
+/// Assumed upper bound for completion tokens if `max_new_tokens` is unset.
 const DEFAULT_COMPLETION_TOKENS: f64 = 256.0;
-/// The least part of its bound that completions are taken to use.
+/// Smallest fraction of its bound that a completion is assumed to use.
 const MIN_COMPLETION_SHARE: f64 = 0.1;
-/// Bytes that a component puts around the question and the answer that are judged.
+/// Assumed bytes that a judge component adds around the question and the answer.
 const JUDGE_PROMPT_BYTES: f64 = 1_200.0;
 
-/// What an estimate is made for.
+/// Assumptions of an estimate.
 #[derive(Clone, Copy)]
 pub struct EstimateOptions<'o> {
     /// Requests in flight.
     pub concurrency: usize,
-    /// Tasks at the same time; where it is missing what the suite says.
+    /// Tasks that run at the same time. `None` for the suite's setting.
     pub task_parallelism: Option<usize>,
-    /// At most this many samples of each task.
+    /// Maximum number of samples per task.
     pub max_samples: Option<u64>,
-    /// How long a request takes at least and at most, in seconds.
+    /// Minimum and maximum duration of a request, in seconds.
     pub latency: (f64, f64),
-    /// What counts the tokens of prompts for all models; none where each is asked for its own.
+    /// Tokenizer for the prompts of all models. `None` to use each model's own.
     pub tokenizer: Option<&'o TokenCounter>,
 }
 
-/// The least and the most that is to be expected.
+/// Lowest and highest expected value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Range {
-    /// The least.
+    /// The lowest value.
     pub low: f64,
-    /// The most.
+    /// The highest value.
     pub high: f64,
 }
 
@@ -69,53 +69,53 @@ impl Add for Range {
     }
 }
 
-/// What one role is asked for by a task.
+/// Estimated requests of one task to one role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestEstimate {
-    /// What asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
+    /// Origin of the requests: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
     /// The backend.
     pub backend_id: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: Range,
     /// Tokens of their prompts.
     pub prompt_tokens: Range,
     /// Tokens of their completions.
     pub completion_tokens: Range,
-    /// By the prices of the suite; none where it has none for the backend.
+    /// Cost at the suite's prices. `None` if the suite has no price for the backend.
     pub cost: Option<Range>,
-    /// How many are in flight at most.
+    /// Maximum number of requests in flight.
     pub in_flight: u64,
-    /// How long they take, in seconds.
+    /// Total duration, in seconds.
     pub seconds: Range,
 }
 
-/// What a task would do.
+/// Estimate of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskEstimate {
     /// The task.
     pub task_id: String,
     /// The dataset.
     pub dataset_id: String,
-    /// The samples, before repeats; none where the data is not on this machine, or cannot be read.
+    /// Number of samples, before repeats. `None` if the data is not on this machine or cannot be read.
     pub samples: Option<u64>,
-    /// Whether there may be more samples than were counted.
+    /// True if there may be more samples than were counted.
     pub is_at_least: bool,
-    /// How often each is asked.
+    /// Number of times each sample is asked.
     pub repeat: u64,
-    /// By what the tokens of its prompts are counted.
+    /// Source of the token counts of its prompts.
     pub tokens_by: TokensBy,
-    /// What each role is asked for.
+    /// Requests to each role.
     pub requests: Vec<RequestEstimate>,
-    /// How long it takes, in seconds.
+    /// Duration of the task, in seconds.
     pub seconds: Range,
-    /// What could not be known, in words.
+    /// Remarks on what the estimate leaves out.
     pub notes: Vec<String>,
 }
 
-/// What a run would do.
+/// Estimate of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The tasks, in their order.
@@ -126,14 +126,14 @@ pub struct Estimate {
     pub prompt_tokens: Range,
     /// All tokens of completions.
     pub completion_tokens: Range,
-    /// The cost of all that has a price; none where nothing has.
+    /// Cost of all priced requests. `None` if no request has a price.
     pub cost: Option<Range>,
-    /// How long it takes, in seconds.
+    /// Duration of the run, in seconds.
     pub seconds: Range,
 }
 
 impl Plan {
-    /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
+    /// Estimates the plan. Reads the rows and prepares the first ones, but sends nothing.
     pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions<'_>) -> Estimate {
         let tasks: Vec<TaskEstimate> =
             self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
@@ -173,7 +173,7 @@ impl Plan {
         };
         let prompt = Range::new(statistics.prompt_tokens, statistics.prompt_tokens);
         let mut requests = Vec::new();
-        // A component may answer itself, and the model may call no tool.
+        // A component may answer by itself, and the model may call no tool.
         let reply_of = |role: &RoleAdapterSpec| completion_tokens(&role.sampling_params);
         for planned in task.support.iter().filter(|planned| !planned.role.backend_id.is_empty()) {
             let calls = Range::new(if planned.adapter.is_some() { 0.0 } else { samples }, samples);
@@ -194,12 +194,12 @@ impl Plan {
             }
         }
         if !task.support.is_empty() {
-            notes.push("what support steps put before the model is not counted".to_owned());
+            notes.push("context from support steps is not counted".to_owned());
         }
         if let Some(embed) = &task.embed {
             let (calls, none) = (Range::new(samples, samples), Range::default());
             requests.push(estimate("embed", &embed.role, calls, completion, none));
-            notes.push("the references that answers are compared with by `embed` are not counted".to_owned());
+            notes.push("the references of `embed` steps are not counted".to_owned());
         }
         if let Some(judges) = &task.judges {
             let overhead = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
@@ -209,7 +209,7 @@ impl Plan {
                 requests.push(estimate("judge", &judge.role, calls, judged, reply_of(&judge.role)));
             }
         }
-        // Judges are asked while the model answers further samples, but not where one waits for the other.
+        // Judging overlaps with inference on further samples, except in sequential mode.
         let seconds = requests.iter().map(|request| request.seconds);
         let seconds = match spec.mode {
             LoopMode::Sequential => seconds.fold(Range::default(), Add::add),
@@ -264,13 +264,13 @@ impl Plan {
     }
 }
 
-/// The tokens of a completion with these parameters.
+/// Returns the estimated tokens of a completion with these parameters.
 fn completion_tokens(params: &SamplingParams) -> Range {
     let most = params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
     Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
 }
 
-/// What a role does.
+/// Requests of a role, and the tokens of each.
 struct WorkEstimate {
     requests: Range,
     /// Tokens of one prompt.
@@ -279,7 +279,7 @@ struct WorkEstimate {
     per_completion: Range,
 }
 
-/// Returns how many requests of a role are in flight at most, as far as the suite says it.
+/// Returns the maximum number of requests of a role in flight, as far as the suite specifies it.
 fn in_flight(
     config: &PipelineConfig,
     role: &RoleAdapterSpec,
@@ -300,7 +300,7 @@ fn elementwise_max(one: Range, other: Range) -> Range {
     Range::new(one.low.max(other.low), one.high.max(other.high))
 }
 
-/// Returns how long tasks take, so many at a time, where those that ask the same role share its requests in flight.
+/// Returns the duration of all tasks with up to `parallelism` at a time. Tasks that use the same role share its requests in flight.
 fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
     let one_by_one = tasks.iter().map(|task| task.seconds).fold(Range::default(), Add::add);
     if parallelism <= 1 {
@@ -315,18 +315,18 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
         let own = all.filter(|request| request.adapter_id == role).map(|request| request.seconds);
         own.fold(Range::default(), Add::add)
     };
-    // Tasks at a time stay far below 2^53.
+    // Concurrent tasks stay far below 2^53.
     let share = parallelism as f64;
     let shared = Range::new(one_by_one.low / share, one_by_one.high / share);
     let of_tasks = tasks.iter().map(|task| task.seconds);
     roles.into_iter().map(estimate_requests).chain(of_tasks).fold(shared, elementwise_max)
 }
 
-/// What the rows of a task show.
+/// Statistics of the rows of a task.
 struct DatasetStatistics {
     samples: Option<u64>,
     is_at_least: bool,
-    /// Tokens of a prompt, on average.
+    /// Mean number of tokens of a prompt.
     prompt_tokens: f64,
 }
 
@@ -342,7 +342,7 @@ impl DatasetStatistics {
         let unknown = DatasetStatistics { samples: None, is_at_least: false, prompt_tokens: 0.0 };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
-            notes.push(format!("the data is not on this machine, so nothing of it is counted: {reason}"));
+            notes.push(format!("the data is not on this machine, so it is not counted: {reason}"));
             return unknown;
         };
         let spec = &task.dataset.spec;
@@ -391,7 +391,7 @@ impl DatasetStatistics {
             notes.push("the tokens of images and sounds are not counted".to_owned());
         }
         if invalid > 0 {
-            notes.push(format!("{invalid} of the first rows are no Samples, or have no prompt"));
+            notes.push(format!("{invalid} of the first rows are invalid, or have no prompt"));
         }
         let prompt_tokens = if seen > 0.0 { counted / seen } else { 0.0 };
         DatasetStatistics { samples: Some(samples), is_at_least, prompt_tokens }

@@ -1,5 +1,5 @@
-//! The identity of a run: what its results are made from, which its manifest stores and a lock pins. What else is known of
-//! its backends are facts.
+//! The identity of a run: the inputs that determine its results. The manifest stores it, and a lock pins it. Other details
+//! of the backends are facts.
 
 use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::Session;
@@ -14,17 +14,17 @@ use gage_record::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The version of the host's own scoring: its batches, the resolution of fields, aggregation and intervals. It grows when
-/// the same answers would get other figures.
+/// The version of the host's own scoring: its batches, the resolution of fields, aggregation and intervals. It increases
+/// when the same answers would get different figures.
 pub const SCORING_VERSION: u32 = 1;
 
-/// What a backend reports that changes no number.
+/// Backend details that never affect results.
 const FACTS: [&str; 2] = ["slots", "threads"];
 
-/// The key of the devices and the build that a model is computed with: `CPU (its name); built for AVX2, …`.
+/// The key of the devices and the build that run a model: `CPU (its name); built for AVX2, …`.
 const KERNELS: &str = "kernels";
 
-/// The configuration, the data, the plugins and the models of a run.
+/// Returns the configuration, data, plugins and models of a run.
 pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdentity {
     let mut identity = planned_identity(plan);
     for task in &plan.tasks {
@@ -40,7 +40,7 @@ pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdent
     identity
 }
 
-/// What else is known of the backends of a run, by id: threads, slots, the names of processors.
+/// Returns the facts of a run's backends, by id: threads, slots, processor names.
 pub(crate) fn facts(plan: &Plan, session: &Session) -> BTreeMap<String, Object> {
     let known = backends(plan, session).map(|(id, _, facts)| (id, facts));
     known.filter(|(_, facts)| !facts.is_empty()).collect()
@@ -53,7 +53,7 @@ fn dataset_of(task: &PlannedTask, datasets: &Datasets) -> Option<(String, Datase
     Some((id.clone(), identity))
 }
 
-/// The backends that were opened, also those that only components ask, each with its facts.
+/// Returns the open backends with their facts, including backends that only components use.
 fn backends<'p>(
     plan: &'p Plan,
     session: &'p Session,
@@ -70,7 +70,7 @@ fn backends<'p>(
     })
 }
 
-/// Separates what can change a number from the facts. Of the kernels the build can, and the name of the processor cannot.
+/// Separates details that can affect results from facts. Of `kernels`, the build can affect them; the processor name cannot.
 fn split_facts(details: Object) -> (Object, Object) {
     let (mut identity, mut facts) = (Object::new(), Object::new());
     for (key, mut value) in details {
@@ -87,7 +87,7 @@ fn split_facts(details: Object) -> (Object, Object) {
     (identity, facts)
 }
 
-/// What of an identity is known before data are read and models are loaded: the configuration and the plugins.
+/// Returns the part of the identity that is known before data and models are loaded: the configuration and the plugins.
 pub fn planned_identity(plan: &Plan) -> RunIdentity {
     let mut identity = RunIdentity {
         config: without_limits(plan.config.document.clone()),
@@ -100,12 +100,12 @@ pub fn planned_identity(plan: &Plan) -> RunIdentity {
     identity
 }
 
-/// The version of the host's own scoring.
+/// Returns the identity of the host: the version of its own scoring.
 pub(crate) fn host_identity() -> HostIdentity {
     HostIdentity { scoring_version: SCORING_VERSION }
 }
 
-/// Adds the plugins of a task: those that prepare its samples, support its model, judge its answers and score them.
+/// Adds the plugins of a task: those that prepare its samples, support its model, and judge and score its answers.
 fn add_components_of(plugins: &mut BTreeMap<String, ComponentIdentity>, task: &PlannedTask) {
     let spec = &task.dataset.spec;
     for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {

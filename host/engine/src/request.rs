@@ -168,7 +168,8 @@ impl PromptParts {
                 None => self.messages,
                 Some(context) => {
                     if self.messages.is_empty() && rendered_prompt.is_some() {
-                        let message = "the sample holds nothing but a text that was rendered already, and no context can be put into it";
+                        let message = "the sample has only a text that was rendered already, so no context \
+                            can be added";
                         return Err(prompt_note("no_messages", message, Some("/messages")));
                     }
                     rendered_prompt = None;
@@ -184,7 +185,7 @@ impl PromptParts {
         let messages = with_media(messages, self.prompt_media);
         let note = |kind: &str, message: &str, pointer: &str| Err(prompt_note(kind, message, Some(pointer)));
         if messages.is_empty() && rendered_prompt.is_none() {
-            let message = "the sample has no messages, and the role no prompt that could make some";
+            let message = "the sample has no messages, and the role has no prompt";
             return note("no_messages", message, "/messages");
         }
         let (id, prompt, continuations) = (id.to_owned(), rendered_prompt, self.continuations);
@@ -195,11 +196,9 @@ impl PromptParts {
                 let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw };
                 Ok(Request::Generate(Box::new(request)))
             }
-            RequestKind::Loglikelihood if continuations.is_empty() => note(
-                "no_options",
-                "log-likelihood needs the sample's options, and there are none",
-                "/options",
-            ),
+            RequestKind::Loglikelihood if continuations.is_empty() => {
+                note("no_options", "log-likelihood needs options, but the sample has none", "/options")
+            }
             RequestKind::Loglikelihood if continuations.iter().any(|one| one.text.trim().is_empty()) => {
                 let message = "log-likelihood needs a text for each option, and one is empty";
                 note("empty_option", message, "/options")
@@ -218,13 +217,13 @@ fn rolling_request(id: String, messages: &[Message], prompt: Option<String>) -> 
     if messages.iter().any(Message::has_media) {
         return note(
             "media_unsupported",
-            "the log-likelihood is that of a text, and a message of the sample holds media",
+            "log-likelihood needs a text, but a message of the sample contains media",
         );
     }
     let has_special_tokens = prompt.is_some();
     let text = prompt.unwrap_or_else(|| whole_text(messages));
     if text.is_empty() {
-        return note("empty_text", "the text whose log-likelihood is asked for is empty");
+        return note("empty_text", "the text to score is empty");
     }
     Ok(Request::Rolling(RollingRequest { id, text, has_special_tokens }))
 }

@@ -44,7 +44,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let budget = Arc::new(BudgetTracker::new(plan));
-    // A complete run has nothing left to spend on; it only writes its reports again.
+    // A complete run has no credit left on; it only writes its reports again.
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
     budget.watch_time(stop, context.runtime);
@@ -62,7 +62,8 @@ fn report_repairs(dropped_bytes: u64, quarantined: Option<&QuarantinedTail>) {
     if let Some(QuarantinedTail { journal, path, lines, bytes }) = quarantined {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
-            "found {bytes} bytes (line ends: {lines}) that do not belong to this run at the end of {journal}; moved them to {path}; no record is lost"
+            "found {bytes} bytes (line ends: {lines}) that do not belong to this run at the end of \
+             {journal}; moved them to {path}; no record is lost"
         );
     } else if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
@@ -125,7 +126,8 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     }
     if manifest.identity.config["metadata"] != identity.config["metadata"] {
         tracing::warn!(
-            "the suite's `metadata` changed since the run started; results are unaffected, and the manifest was updated"
+            "the suite's `metadata` changed since the run started; results are unaffected, and the manifest \
+             was updated"
         );
     }
     // They may differ in what no number depends on, and then the run has the new one.

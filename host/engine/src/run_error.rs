@@ -28,12 +28,13 @@ pub enum RunError {
         message: String,
     },
     /// The run cannot be resumed, since it would not be the same run.
-    #[error("the run cannot be resumed, because it was started with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
+    #[error("the run cannot be resumed, because its configuration has \
+        changed:\n  {}{}", .0.join("\n  "), help_of(.0))]
     IdentityMismatch(Vec<String>),
     /// The run has more samples than it is to have.
     #[error(
-        "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of `{task_id}` is recorded \
-         already, and none is taken back"
+        "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of \
+         `{task_id}` is recorded already, and recorded samples are kept"
     )]
     FewerSamples {
         /// The task.
@@ -67,7 +68,8 @@ impl RunError {
 fn help_of(differences: &[String]) -> &'static str {
     match differences.iter().any(|one| is_redacted(one)) {
         true => {
-            "\n  (`redacted` names values that are not recorded, by their digests: set their variables to their values at the start of the run)"
+            "\n  (`redacted` names values that are not recorded, by their digests: set their variables to \
+             their values at the start of the run)"
         }
         false => "",
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a run was not exported.
+/// Error of an export.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -14,18 +14,18 @@ pub enum ExportError {
     #[error(transparent)]
     Report(#[from] FiguresError),
 
-    /// The run goes on, was interrupted or killed.
+    /// The run is still running, or was interrupted or killed.
     #[error("run '{run_id}' is {status} and not finished: its figures would cover only a part")]
     NotEnded {
         /// The run.
         run_id: String,
-        /// The state, as its manifest says.
+        /// The status in its manifest.
         status: &'static str,
     },
 
-    /// The run has written no figures.
+    /// The run wrote no figures.
     #[error(
-        "run '{run_id}' holds no summary.json: it was killed before it wrote its figures; continue it with --resume"
+        "run '{run_id}' has no summary.json: it was killed before it wrote its figures; continue it with --resume"
     )]
     NoFigures {
         /// The run.
@@ -33,14 +33,14 @@ pub enum ExportError {
     },
 
     /// The run has no samples.
-    #[error("run '{run_id}' holds no samples: there is nothing to export")]
+    #[error("run '{run_id}' has no samples: there is nothing to export")]
     Empty {
         /// The run.
         run_id: String,
     },
 
-    /// Something is there already.
-    #[error("{} is there already", .path.display())]
+    /// The file already exists.
+    #[error("{} already exists", .path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum ExportError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }

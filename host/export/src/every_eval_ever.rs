@@ -1,5 +1,5 @@
-//! The records of Every Eval Ever 0.3: for each task a file of figures and one of samples, in the folders of its datastore,
-//! `data/COLLECTION/DEVELOPER/MODEL/`.
+//! Records of Every Eval Ever 0.3: one file of figures and one of samples per task, in the folders of its
+//! datastore, `data/COLLECTION/DEVELOPER/MODEL/`.
 
 use super::files::{Files, file_part, sha256};
 use super::run::{ExportedRun, TaskModel, belongs_to, split_params};
@@ -11,28 +11,28 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The version of the schema.
+/// Version of the schema.
 const SCHEMA_VERSION: &str = "0.3.0";
 
-/// Who publishes the figures; the run does not know.
+/// Publisher of the figures, which the run does not record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publisher {
-    /// The organization that made the run.
+    /// The organization that evaluated the model.
     pub organization: String,
-    /// The organization that made the model; by default what stands before `/` in its name.
+    /// The organization that developed the model; default the part of its name before `/`.
     pub developer: Option<String>,
-    /// What the first is to the second.
+    /// Relationship of the evaluator to the developer.
     pub relationship: Relationship,
 }
 
-/// What who evaluates is to who made the model.
+/// Relationship of a model's evaluator to its developer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Relationship {
-    /// The same.
+    /// The developer evaluates its own model.
     FirstParty,
-    /// Another.
+    /// Another party evaluates the model.
     ThirdParty,
     /// Both together.
     Collaborative,
@@ -46,13 +46,13 @@ impl Default for Publisher {
     }
 }
 
-/// A task while it is written.
+/// A task that is being written.
 struct TaskRecord {
     evaluation_id: String,
     model_id: String,
     developer: String,
     task_id: String,
-    /// By metric, whether all scores so far are 0 or 1.
+    /// True for metrics whose scores so far are all 0 or 1.
     is_binary: HashMap<String, bool>,
     higher_is_better: HashMap<String, bool>,
     rows: u64,
@@ -71,7 +71,7 @@ pub(super) fn write(
     for task in run.tasks() {
         let mut made = TaskRecord::new(run, task, publisher);
         let uuid = uuid_of(run, task);
-        // The datastore goes by who made the model.
+        // The datastore is organized by developer.
         let (developer, model) = made.model_id.split_once('/').unwrap_or(("unknown", &made.model_id));
         let place = ["data".to_owned(), path_part(&task.task_id), path_part(developer), path_part(model)];
         let place = place.join("/");
@@ -97,12 +97,15 @@ pub(super) fn write(
     let is_nameless = |task: &TaskSummary| !run.model(&task.task_id).name.contains('/');
     if publisher.developer.is_none() && run.tasks().iter().any(is_nameless) {
         exported.notes.push(
-            "the datastore of Every Eval Ever asks who made the model, and its name does not say".to_owned(),
+            "the datastore of Every Eval Ever needs the model's developer, which its name does not \
+             contain"
+                .to_owned(),
         );
     }
     if without_score > 0 {
         exported.notes.push(format!(
-            "left out: {without_score} scores of samples that were not scored, which the format cannot hold; its figures say how many"
+            "left out: {without_score} scores of samples that were not scored, which the format cannot \
+             represent; its figures say how many"
         ));
     }
     Ok(exported)
@@ -134,10 +137,10 @@ impl TaskRecord {
         }
     }
 
-    /// A line for each score of a record.
+    /// Returns one line per score of a record.
     fn lines(&mut self, record: &SampleRecord) -> Vec<Value> {
         let scored: Vec<(&MetricResult, f64)> = text::scores(record).collect();
-        // A sample that came to no metric is missing in each of them.
+        // A sample without any results counts as missing for every metric.
         let asked = text::results(record).count().max(self.higher_is_better.len());
         self.without_score += asked.saturating_sub(scored.len()) as u64;
         if scored.is_empty() {
@@ -238,7 +241,7 @@ impl TaskRecord {
                 "prompt_version": figure.prompt_version,
             })),
         });
-        // The bounds of other metrics are not known, so that their kind is not claimed.
+        // Other metrics have unknown bounds, so their kind is omitted.
         let is_share = matches!(figure.aggregation, Aggregation::Mean | Aggregation::PassRate);
         if is_share && self.is_binary.get(&figure.metric_id) == Some(&true) {
             metric["score_type"] = json!("binary");
@@ -282,7 +285,7 @@ impl TaskRecord {
     }
 }
 
-/// What was sent along: what the schema names, and the rest as texts.
+/// Returns the request parameters: those in the schema, and the rest as text.
 fn generation(task: &TaskSummary) -> Value {
     const NAMES: [(&str, &str); 4] = [
         ("temperature", "temperature"),
@@ -316,7 +319,7 @@ fn result_id(task_id: &str, metric_id: &str) -> String {
     format!("{task_id}:{metric_id}")
 }
 
-/// An object whose values are all texts, as the schema wants it; what is null or holds nothing is left out.
+/// Returns an object with only text values, as the schema requires. Null and empty values are omitted.
 fn details(values: Value) -> Value {
     let kept = values.as_object().into_iter().flatten().filter_map(|(key, value)| {
         let text = match value {
@@ -331,12 +334,12 @@ fn details(values: Value) -> Value {
     Value::Object(kept.collect())
 }
 
-/// The turns of a conversation.
+/// Turns of a conversation.
 struct Turns {
     kind: &'static str,
     output: Value,
     messages: Value,
-    /// The place of the last message.
+    /// Index of the last message.
     last: usize,
     assistant: usize,
     calls: usize,
@@ -396,14 +399,14 @@ fn turn_message(turn: usize, message: &Value) -> Value {
     made
 }
 
-/// A name as a folder of the datastore.
+/// Converts a name to a folder name for the datastore.
 fn path_part(name: &str) -> String {
     let part = file_part(name);
-    // The name of the datastore itself is taken.
+    // The name `data` belongs to the datastore itself.
     if part == "data" { "data_".to_owned() } else { part }
 }
 
-/// A UUID of version 4 that is the same for the same task of the same run.
+/// Returns a version 4 UUID that is stable for a task of a run.
 fn uuid_of(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let identity = json!([run.source.run_id(), run.source.manifest().created_at, task.task_id]);
     let digits: Vec<char> = sha256(&identity.to_string()).chars().collect();

@@ -1,4 +1,4 @@
-//! CSV of all figures of a run: a row for each metric, and below it one for each of its parts.
+//! CSV of all figures of a run: one row per metric, followed by one per part of it.
 
 use super::files::Files;
 use super::run::ExportedRun;
@@ -7,7 +7,7 @@ use gage_figures::{Interval, MetricFigure};
 use std::io;
 use std::path::Path;
 
-/// A column: its heading, and its cell of a row.
+/// A column: its heading, and a function that returns its cell for a row.
 type CsvColumn = (&'static str, fn(&FigureRow<'_>) -> String);
 
 const COLUMNS: [CsvColumn; 23] = [
@@ -36,12 +36,12 @@ const COLUMNS: [CsvColumn; 23] = [
     ("total_is_least", |row| shown(row.part.total_is_least)),
 ];
 
-/// A value as its shortest text, which reads back as the same number; nothing if there is none.
+/// Formats a value as the shortest text that parses to the same number, or as an empty text if there is none.
 fn shown(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// A part of a figure, with the run and the metric that it belongs to.
+/// A part of a figure, with its run and metric.
 struct FigureRow<'f> {
     run_id: &'f str,
     model: &'f str,
@@ -49,7 +49,7 @@ struct FigureRow<'f> {
     part: FigurePart<'f>,
 }
 
-/// The metric itself, or a part of it.
+/// A metric itself, or a part of it.
 #[derive(Default)]
 struct FigurePart<'f> {
     kind: &'static str,
@@ -58,7 +58,7 @@ struct FigurePart<'f> {
     value: Option<f64>,
     n: u64,
     total: Option<u64>,
-    /// Whether there are more, an unknown number of them: then the coverage is at most what is given.
+    /// True if there is an unknown number of further samples; the coverage is then an upper bound.
     total_is_least: Option<bool>,
     coverage: Option<f64>,
     stderr: Option<f64>,
@@ -90,7 +90,7 @@ pub(super) fn write(
     Ok(ExportReport { samples: run.summary.samples.reached(), ..ExportReport::default() })
 }
 
-/// Writes lines after RFC 4180, but that they end as lines do here.
+/// Creates a writer for RFC 4180, except that lines end in a plain newline.
 fn csv_writer<W: io::Write>(out: W) -> csv::Writer<W> {
     csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out)
 }
@@ -116,7 +116,7 @@ fn parts(figure: &MetricFigure) -> Vec<FigurePart<'_>> {
         n: one.n,
         ..FigurePart::default()
     }));
-    // The first is the value of the metric itself.
+    // The first one is the metric's own value.
     let named = figure.figures.iter().skip(1);
     parts.extend(named.map(|one| FigurePart {
         kind: "figure",

@@ -1,4 +1,4 @@
-//! Files of an export: written beside their places, and put there together when all are whole.
+//! Files of an export: written to temporary paths, and moved into place once all are complete.
 
 use super::ExportError;
 use serde::Serialize;
@@ -7,20 +7,20 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The files that are being written. Dropped before they are committed, nothing is left of them.
+/// The files being written. Dropping it before [`Files::commit`] removes them all.
 pub(super) struct Files {
     replaces: bool,
-    /// Where each is written, and its place.
+    /// Temporary path and final path of each file.
     pending: Vec<(PathBuf, PathBuf)>,
-    /// Folders that were made for them, the outermost first.
+    /// Folders created for the files, outermost first.
     folders: Vec<PathBuf>,
 }
 
-/// One of them.
+/// A file being written.
 pub(super) struct ExportFile {
     path: PathBuf,
     writer: BufWriter<File>,
-    /// Of the formats that name a digest.
+    /// Hasher, for formats that include a digest.
     hasher: Option<Sha256>,
 }
 
@@ -29,7 +29,7 @@ impl Files {
         Files { replaces, pending: Vec::new(), folders: Vec::new() }
     }
 
-    /// Begins a file, and makes its folder.
+    /// Creates a file and its folder.
     pub(super) fn create(&mut self, path: &Path) -> Result<ExportFile, ExportError> {
         if path.symlink_metadata().is_ok() && !self.replaces {
             return Err(ExportError::Exists { path: path.to_owned() });
@@ -49,13 +49,13 @@ impl Files {
         })
     }
 
-    /// Puts the files in their places.
+    /// Moves the files to their final paths.
     pub(super) fn commit(mut self) -> Result<Vec<PathBuf>, ExportError> {
         self.folders.clear();
         let mut places = Vec::new();
         for (temporary, path) in std::mem::take(&mut self.pending) {
             if let Err(error) = fs::rename(&temporary, &path) {
-                // The rest is dropped as well.
+                // Removes this file and the remaining ones on drop.
                 self.pending.push((temporary, path.clone()));
                 return Err(ExportError::write(&path, error));
             }
@@ -82,7 +82,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Nobody can be told what stays.
+        // Errors are ignored, because `drop` cannot return them.
         for (temporary, _) in &self.pending {
             let _ = fs::remove_file(temporary);
         }
@@ -93,7 +93,7 @@ impl Drop for Files {
 }
 
 impl ExportFile {
-    /// Writes a JSON value and what follows it.
+    /// Writes a JSON value, followed by `end`.
     pub(super) fn json(&mut self, value: &impl Serialize, end: &str) -> Result<(), ExportError> {
         let written = serde_json::to_writer(&mut *self, value).map_err(std::io::Error::from);
         written
@@ -101,7 +101,7 @@ impl ExportFile {
             .map_err(|error| ExportError::write(&self.path, error))
     }
 
-    /// Writes a whole file of indented JSON.
+    /// Writes a complete file of indented JSON.
     pub(super) fn pretty_json(mut self, value: &impl Serialize) -> Result<(), ExportError> {
         let text =
             serde_json::to_string_pretty(value).map_err(|error| ExportError::write(&self.path, error))?;
@@ -114,12 +114,12 @@ impl ExportFile {
         self.write_all(text.as_bytes()).map_err(|error| ExportError::write(&self.path, error))
     }
 
-    /// The same file, of which a digest is taken.
+    /// Returns the file with digest computation enabled.
     pub(super) fn with_digest(self) -> ExportFile {
         ExportFile { hasher: Some(Sha256::new()), ..self }
     }
 
-    /// Ends the file; gives the SHA-256 of its bytes in hexadecimal digits, where one is taken.
+    /// Finishes the file. Returns the SHA-256 of its bytes in hexadecimal, if enabled.
     pub(super) fn finish(mut self) -> Result<Option<String>, ExportError> {
         let written = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
         written.map_err(|error| ExportError::write(&self.path, error))?;
@@ -141,7 +141,7 @@ impl Write for ExportFile {
     }
 }
 
-/// The SHA-256 of a text in hexadecimal digits.
+/// Returns the SHA-256 of a text in hexadecimal.
 pub(super) fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
@@ -150,7 +150,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name as a part of a file name: what some system does not take becomes `_`.
+/// Converts a name for use in a file name: characters that some systems reject become `_`.
 pub(super) fn file_part(name: &str) -> String {
     const BAD: [char; 9] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*'];
     const TAKEN: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];

@@ -1,4 +1,4 @@
-//! An EvalLog of Inspect (version 2, as JSON) for each task.
+//! Exports one Inspect EvalLog (version 2, as JSON) per task.
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::inspect_messages::{message, tool_call};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The version of the format.
+/// Version of the format.
 const LOG_VERSION: u64 = 2;
 
 pub(super) fn write(
@@ -29,7 +29,7 @@ pub(super) fn write(
         let log =
             TaskLog { model: run.model(&task.task_id).name, repeat: run.source.repeat(&task.task_id), id };
         let mut separator = "\n";
-        // Records of a task follow each other.
+        // The records of a task are contiguous.
         while let Some(record) = records.next_if(|record| belongs_to(record, task)) {
             file.text(separator)?;
             file.json(&log.sample(&record?), "")?;
@@ -39,18 +39,18 @@ pub(super) fn write(
         file.text("\n]}\n")?;
         file.finish()?;
     }
-    // An error that comes after the last task.
+    // Reports an error after the last task's records.
     records.try_for_each(|record| record.map(drop))?;
     Ok(exported)
 }
 
-/// An id of 22 characters that is the same for the same task of the same run.
+/// Returns an id of 22 characters that is stable for a task of a run.
 fn task_id(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let identity = json!([run.source.run_id(), run.source.manifest().created_at, task.task_id]);
     sha256(&identity.to_string()).chars().take(22).collect()
 }
 
-/// Everything before the samples, so that readers of the head need not read them.
+/// Writes everything that precedes the samples, so that readers of the header can skip them.
 fn write_head(
     run: &ExportedRun<'_>,
     task: &TaskSummary,
@@ -81,7 +81,7 @@ fn write_head(
         ("error", json!(error)),
     ];
     file.text("{")?;
-    // Inspect takes no null here.
+    // Inspect does not accept null here.
     for (key, value) in parts.into_iter().filter(|(_, value)| !value.is_null()) {
         file.text(&format!("\"{key}\": "))?;
         file.json(&value, ",\n")?;
@@ -133,12 +133,12 @@ fn specification(run: &ExportedRun<'_>, task: &TaskSummary, id: &str) -> Value {
     })
 }
 
-/// `Z` becomes `+00:00`, as Inspect writes it.
+/// Replaces `Z` with `+00:00`, as in Inspect.
 fn with_offset(moment: &str) -> String {
     moment.replace('Z', "+00:00")
 }
 
-/// What was sent along, by the names of Inspect.
+/// Returns the request parameters, with Inspect's names.
 fn generation(task: &TaskSummary) -> Value {
     const NAMES: [(&str, &str); 8] = [
         ("max_new_tokens", "max_tokens"),
@@ -209,7 +209,7 @@ fn usage(prompt: u64, completion: u64) -> Value {
     json!({"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt.saturating_add(completion)})
 }
 
-/// What the samples of a task share.
+/// Data shared by all samples of a task.
 struct TaskLog {
     id: String,
     model: String,
@@ -308,7 +308,7 @@ impl TaskLog {
     }
 }
 
-/// A score, or nothing where the metric gave none.
+/// Returns a score, or `None` if the metric did not produce one.
 fn score(result: &MetricResult, record: &SampleRecord) -> Option<Value> {
     let card = result.card.as_ref().filter(|_| result.outcome == Outcome::Scored)?;
     let value = match (card.primary_score, card.pass) {
@@ -336,7 +336,7 @@ fn score(result: &MetricResult, record: &SampleRecord) -> Option<Value> {
     Some(score)
 }
 
-/// What Inspect has no place for.
+/// Returns the data for which Inspect has no field.
 fn metadata(record: &SampleRecord) -> Value {
     let mut metadata = record.sample["metadata"].as_object().cloned().unwrap_or_default();
     let mut add = |key: &str, value: Value| {

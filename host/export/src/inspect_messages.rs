@@ -1,10 +1,10 @@
-//! Messages in the form of Inspect.
+//! Converts messages to Inspect's format.
 
 use super::text;
 use gage_core::Object;
 use serde_json::{Value, json};
 
-/// A message of a Sample or of a conversation.
+/// Converts a message of a Sample or of a conversation.
 pub(super) fn message(message: &Value) -> Value {
     let role = message["role"].as_str().unwrap_or("user");
     let mut made = json!({"role": role, "content": content(&message["content"])});
@@ -17,7 +17,7 @@ pub(super) fn message(message: &Value) -> Value {
     made
 }
 
-/// A text where there is nothing else, or a list of parts.
+/// Returns a string if there is only text, or else a list of parts.
 fn content(content: &Value) -> Value {
     match (text::plain(content), content) {
         (Some(text), _) => text.into(),
@@ -42,12 +42,12 @@ fn part(part: &Value) -> Value {
         "video_url" if format_of(&["mp4", "mpeg", "mov"]).is_some() => {
             json!({"type": "video", "video": url, "format": format_of(&["mp4", "mpeg", "mov"])})
         }
-        // What Inspect has no kind for stays as it is.
+        // Kinds that Inspect lacks are kept unchanged.
         _ => json!({"type": "data", "data": part}),
     }
 }
 
-/// Returns whether a path or a `data:` URL is of a format.
+/// Returns true if a path or a `data:` URL has a format.
 fn has_format(url: &str, format: &str) -> bool {
     match url.strip_prefix("data:") {
         Some(rest) => rest
@@ -59,7 +59,7 @@ fn has_format(url: &str, format: &str) -> bool {
     }
 }
 
-/// A call in the shape of OpenAI, whose arguments are a text, with arguments as an object.
+/// Converts an OpenAI tool call, whose arguments are a string, to one whose arguments are an object.
 pub(super) fn tool_call(call: &Value) -> Value {
     let written = &call["function"]["arguments"];
     let parsed = match written {

@@ -1,12 +1,12 @@
-//! Runs in the formats of others: lm-evaluation-harness, Inspect, Every Eval Ever, Parquet, CSV.
+//! Exports runs to other formats: lm-evaluation-harness, Inspect, Every Eval Ever, Parquet, CSV.
 //!
-//! - **No failure is a score here either.** A sample that was not scored is exported without scores where the format
-//!   can hold such a sample, and is counted in a note where it cannot.
-//! - **Texts are data**: what a model wrote arrives byte for byte.
-//! - **The same bytes for the same run**: times are those of the run, ids are made from its id.
-//! - **Files are whole or absent**, and nothing is replaced unless that was asked for.
+//! - **A failure is never a score.** Unscored samples are exported without scores if the format supports it;
+//!   otherwise a note reports their number.
+//! - **Texts are data**: model output is preserved byte for byte.
+//! - **Exports are deterministic**: times come from the run, and ids are derived from its id.
+//! - **Files are complete or absent**, and existing files are only replaced on request.
 //!
-//! Samples are streamed. What each format holds is in `docs/reference/exports.md`.
+//! Samples are streamed. See `docs/reference/exports.md` for the contents of each format.
 
 mod error;
 mod every_eval_ever;
@@ -27,7 +27,7 @@ use gage_figures::RecordedRun;
 use run::ExportedRun;
 use std::path::PathBuf;
 
-/// A format of others.
+/// An export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -45,12 +45,12 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// The name on the command line.
+    /// Returns the name for the command line.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// The file that it makes; none for a format of several files, which makes a folder.
+    /// Returns the name of its file, or `None` for a format of several files, which creates a folder.
     pub fn file_name(self) -> Option<&'static str> {
         match self {
             ExportFormat::Parquet => Some("samples.parquet"),
@@ -60,37 +60,37 @@ impl ExportFormat {
     }
 }
 
-/// How a run is exported.
+/// Options of an export.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
     /// The format.
     pub format: ExportFormat,
     /// The file to write, or the folder for formats of several files.
     pub path: PathBuf,
-    /// Whether files that are there are replaced.
+    /// True to replace existing files.
     pub replaces: bool,
-    /// Whether a run that has not come to its end is exported as far as it came.
+    /// True to export the available part of an unfinished run.
     pub takes_part: bool,
-    /// Who publishes the figures; only Every Eval Ever asks.
+    /// Publisher of the figures; used only by Every Eval Ever.
     pub publisher: Publisher,
 }
 
-/// What was written.
+/// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportReport {
-    /// The files, in the order in which they were begun.
+    /// The written files, in the order of creation.
     pub files: Vec<PathBuf>,
-    /// How many records were read.
+    /// Number of records that were read.
     pub samples: u64,
-    /// What the format could not hold, in words.
+    /// Descriptions of data that the format cannot represent.
     pub notes: Vec<String>,
 }
 
 /// Exports a run.
 ///
 /// # Errors
-/// When the run has not ended or holds nothing, when a file is there already, and when files cannot be read or written.
-/// Nothing is left behind then.
+/// Fails if the run has not finished or is empty, a file already exists, or files cannot be read or written. In these
+/// cases no files remain.
 pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
     let run = ExportedRun::of(source, options.takes_part)?;
     let mut files = Files::new(options.replaces);

@@ -1,5 +1,5 @@
-//! The results folder of lm-evaluation-harness 0.4: for each model a folder with `results_DATE.json` and, for each task,
-//! `samples_TASK_DATE.jsonl`.
+//! Results folder of lm-evaluation-harness 0.4: one folder per model. It contains `results_DATE.json` and, for
+//! each task, `samples_TASK_DATE.jsonl`.
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::run::{ExportedRun, TaskModel};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The keys of a sample that are no metrics.
+/// Keys of a sample that are not metrics.
 const SAMPLE_KEYS: [&str; 12] = [
     "doc_id",
     "doc",
@@ -27,22 +27,22 @@ const SAMPLE_KEYS: [&str; 12] = [
     "repeat",
 ];
 
-/// The samples of a task, while they are written.
+/// A task's samples that are being written.
 struct TaskFile {
     file: ExportFile,
-    /// What the hashes of all samples are made of, hashed as it comes.
+    /// Incremental hash of the samples' hashes.
     hashes: sha2::Sha256,
     repeat: u64,
     settings: Value,
     seen: SeenTask,
 }
 
-/// What the samples of a task say of it.
+/// Facts about a task that its samples reveal.
 #[derive(Clone, Copy, Debug, Default)]
 struct SeenTask {
-    /// Most examples that stood before a question.
+    /// Maximum number of few-shot examples before a question.
     shots: usize,
-    /// Whether answers were chosen by their log-likelihood rather than written.
+    /// True if answers were chosen by log-likelihood instead of generated.
     is_choice: bool,
 }
 
@@ -95,8 +95,8 @@ pub(super) fn write(
     let of_unknown_length = run.tasks().iter().filter(|task| task.samples.total_is_least);
     exported.notes.extend(of_unknown_length.map(|task| {
         format!(
-            "task {}: the run was stopped, and the number of remaining samples is unknown; `n-samples.original` can only hold the {} \
-             that it came to, and `gage_host.tasks` says so",
+            "task {}: the run was stopped, and the number of remaining samples is unknown; \
+             `n-samples.original` is only the {} that were reached, as `gage_host.tasks` says",
             task.task_id,
             task.samples.reached() / run.source.repeat(&task.task_id)
         )
@@ -121,7 +121,7 @@ impl TaskFile {
         let [doc_hash, prompt_hash, target_hash] = hashes;
         self.seen.shots =
             self.seen.shots.max(record.sample["few_shot_examples"].as_array().map_or(0, Vec::len));
-        // All further keys of a line are numbers, so that what else is known stands here.
+        // All further keys of a line must be numbers, so other data is stored here.
         let error = text::failure(record).filter(|_| record.outcome != Outcome::Scored);
         doc["gage_host"] = json!({"sample_id": record.sample_id, "outcome": record.outcome, "error": error});
         let (arguments, resps, filtered_resps) = self.requests(record, &prompt);
@@ -151,7 +151,7 @@ impl TaskFile {
         line
     }
 
-    /// What was sent and what came back: by log-likelihood one request for each option, else one.
+    /// Returns the requests and their responses: with log-likelihoods one request per option, otherwise one.
     fn requests(&mut self, record: &SampleRecord, prompt: &str) -> (Value, Value, Value) {
         let continuations = text::output(record, "continuations").as_array().filter(|all| !all.is_empty());
         let Some(continuations) = continuations else {
@@ -167,7 +167,7 @@ impl TaskFile {
             let id = continuation["id"].as_str().unwrap_or_default();
             let text = options.iter().find(|(known, _)| *known == id).map_or(id, |(_, text)| text);
             arguments.insert(format!("gen_args_{number}"), json!({"arg_0": prompt, "arg_1": text}));
-            // As the harness writes them, so that a column has one type.
+            // The harness's spelling, so that a column has one type.
             let greedy = if continuation["is_greedy"] == true { "True" } else { "False" };
             let pair = json!([continuation["logprob"].to_string(), greedy]);
             resps.push(json!([pair]));
@@ -177,12 +177,12 @@ impl TaskFile {
     }
 }
 
-/// A metric whose name is that of a key gets another one.
+/// Renames a metric whose name conflicts with a key.
 fn metric_name(metric_id: &str) -> String {
     if SAMPLE_KEYS.contains(&metric_id) { format!("metric_{metric_id}") } else { metric_id.to_owned() }
 }
 
-/// The content of `results_*.json`.
+/// Returns the content of `results_*.json`.
 fn results(
     run: &ExportedRun<'_>,
     model: &TaskModel,
@@ -230,7 +230,7 @@ fn results(
         "chat_template": null,
         "chat_template_sha": model.details["chat_template_digest"],
         "total_evaluation_time_seconds": (run.ended() - run.began().min(run.ended())).to_string(),
-        // Not of the harness: where all this is from.
+        // Not part of the harness: the origin of the results.
         "gage_host": {
             "version": manifest.host_version,
             "run_id": manifest.run_id,
@@ -260,8 +260,8 @@ fn task_results(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
     results
 }
 
-/// What the harness dumps of its `TaskConfig`, as far as it means something here. Like there, what is not known is left
-/// out, and what was sent along belongs to tasks whose answers are written.
+/// Returns the applicable part of the harness's `TaskConfig` dump. As in the harness, unknown values are omitted, and
+/// request parameters belong only to generative tasks.
 fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_choice }: SeenTask) -> Value {
     let metrics: Vec<Value> = run
         .figures(&task.task_id)
@@ -289,7 +289,7 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
     }
     if !is_choice {
         let mut settings = generation_settings(task);
-        // A list, and there where nothing ends an answer: else the harness takes it for its own default.
+        // Always a list, even if empty; otherwise the harness assumes its own default.
         let until = match settings["until"].take() {
             Value::Null => json!([]),
             Value::String(end) => json!([end]),
@@ -301,7 +301,7 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
     config
 }
 
-/// The versions of the scoring, which change whenever a score could.
+/// Returns the versions of the scoring, which change with every change that may affect a score.
 fn version(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let figures = run.figures(&task.task_id);
     let versions = figures.iter().filter(|figure| !figure.scorer_version.is_empty());
@@ -310,7 +310,7 @@ fn version(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     versions.join(", ")
 }
 
-/// What was sent along, by the names of the harness.
+/// Returns the request parameters, with the harness's names.
 fn generation_settings(task: &TaskSummary) -> Value {
     const NAMES: [(&str, &str); 2] = [("max_new_tokens", "max_gen_toks"), ("stop", "until")];
     let name = |key: &String| {
@@ -320,7 +320,7 @@ fn generation_settings(task: &TaskSummary) -> Value {
     Value::Object(task.sampling_params.iter().map(|(key, value)| (name(key), value.clone())).collect())
 }
 
-/// The name of a model as the harness makes a folder's name of it: `/` and the like become `__`.
+/// Converts a model's name to a folder name as in the harness: `/` and similar characters become `__`.
 fn sanitized(model: &str) -> String {
     let mut name = String::new();
     let mut is_replaced = false;

@@ -1,4 +1,4 @@
-//! The run that is exported: what the formats need to know of it besides its samples.
+//! The exported run: everything that the formats need besides its samples.
 
 use super::ExportError;
 use gage_config::{BackendKind, TaskSpec};
@@ -7,27 +7,27 @@ use gage_figures::{MetricFigure, RecordedRun, Summary, TaskSummary};
 use gage_record::{RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
 
-/// A run that is exported.
+/// A run being exported.
 pub(super) struct ExportedRun<'s> {
     pub(super) source: &'s RecordedRun,
     pub(super) summary: &'s Summary,
 }
 
-/// The backend that a task asks.
+/// The backend that a task uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TaskModel {
-    /// What it is called.
+    /// The model's name.
     pub(super) name: String,
     /// The type of its backend: `llama_cpp`, `openai_http`.
     pub(super) backend: String,
-    /// What the backend says of itself.
+    /// Details reported by the backend.
     pub(super) details: Value,
-    /// Whether it runs in this process.
+    /// True if it runs in this process.
     pub(super) is_local: bool,
 }
 
 impl<'s> ExportedRun<'s> {
-    /// Looks whether a run can be exported.
+    /// Checks that a run can be exported.
     pub(super) fn of(source: &'s RecordedRun, takes_part: bool) -> Result<ExportedRun<'s>, ExportError> {
         let manifest = source.manifest();
         let run_id = || manifest.run_id.clone();
@@ -42,19 +42,19 @@ impl<'s> ExportedRun<'s> {
         Ok(ExportedRun { source, summary })
     }
 
-    /// All records, in the order of tasks and rows.
+    /// Returns all records, ordered by task and row.
     pub(super) fn records(
         &self,
     ) -> Result<impl Iterator<Item = Result<SampleRecord, ExportError>> + '_, ExportError> {
         Ok(self.source.records()?.map(|record| record.map_err(ExportError::from)))
     }
 
-    /// The tasks with their figures, in the order of the suite.
+    /// Returns the tasks with their figures, in the order of the suite.
     pub(super) fn tasks(&self) -> &'s [TaskSummary] {
         &self.summary.tasks
     }
 
-    /// The figures of a task, those of metrics that read a clock behind the others.
+    /// Returns the figures of a task, timing metrics last.
     pub(super) fn figures(&self, task_id: &str) -> Vec<MetricFigure> {
         let of_task = |figure: &&MetricFigure| figure.task_id == task_id;
         let timed = self.source.timings().map(|timings| timings.timing_metrics).unwrap_or_default();
@@ -66,7 +66,7 @@ impl<'s> ExportedRun<'s> {
         self.source.config()?.tasks.iter().find(|task| task.task_id == task_id)
     }
 
-    /// The model under test of a task.
+    /// Returns the model under test of a task.
     pub(super) fn model(&self, task_id: &str) -> TaskModel {
         let asked = || {
             let config = self.source.config()?;
@@ -84,35 +84,35 @@ impl<'s> ExportedRun<'s> {
         asked().unwrap_or_else(|| TaskModel { name: "unknown".to_owned(), ..TaskModel::default() })
     }
 
-    /// Where the rows of a dataset are from, as the suite spells it.
+    /// Returns the source of a dataset as the suite specifies it.
     pub(super) fn dataset_source(&self, dataset_id: &str) -> Option<String> {
         let dataset =
             self.source.config()?.datasets.iter().find(|dataset| dataset.dataset_id == dataset_id)?;
         Some(dataset.shown_source())
     }
 
-    /// When the run began, in seconds since 1970.
+    /// Returns the start of the run, in seconds since 1970.
     pub(super) fn began(&self) -> u64 {
         unix_seconds(&self.source.manifest().created_at).unwrap_or(0)
     }
 
-    /// When it ended; when it began where it did not.
+    /// Returns the end of the run, or its start if it has not ended.
     pub(super) fn ended(&self) -> u64 {
         self.source.manifest().finished_at.as_deref().and_then(unix_seconds).unwrap_or_else(|| self.began())
     }
 
-    /// The moment at which it began as file names of others have it: `2026-01-31T09-05-00`.
+    /// Returns the start of the run in the format used by file names: `2026-01-31T09-05-00`.
     pub(super) fn date_in_names(&self) -> String {
         self.source.manifest().created_at.trim_end_matches('Z').replace(':', "-")
     }
 }
 
-/// Returns whether a record is of a task; an error is of the task that is being written.
+/// Returns true if a record belongs to a task. An error belongs to the task being written.
 pub(super) fn belongs_to(record: &Result<SampleRecord, ExportError>, task: &TaskSummary) -> bool {
     record.as_ref().map_or(true, |record| record.task_id == task.task_id)
 }
 
-/// The sampling parameters of a task that another format has a name for, by that name, and the rest.
+/// Splits the sampling parameters of a task: those that another format supports, under its names, and the rest.
 pub(super) fn split_params(task: &TaskSummary, names: &[(&str, &str)]) -> (Object, Object) {
     let (mut named, mut rest) = (Object::new(), Object::new());
     for (key, value) in &task.sampling_params {

@@ -1,4 +1,4 @@
-//! All samples as one Parquet file: columns for what people filter by, and the whole of each sample as JSON.
+//! All samples in one Parquet file: columns for filtering, and each full sample as JSON.
 
 use super::files::{ExportFile, Files};
 use super::run::ExportedRun;
@@ -17,11 +17,11 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A group of rows is written when it has so many rows, or so many bytes of text.
+/// A row group is written once it reaches this number of rows, or of bytes of text.
 const MAX_BATCH_ROWS: usize = 8_192;
 const MAX_BATCH_BYTES: usize = 32 << 20;
 
-/// A column, and its values that wait for their group to be written.
+/// A column, and its values not yet written to a row group.
 struct SamplesColumn<D: DataType> {
     name: String,
     converted: ConvertedType,
@@ -35,17 +35,17 @@ type ReadValue<T> = dyn Fn(&Row<'_>) -> Option<T>;
 trait AnyColumn {
     fn field(&self) -> Result<Type, ParquetError>;
 
-    /// Adds the value of a record; gives about how many bytes it takes.
+    /// Adds the value of a record. Returns its approximate size in bytes.
     fn add(&mut self, row: &Row<'_>) -> usize;
 
-    /// Writes the values that wait.
+    /// Writes the pending values.
     fn write(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, &mut ExportFile>,
     ) -> Result<(), ParquetError>;
 }
 
-/// A record, and how often its task asks each sample.
+/// A record, and the number of repeats in its task.
 struct Row<'r> {
     record: &'r SampleRecord,
     repeat: u64,
@@ -124,7 +124,7 @@ fn bytes(
     column::<ByteArrayType>(name, converted, read)
 }
 
-/// The columns of a run: three for each metric that any of its tasks has.
+/// Returns the columns of a run: three for each metric of any task.
 fn columns(run: &ExportedRun<'_>) -> Vec<Box<dyn AnyColumn>> {
     let text = |name: &str, read: fn(&Row<'_>) -> Option<String>| bytes(name, ConvertedType::UTF8, read);
     let json = |name: &str, read: fn(&Row<'_>) -> Option<String>| bytes(name, ConvertedType::JSON, read);
@@ -195,7 +195,7 @@ fn signed(count: u64) -> Option<i64> {
 }
 
 impl Row<'_> {
-    /// Nothing where the run kept no times.
+    /// Returns `None` if the run recorded no times.
     fn timed(&self, time: impl FnOnce(&Self) -> f64) -> Option<f64> {
         (self.record.timing.finished_unix_ms > 0).then(|| time(self))
     }

@@ -1,5 +1,4 @@
-//! Exports against what the formats' own packages say of their files; the schemas are made by
-//! `tests/exports/make_schemas.py`.
+//! Validates exports against schemas generated from the formats' own packages by `tests/exports/make_schemas.py`.
 
 use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
 use gage_core::{LazyJson, Outcome};
@@ -9,6 +8,7 @@ use gage_figures::{
     Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports,
 };
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
+use gage_recorded_messages::RecordedError as _;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::{Value, json};
@@ -16,10 +16,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use strum::VariantArray as _;
 
-/// What a model may write.
+/// Hostile characters in model output.
 const HOSTILE: &str = "é\u{1b}[31m\u{0}\"\\\n\r\t</script>\u{2028}\u{202e}🙂,;'=1+1";
 
-/// A run of two tasks: one whose answers are written and one whose answers are chosen.
+/// Creates a run with two tasks: one with generated and one with chosen answers.
 fn write_run(root: &Path, status: RunStatus, records: &[SampleRecord]) -> PathBuf {
     write_run_that_came_to(root, status, records, &Completeness::new())
 }
@@ -65,7 +65,7 @@ fn text(text: &str) -> Value {
     json!([{"type": "text", "text": text}])
 }
 
-/// Samples of every kind.
+/// Returns samples of every kind.
 fn records() -> Vec<SampleRecord> {
     let asked = |id: &str, messages: Value| {
         json!({"schema_version": "v1", "id": id, "messages": messages, "label": HOSTILE, "references": [{"answer": text(HOSTILE)}],
@@ -157,7 +157,7 @@ fn lines_at(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// The places of files below a folder.
+/// Returns the paths of files below a folder.
 fn names(written: &ExportReport, root: &tempfile::TempDir) -> Vec<String> {
     let place =
         |path: &PathBuf| path.strip_prefix(root.path().join("out/deep")).unwrap().display().to_string();
@@ -263,7 +263,7 @@ fn inspect_has_a_log_for_each_task() {
     assert_eq!((&score["scored_samples"], &score["unscored_samples"]), (&json!(4), &json!(2)));
     assert_eq!(score["metrics"]["mean"]["value"], 0.5);
     assert_eq!(chosen["samples"][0]["choices"], json!(["yes", HOSTILE]));
-    // The head comes before the samples, for readers that stop there.
+    // The header precedes the samples, for readers that stop there.
     let keys: Vec<&String> = log.as_object().unwrap().keys().collect();
     assert_eq!(keys.last().map(|key| key.as_str()), Some("samples"));
 }
@@ -354,7 +354,7 @@ fn csv_has_a_row_for_each_figure() {
 fn a_total_that_nobody_knows_is_not_claimed() {
     for (reach, [of_metric, of_slice, of_other], original) in [
         (TaskCompleteness::Whole, ["false", "false", "false"], 6),
-        // Which slices the rest is in nobody knows.
+        // The slices of the remaining samples are unknown.
         (TaskCompleteness::Of(60), ["false", "true", "false"], 60),
         (TaskCompleteness::Unknown, ["true", "true", "false"], 6),
     ] {
@@ -421,7 +421,7 @@ fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
         export(&source, &options).unwrap();
         let after: Vec<Vec<u8>> = written.files.iter().map(|file| fs::read(file).unwrap()).collect();
         assert!(before == after, "{}", format.name());
-        // No file can lie below a file.
+        // A file cannot contain another file.
         fs::write(root.path().join("blocked"), "").unwrap();
         options.path = root.path().join("blocked/here/x");
         assert!(matches!(export(&source, &options), Err(ExportError::Write { .. })));
@@ -432,7 +432,7 @@ fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
     let error =
         export(&RecordedRun::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))
             .unwrap_err();
-    assert!(matches!(error, ExportError::Empty { .. }), "{error}");
+    assert!(error.recorded("exporting").ends_with("has no samples: there is nothing to export"));
     fs::remove_file(run.join("summary.json")).unwrap();
     let error =
         export(&RecordedRun::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))

@@ -1,10 +1,10 @@
-//! Texts of a record, in the form that other formats ask for.
+//! Texts of a record, in the form that other formats require.
 
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 use serde_json::Value;
 
-/// What was asked: the text where it is one message of text, else the messages as JSON.
+/// Returns the prompt: its text if it is a single text message, or else the messages as JSON.
 pub(super) fn prompt(sample: &Value) -> String {
     let messages = messages(sample);
     match messages {
@@ -16,12 +16,12 @@ pub(super) fn prompt(sample: &Value) -> String {
     }
 }
 
-/// The messages of a Sample.
+/// Returns the messages of a Sample.
 pub(super) fn messages(sample: &Value) -> &[Value] {
     sample["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The text of a content that holds nothing else.
+/// Returns the text, if a content is text only.
 pub(super) fn plain(content: &Value) -> Option<String> {
     match content {
         Value::Null => Some(String::new()),
@@ -33,7 +33,7 @@ pub(super) fn plain(content: &Value) -> Option<String> {
     }
 }
 
-/// The right answers as texts; of one that begins with a picture or a sound its URL.
+/// Returns the reference answers as text. An answer that begins with media is represented by its URL.
 pub(super) fn references(sample: &Value) -> Vec<String> {
     let references = sample["references"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<String> =
@@ -44,7 +44,7 @@ pub(super) fn references(sample: &Value) -> Vec<String> {
     }
 }
 
-/// The first right answer.
+/// Returns the label, or else the first reference answer.
 pub(super) fn target(sample: &Value) -> String {
     let label = sample["label"].as_str().map(str::to_owned);
     label.or_else(|| references(sample).into_iter().next()).unwrap_or_default()
@@ -59,7 +59,7 @@ fn reference_text(answer: &Value) -> String {
     }
 }
 
-/// The candidates of a multiple-choice question, in the order of display.
+/// Returns the options of a multiple-choice question, in display order.
 pub(super) fn options(sample: &Value) -> Vec<(&str, &str)> {
     let options = sample["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     options
@@ -70,38 +70,38 @@ pub(super) fn options(sample: &Value) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What the model said, one key of it.
+/// Returns the value of a key in the model's output.
 pub(super) fn output<'r>(record: &'r SampleRecord, key: &str) -> &'r Value {
     record.model_output.as_ref().and_then(|output| output.get(key)).unwrap_or(&Value::Null)
 }
 
-/// The answer that was scored.
+/// Returns the answer that was scored.
 pub(super) fn answer(record: &SampleRecord) -> Option<&str> {
     output(record, "answer").as_str()
 }
 
-/// What the model wrote, before an answer was extracted from it.
+/// Returns the model's output before answer extraction.
 pub(super) fn written(record: &SampleRecord) -> Option<&str> {
     output(record, "written").as_str().or_else(|| answer(record))
 }
 
-/// Tokens of the prompt and of the completion, where the backend counts them.
+/// Returns the numbers of prompt and completion tokens, if the backend counts them.
 pub(super) fn tokens(record: &SampleRecord) -> Option<(u64, u64)> {
     let usage = output(record, "usage");
     Some((usage["prompt_tokens"].as_u64()?, usage["completion_tokens"].as_u64()?))
 }
 
-/// The metrics that have a score for the record, those that read a clock too.
+/// Returns the metrics that have a score for the record, including timing metrics.
 pub(super) fn scores(record: &SampleRecord) -> impl Iterator<Item = (&MetricResult, f64)> {
     results(record).filter_map(|result| Some((result, result.score()?)))
 }
 
-/// What every metric said of the record.
+/// Returns all metric results of the record.
 pub(super) fn results(record: &SampleRecord) -> impl Iterator<Item = &MetricResult> {
     record.metrics.iter().chain(&record.timing_metrics)
 }
 
-/// Why the record was not scored, in words.
+/// Returns the reason why the record was not scored.
 pub(super) fn failure(record: &SampleRecord) -> Option<String> {
     let said = || results(record).find_map(|result| result.error.clone());
     record.error.as_ref().map(|error| error.message.clone()).or_else(said)

@@ -1,4 +1,4 @@
-//! Writes two runs of many samples, to measure and to look at reports of them.
+//! Writes two runs of many samples, for measuring and viewing their reports.
 //!
 //!     cargo run --release -p gage-figures --example large_run -- FOLDER 100000
 
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A number that looks random, the same each time.
+/// A pseudorandom number, the same each time.
 fn number(seed: u64) -> u64 {
     let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -133,7 +133,7 @@ fn description(task_id: &str) -> TaskDescription {
 
 fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleRecord {
     let seed = index * 2 + task;
-    // Three samples in a hundred change from one run to the other.
+    // Three samples in a hundred differ between the runs.
     let luck = number(if number(seed) % 100 < 3 { seed * 7 + run } else { seed * 7 });
     let is_right = luck % 100 < 70 - 2 * run;
     let outcome = match luck % 400 {

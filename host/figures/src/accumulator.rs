@@ -1,9 +1,9 @@
-//! Accumulators: scores become one value.
+//! Accumulators: combine scores into one value.
 
 use crate::quantile::quantile;
 use crate::{Aggregation, CompensatedSum};
 
-/// Makes one value of scores that are seen once, in dataset order.
+/// Combines scores into one value in one pass, in dataset order.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     count: u64,
@@ -23,9 +23,9 @@ enum AccumulatorState {
 }
 
 impl Accumulator {
-    /// An accumulator without scores. Of [`Aggregation::PassRate`] the scores are 1 where a sample
-    /// passed, else 0; [`Aggregation::Categorical`], [`Aggregation::Identity`] and
-    /// [`Aggregation::Custom`] have no value here.
+    /// Returns an empty accumulator. For [`Aggregation::PassRate`], a score is 1 if the sample passed,
+    /// otherwise 0. [`Aggregation::Categorical`], [`Aggregation::Identity`] and [`Aggregation::Custom`]
+    /// have no value here.
     pub fn new(aggregation: &Aggregation) -> Accumulator {
         let zero = CompensatedSum::default();
         let state = match aggregation {
@@ -62,12 +62,12 @@ impl Accumulator {
         }
     }
 
-    /// Number of scores.
+    /// Returns the number of scores.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The value; `None` without scores. Not finite only where a sum exceeds the range of `f64`.
+    /// Returns the value; `None` without scores. It is infinite or NaN only if a sum exceeds the range of `f64`.
     pub fn value(&self) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -87,7 +87,7 @@ impl Accumulator {
     }
 }
 
-/// Returns which quantile an aggregation is, in thousandths.
+/// Returns the quantile of an aggregation, in thousandths; `None` if it is not a quantile.
 pub(crate) fn per_mille(aggregation: &Aggregation) -> Option<u64> {
     match aggregation {
         Aggregation::Median => Some(500),

@@ -1,53 +1,53 @@
-//! Aggregations: the names of the ways in which scores become one figure.
+//! Aggregations: the named ways to combine scores into one figure.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A way to make one figure of many scores. Repeats of a sample are averaged before it counts.
+/// A way to combine scores into one figure. Repeats of a sample are averaged first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Aggregation {
     /// The arithmetic mean.
     Mean,
-    /// The mean weighted by `detail.weight` of each score card, 1 where it says nothing; 0 when
-    /// all weights are 0.
+    /// The mean weighted by `detail.weight` of each score card, 1 if absent; 0 if all weights are 0.
     WeightedMean,
     /// The sum.
     Sum,
-    /// The least score.
+    /// The smallest score.
     Min,
-    /// The greatest score.
+    /// The largest score.
     Max,
-    /// The middle score, of an even number the mean of the middle two. Keeps 8 bytes a score.
+    /// The middle score, or the mean of the middle two for an even number. Keeps 8 bytes per score.
     Median,
-    /// The score that so many percent of the scores do not exceed, from 1 to 99; between two scores
-    /// it is interpolated: definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical
-    /// Packages", The American Statistician 50 (1996). Keeps 8 bytes a score.
+    /// A percentile of the scores, from 1 to 99, interpolated between two scores. Keeps 8 bytes per score.
+    ///
+    /// Definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician
+    /// 50 (1996).
     #[strum(disabled)]
     Percentile(u8),
-    /// How many samples were scored.
+    /// Number of scored samples.
     Count,
-    /// The share of samples that passed, of those whose card says whether they did.
+    /// Share of samples that passed, among those whose card reports whether they did.
     PassRate,
-    /// No value, but how often each category occurs: `detail.category` of the card, else
+    /// No value, but the count of each category: `detail.category` of the card, else
     /// `detail.prediction`, else the score. The second name is the older one.
     #[strum(to_string = "categorical", serialize = "categorical_count")]
     Categorical,
     /// No value: the scores are counted, and listed in `samples.jsonl`.
     Identity,
-    /// What a component makes of the cards; see [`CustomAggregator`](crate::CustomAggregator). Holds its name.
+    /// Aggregation by a component, which has this name; see [`CustomAggregator`](crate::CustomAggregator).
     #[strum(disabled)]
     Custom(String),
 }
 
 impl Aggregation {
-    /// The aggregation of the host with this name: `mean`, `p90` or `percentile_90`, or `categorical_count`, the
-    /// older name of `categorical`. Never [`Aggregation::Custom`].
+    /// Returns the built-in aggregation with this name: `mean`, `p90` or `percentile_90`, or `categorical_count`, the
+    /// older name of `categorical`. Never returns [`Aggregation::Custom`].
     pub fn parse(name: &str) -> Option<Aggregation> {
         name.parse().ok().or_else(|| percentile(name))
     }
 
-    /// The name in suites: of a percentile the short one, `p90`.
+    /// Returns the name used in suites; for a percentile, the short one, `p90`.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
             Aggregation::Percentile(percent) => Cow::Owned(format!("p{percent}")),
@@ -57,7 +57,7 @@ impl Aggregation {
     }
 }
 
-/// Reads `p90` and `percentile_90`: from 1 to 99, without a sign or a leading zero.
+/// Parses `p90` and `percentile_90`: from 1 to 99, without a sign or a leading zero.
 fn percentile(name: &str) -> Option<Aggregation> {
     let digits = name.strip_prefix("percentile_").or_else(|| name.strip_prefix('p'))?;
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
@@ -78,7 +78,7 @@ impl Serialize for Aggregation {
 }
 
 impl<'de> Deserialize<'de> for Aggregation {
-    /// A name that the host does not have is that of a component.
+    /// Parses a name; one that is not built in is a component's.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Aggregation, D::Error> {
         let name = String::deserialize(deserializer)?;
         Ok(Aggregation::parse(&name).unwrap_or(Aggregation::Custom(name)))

@@ -1,27 +1,27 @@
-//! Bootstrap: the uncertainty of a figure that has no formula, by resampling.
+//! Bootstrap: the uncertainty of a figure by resampling, if there is no formula.
 
 use crate::quantile::{between, quantile, rank};
 use crate::random::SplitMix64;
 use crate::{Interval, IntervalMethod, Spread};
 use std::collections::BTreeMap;
 
-/// How often is resampled.
+/// Number of resamples.
 const RESAMPLES: usize = 1_000;
 
-/// Where the random numbers begin, of every figure anew. It must never change: the same records
-/// would give other bytes.
+/// Seed of the random numbers, used afresh for every figure. It must never change, or the same records would
+/// give different bytes.
 const SEED: u64 = 0x6761_6765_2d68_6f73;
 
-/// A score that may be drawn.
+/// A score that can be drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ResampledScore {
     pub(crate) score: f64,
     pub(crate) weight: f64,
-    /// The cluster that it belongs to; 0 where there are none.
+    /// The cluster that it belongs to; 0 without clusters.
     pub(crate) cluster: u64,
 }
 
-/// Keeps at most so many scores, each of those seen with the same probability.
+/// Keeps at most `limit` scores; each score seen is kept with the same probability.
 ///
 /// Algorithm R of Vitter, "Random Sampling with a Reservoir", ACM Transactions on Mathematical
 /// Software 11 (1985).
@@ -33,7 +33,7 @@ pub(crate) struct Reservoir {
     random: SplitMix64,
 }
 
-/// What is computed of every resample.
+/// Statistic computed for every resample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
     /// A quantile of the scores, in thousandths.
@@ -58,10 +58,11 @@ impl Reservoir {
         }
     }
 
-    /// Resamples the scores, or whole clusters of them, with replacement. The interval is that of
-    /// the percentile method of Efron, "Bootstrap Methods: Another Look at the Jackknife", The
-    /// Annals of Statistics 7 (1979), with its ends at the 2.5 and 97.5 percentiles. `None` for
-    /// fewer than two scores or clusters. The first is the standard deviation of the resampled figures.
+    /// Resamples the scores, or whole clusters of them, with replacement. Returns the standard deviation of the
+    /// resampled figures and the interval; `None` for fewer than two scores or clusters.
+    ///
+    /// The interval is from the percentile method, with its ends at the 2.5 and 97.5 percentiles: Efron,
+    /// "Bootstrap Methods: Another Look at the Jackknife", The Annals of Statistics 7 (1979).
     pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<(f64, Interval)> {
         let mut random = SplitMix64::new(SEED);
         let mut figures = match statistic {
@@ -80,8 +81,8 @@ impl Reservoir {
     }
 }
 
-/// For each score the number of what is drawn with it, and how many of these there are: each
-/// score by itself, or clusters in the order of their ids.
+/// Returns the number of each score's unit, and the number of units. A unit is drawn as a whole: a single score,
+/// or a cluster, in the order of the ids.
 fn units(kept: &[ResampledScore], is_clustered: bool) -> (Vec<usize>, usize) {
     if !is_clustered {
         return ((0..kept.len()).collect(), kept.len());
@@ -112,14 +113,14 @@ fn resampled_means(kept: &[ResampledScore], is_clustered: bool, random: &mut Spl
                 weights += weight;
             }
         }
-        // A resample without weight has no mean.
+        // A resample whose weights are all zero has no mean.
         (weights > 0.0).then(|| products / weights)
     };
     (0..RESAMPLES).filter_map(&mut mean).collect()
 }
 
-/// The scores are sorted, so that a resample is how often each occurs, and a quantile of it is
-/// found in one pass.
+/// Resamples quantiles of sorted scores: a resample is the number of times that each score occurs, and its
+/// quantile is found in one pass.
 fn resampled_quantiles(
     sorted: &[ResampledScore],
     is_clustered: bool,

@@ -1,37 +1,38 @@
-//! Clusters: the standard error of a mean of samples that are not independent.
+//! Clusters: the standard error of the mean of dependent samples.
 
 use crate::CompensatedSum;
 use std::collections::BTreeMap;
 
-/// Sums of scores by cluster: questions about one text, turns of one conversation. Keeps some
-/// fifty bytes a cluster.
+/// Sums of scores by cluster, such as questions about one text or turns of one conversation. Keeps about
+/// fifty bytes per cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterSums(BTreeMap<u64, Cluster>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cluster {
     weight: f64,
-    /// Of the scores times their weights.
+    /// Sum of the scores times their weights.
     sum: CompensatedSum,
 }
 
 impl ClusterSums {
-    /// Adds a score with its weight, 1 where all count alike.
+    /// Adds a score with its weight, 1 if all are weighted equally.
     pub(crate) fn add(&mut self, cluster: u64, score: f64, weight: f64) {
         let cluster = self.0.entry(cluster).or_default();
         cluster.weight += weight;
         cluster.sum.add(score * weight);
     }
 
-    /// Number of clusters.
+    /// Returns the number of clusters.
     pub(crate) fn count(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// Returns how many independent samples these count as at least: `n² / Σ m²` for clusters of m samples (or of
-    /// the weight m), which is the number of
-    /// clusters where all have the same size, and near 1 where one has nearly all samples. It is what is left of n where
-    /// the samples of a cluster are all alike, which is as much as clusters can cost.
+    /// Returns the effective number of independent samples, at least: `n² / Σ m²` for clusters of m samples (or of weight
+    /// m).
+    ///
+    /// It is the number of clusters if all have the same size, and near 1 if one has nearly all samples. It assumes the
+    /// worst case, in which the samples of a cluster are all alike.
     ///
     /// Kish, "Survey Sampling" (1965), section 5.4, with a correlation of 1.
     pub(crate) fn effective_count(&self) -> f64 {
@@ -40,15 +41,15 @@ impl ClusterSums {
         all * all / weights().map(|weight| weight * weight).sum::<f64>()
     }
 
-    /// The cluster-robust standard error of the mean: the square root of
-    /// `G / (G − 1) · Σ (sum of the residuals of a cluster)² / n²` over G clusters, where each sample counts as much as it
-    /// weighs. It is the ordinary one where every sample is a cluster of its own and they weigh the same. `None` for fewer
-    /// than two clusters, without any weight, and beyond the range of `f64`.
+    /// Returns the cluster-robust standard error of the mean: the square root of
+    /// `G / (G − 1) · Σ (sum of the residuals of a cluster)² / n²` over G clusters, where each sample counts by its weight.
     ///
-    /// The sandwich estimator of Liang and Zeger, "Longitudinal data analysis using generalized
-    /// linear models", Biometrika 73 (1986), for a mean; with the correction for few clusters of
-    /// Cameron and Miller, "A Practitioner's Guide to Cluster-Robust Inference", Journal of Human
-    /// Resources 50 (2015).
+    /// It equals the ordinary one if every sample is its own cluster and all weights are equal. `None` for fewer than two
+    /// clusters, without any weight, or beyond the range of `f64`.
+    ///
+    /// This is the sandwich estimator of Liang and Zeger, "Longitudinal data analysis using generalized linear models",
+    /// Biometrika 73 (1986), for a mean. The correction for few clusters is from Cameron and Miller, "A Practitioner's
+    /// Guide to Cluster-Robust Inference", Journal of Human Resources 50 (2015).
     pub(crate) fn standard_error(&self, mean: f64) -> Option<f64> {
         if self.0.len() < 2 {
             return None;

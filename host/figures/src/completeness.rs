@@ -1,25 +1,25 @@
-//! Completeness: how far a run came of what it was to do.
+//! Completeness: the part of its planned work that a run has done.
 
 use std::collections::BTreeMap;
 
-/// How far each task came; one that is not named came to its end.
+/// Completeness of each task; a task that is not listed is complete.
 pub type Completeness = BTreeMap<String, TaskCompleteness>;
 
-/// How far a run came of a task. Coverage is of all that the task was to do, so that a run that was stopped after one
-/// sample of a hundred does not claim to know all about them.
+/// Completeness of a task. Coverage refers to all planned samples, so a run that was stopped after one of a hundred does
+/// not claim full coverage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskCompleteness {
-    /// To its end: there are no more records than those that it has.
+    /// The task is complete: there are no further records.
     #[default]
     Whole,
-    /// It was stopped before its end, and was to have so many records: samples times repeats.
+    /// The task was stopped early; holds its planned number of records: samples times repeats.
     Of(u64),
-    /// It was stopped before its end, and nobody knows how many records it was to have, as under a filter.
+    /// The task was stopped early, and its planned number of records is unknown, as with a filter.
     Unknown,
 }
 
 impl TaskCompleteness {
-    /// Returns how many records are missing behind so many.
+    /// Returns the number of missing records, given the number of existing ones.
     pub(crate) fn missing(self, records: u64) -> u64 {
         match self {
             TaskCompleteness::Of(all) => all.saturating_sub(records),

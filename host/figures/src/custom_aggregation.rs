@@ -1,71 +1,70 @@
-//! Custom aggregations: a component makes figures of the score cards.
+//! Custom aggregations: a component computes figures from the score cards.
 
 use crate::statistics::is_no_spread;
 use gage_core::ScoreCard;
 use serde::{Deserialize, Serialize};
 
-/// Makes figures of score cards that are seen once, in dataset order. One aggregator is made for every
+/// Computes figures from score cards in one pass, in dataset order. One aggregator is created for every
 /// metric with [`Aggregation::Custom`](crate::Aggregation::Custom), and one for each of its slices.
 pub trait CustomAggregator {
     /// Adds the next card.
     ///
     /// # Errors
-    /// Why there can be no figure. Nothing is added after that.
+    /// The reason why there can be no figure. Nothing is added after that.
     fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String>;
 
-    /// Returns whether a card without a primary score counts all the same, since the aggregator reads something
-    /// else of it.
+    /// Returns whether a card without a primary score still counts, because the aggregator reads other parts
+    /// of it.
     fn counts_unscored(&self, _card: &ScoreCard) -> bool {
         false
     }
 
-    /// The figures, the one that counts first.
+    /// Returns the figures, the metric's value first.
     ///
     /// # Errors
-    /// Why there is no figure.
+    /// The reason why there is no figure.
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String>;
 }
 
-/// Gives the aggregator of a metric by the ids of its task and of the metric; `None` where there is
-/// none, and then the metric has no figure.
+/// Returns the aggregator of a metric by the ids of its task and of the metric; if `None`, the metric has
+/// no figure.
 pub type CustomAggregators<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn CustomAggregator>>;
 
-/// For runs without custom aggregators: no metric has one.
+/// Returns `None` for every metric, for runs without custom aggregators.
 pub fn no_custom_aggregators(_task_id: &str, _metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
     None
 }
 
-/// One scored card. A sample that was repeated has a row for each repeat, one after the other and
-/// with the same id.
+/// One scored card. A repeated sample has a row for each repeat, consecutively and with the same id.
 #[derive(Clone, Copy, Debug)]
 pub struct AggregationRow<'a> {
     /// The sample.
     pub sample_id: &'a str,
-    /// How much it counts: `detail.weight` of the card, 1 where it says nothing.
+    /// Weight of the row: `detail.weight` of the card, 1 if absent.
     pub weight: f64,
-    /// What the metric said.
+    /// Score card of the metric.
     pub card: &'a ScoreCard,
-    /// The number of the sample's cluster, where the task has clusters.
+    /// Number of the sample's cluster; `None` if the task has no clusters.
     pub cluster: Option<u64>,
 }
 
-/// A figure that an aggregator gave.
+/// A figure returned by an aggregator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedFigure {
     /// The name.
     pub name: String,
     /// The value.
     pub value: f64,
-    /// The standard error, where there is one.
+    /// The standard error, if there is one.
     pub stderr: Option<f64>,
-    /// How many rows it stands for.
+    /// Number of rows that it covers.
     pub n: u64,
 }
 
-/// Most figures of an aggregator that are kept.
+/// Maximum number of figures kept from an aggregator.
 const MAX_FIGURES: usize = 1_000;
 
-/// An aggregator, or why there is none any more.
+/// An aggregator, or the reason why it failed.
 pub(crate) struct AggregatorState(Result<Box<dyn CustomAggregator>, String>);
 
 impl AggregatorState {
@@ -87,8 +86,8 @@ impl AggregatorState {
         self.0.as_ref().is_ok_and(|aggregator| aggregator.counts_unscored(card))
     }
 
-    /// The figures: at least one, all of them finite. A standard error of nothing is none: it is that of samples that do not vary,
-    /// and says nothing of what may be true.
+    /// Returns the figures: at least one, all finite. A standard error of zero is dropped: it comes from samples that do not
+    /// vary, and carries no information about the true value.
     pub(crate) fn finish(self) -> Result<Vec<NamedFigure>, String> {
         let mut figures = self.0?.finish()?;
         let is_wrong = |figure: &&NamedFigure| {
@@ -103,7 +102,8 @@ impl AggregatorState {
         }
         if figures.is_empty() {
             return Err(
-                "none of the samples holds what this aggregation counts, so it gave no figure".to_owned()
+                "none of the samples has the values that this aggregation needs, so there is no figure"
+                    .to_owned(),
             );
         }
         figures.truncate(MAX_FIGURES);

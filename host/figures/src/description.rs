@@ -1,10 +1,10 @@
-//! Descriptions of tasks and metrics, which a run gives before the first sample.
+//! Descriptions of tasks and metrics, provided by a run before the first sample.
 
 use crate::Aggregation;
 use gage_core::Object;
 use serde::{Deserialize, Serialize};
 
-/// Least and largest value that a score can have.
+/// Smallest and largest possible score.
 pub type Scale = [f64; 2];
 
 /// A metric of a task.
@@ -12,24 +12,24 @@ pub type Scale = [f64; 2];
 pub struct MetricDescription {
     /// The id in the suite.
     pub metric_id: String,
-    /// What computes it.
+    /// The implementation that computes it.
     pub implementation: String,
-    /// Version of the scoring, which changes whenever a score could.
+    /// Version of the scoring, which changes whenever a score could change.
     pub scorer_version: String,
-    /// How scores become one figure.
+    /// Aggregation of the scores into one figure.
     pub aggregation: Aggregation,
     /// The name of the primary score: `acc`, `anls`.
     pub value_name: String,
-    /// Whether more is better.
+    /// True if a higher score is better.
     pub higher_is_better: bool,
-    /// Whether scores of nothing but 0 and 1 are a proportion: those of a length, or on a scale to 100, are not.
+    /// True if scores that are all 0 or 1 are a proportion; lengths, or scores on a scale up to 100, are not.
     pub is_proportion: bool,
-    /// The scales of its values, by name, of those that declare one.
+    /// Declared scales of its values, by name.
     pub scales: Vec<(String, Scale)>,
 }
 
 impl MetricDescription {
-    /// The scale of a value, where that is known: of what passes it is from 0 to 1.
+    /// Returns the scale of a value, if known; for a pass rate, it is from 0 to 1.
     pub(crate) fn scale_of(&self, name: &str) -> Option<Scale> {
         if self.aggregation == Aggregation::PassRate && name == self.value_name {
             return Some([0.0, 1.0]);
@@ -38,14 +38,14 @@ impl MetricDescription {
     }
 }
 
-/// A prompt of a task, and which version of it.
+/// A prompt of a task, with its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptDescription {
     /// The role whose requests it renders.
     pub adapter_id: String,
     /// The id in the suite.
     pub prompt_id: String,
-    /// Digest of its templates and parameters, which changes whenever a request could.
+    /// Digest of its templates and parameters, which changes whenever a request could change.
     pub digest: String,
 }
 
@@ -60,26 +60,26 @@ pub struct TaskDescription {
     pub metrics: Vec<MetricDescription>,
     /// The metrics that read a clock; their figures are kept with the timings.
     pub timing_metrics: Vec<MetricDescription>,
-    /// Paths of the Sample by whose values figures are also made: `data_tag`, `metadata.subject`.
+    /// Paths of the Sample by whose values samples are sliced: `data_tag`, `metadata.subject`.
     /// A list puts a sample into the slice of each of its items, an object into one for each of its
-    /// members (`difficulty=hard`); without a value it is in the slice `(none)`.
+    /// members (`difficulty=hard`). A sample without a value is in the slice `(none)`.
     pub slices: Vec<String>,
-    /// The path of what samples have in common that are not independent, such as the text that
-    /// several questions are about. A sample without a value is a cluster of its own.
+    /// The path of a value shared by dependent samples, such as the text that several questions are
+    /// about. A sample without a value is a cluster of its own.
     pub cluster_by: Option<String>,
-    /// How often each sample was asked: so many records, one after the other, are one sample, and
-    /// the first of them has an index that this divides. 0 counts as 1.
+    /// Number of repeats of each sample. That many consecutive records are one sample, and the index of the
+    /// first is a multiple of it. 0 counts as 1.
     pub repeat: u64,
     /// The prompts of its roles: the model under test, then the judges.
     pub prompts: Vec<PromptDescription>,
-    /// The version of what writes its prompts, as [`gage_core::prompt_version`] makes it; empty where it is not known.
+    /// The version of its prompts, as returned by [`gage_core::prompt_version`]; empty if unknown.
     pub prompt_version: String,
-    /// Paths that the suite gives its metrics, each with the parameter that holds it:
+    /// Paths that the suite passes to its metrics, each with the parameter that holds it:
     /// `exact_match.label_field`.
     pub metric_paths: Vec<(String, String)>,
     /// The judges, by their ids.
     pub judges: Vec<String>,
-    /// The sampling parameters that are sent where a Sample has none of its own; empty where the backend
-    /// decides everything.
+    /// The sampling parameters that are sent if a Sample has none of its own; empty if the backend decides
+    /// all of them.
     pub sampling_params: Object,
 }

@@ -1,8 +1,8 @@
-//! Errors when figures are made or read.
+//! Errors from computing or reading figures.
 
 use thiserror::Error;
 
-/// Why there are no figures.
+/// Reason why there are no figures.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FiguresError {
@@ -10,7 +10,7 @@ pub enum FiguresError {
     #[error(transparent)]
     Record(#[from] gage_record::RecordError),
 
-    /// A record is of a task that the run does not have.
+    /// A record belongs to a task that the run does not have.
     #[error("a record belongs to task '{task_id}', which the run does not have; its tasks are: {known}")]
     UnknownTask {
         /// The task of the record.
@@ -19,7 +19,7 @@ pub enum FiguresError {
         known: String,
     },
 
-    /// A record holds a metric that its task does not have.
+    /// A record has a result of a metric that its task does not have.
     #[error(
         "sample '{sample_id}' of task '{task_id}' has a result of metric '{metric_id}', \
          which the task does not have"
@@ -46,12 +46,12 @@ pub enum FiguresError {
         supported: u32,
     },
 
-    /// A file is not what it should be.
+    /// A file does not have the expected content.
     #[error("failed to read {file}")]
     Read {
         /// The file's name.
         file: &'static str,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
 
@@ -60,7 +60,7 @@ pub enum FiguresError {
     Write {
         /// The file's name.
         file: &'static str,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
 }

@@ -1,23 +1,23 @@
-//! Judge figures: about how many answers judges gave no reply that could be read.
+//! Judge figures: the number of answers for which judges gave no readable reply.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a judge of a task replied. All counts are of answers, however many prompts there are for one and however often
-/// it was asked.
+/// Reply counts of a judge of a task. All counts are of answers, regardless of the number of prompts and retries per
+/// answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeFigure {
     /// The judge.
     pub judge_id: String,
-    /// Answers that it was asked about and replied to; where its backend failed there is no reply.
+    /// Answers that the judge was asked about and replied to. A failed backend gives no reply.
     pub asked: u64,
-    /// Answers about which its reply could be read, the first or a later one.
+    /// Answers with a readable reply, whether the first or a later one.
     pub readable: u64,
-    /// Answers about which no reply could be read, however often it was asked.
+    /// Answers without a readable reply after all retries.
     pub unreadable: u64,
-    /// Answers about which it was asked more than once, since its first reply could not be read.
+    /// Answers about which the judge was asked more than once, because its first reply was unreadable.
     pub asked_again: u64,
-    /// Readable over asked; 0 where it was not asked.
+    /// Readable over asked; 0 if the judge was not asked.
     pub coverage: f64,
 }
 
@@ -30,7 +30,7 @@ impl JudgeTally {
         JudgeTally(judge_ids.iter().map(figure).collect())
     }
 
-    /// Adds what the judges of an answer said: an object of the one, or one by the id of each.
+    /// Adds the judge output of an answer: the object of the only judge, or objects by judge id.
     pub(crate) fn add(&mut self, judge_output: &Value) {
         let is_one = self.0.len() == 1;
         for judge in &mut self.0 {

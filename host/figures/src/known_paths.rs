@@ -1,21 +1,21 @@
-//! Known paths of samples, to name the nearest where a path of the suite leads nowhere.
+//! Known paths of samples, for suggesting the nearest one if a path of the suite is not found.
 
 use gage_core::{EvalContext, distance};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 
-/// A path of the suite at which no sample has a value: mistyped, most likely.
+/// A path of the suite at which no sample has a value: most likely a typo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnfoundPath {
-    /// The key that holds it: `slices`, `cluster_by`, or that of a metric, `exact_match.label_field`.
+    /// The key that holds it: `slices`, `cluster_by`, or a metric's parameter such as `exact_match.label_field`.
     pub key: String,
     /// The path.
     pub path: String,
-    /// The nearest of the paths that samples have, where one is near.
+    /// The nearest known path of samples, if one is close.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
-    /// Whether samples have the path, with null or something empty at it.
+    /// True if samples have the path, but with null or an empty value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_empty: bool,
 }
@@ -26,7 +26,8 @@ impl std::fmt::Display for UnfoundPath {
         if *is_empty {
             return write!(
                 formatter,
-                "no sample has a value at `{path}` ({key}): it is there, and null or empty; figures are made without it"
+                "no sample has a value at `{path}` ({key}): it is always null or empty; figures are made \
+                 without it"
             );
         }
         write!(formatter, "no sample has a value at `{path}` ({key}); figures are made without it")?;
@@ -37,18 +38,18 @@ impl std::fmt::Display for UnfoundPath {
     }
 }
 
-/// So many samples are looked at, and so many paths kept, the shortest of a sample first: samples of one dataset are
-/// alike.
+/// Maximum numbers of samples examined and of paths kept, a sample's shortest paths first. Samples of one dataset are
+/// alike, so a few are enough.
 const MAX_SAMPLES: u32 = 8;
 const MAX_PATHS: usize = 500;
-/// Keys below keys, `choices.0.message.content.0.text`, no further.
+/// Maximum nesting depth of a path: `choices.0.message.content.0.text`.
 const MAX_DEPTH: usize = 6;
 
-/// What a segment costs that only one of two paths has, and one that is another place of the same list.
+/// Costs of a segment that only one of two paths has, and of a different index into a list.
 const EXTRA: usize = 1_000;
 const OTHER_PLACE: usize = 100;
 
-/// The paths of the first samples, as a suite writes them.
+/// The paths of the first samples, as written in a suite.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPaths {
     paths: BTreeSet<String>,
@@ -87,13 +88,13 @@ impl KnownPaths {
         }
     }
 
-    /// Returns whether samples have a path, whatever is there.
+    /// Returns whether samples have a path, regardless of its value.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.paths.contains(path.strip_prefix("sample.").unwrap_or(path))
     }
 
-    /// The path that is meant, most likely. Paths are compared segment by segment, and their last ones must be spelled
-    /// alike; one that ends in the same key comes before one that does not, wherever it is.
+    /// Returns the path that was most likely intended. Paths are compared segment by segment, and their last segments must
+    /// be spelled similarly. A path with the same last segment is always preferred.
     pub(crate) fn nearest(&self, path: &str) -> Option<&str> {
         let path = path.strip_prefix("sample.").unwrap_or(path);
         let typed: Vec<&str> = path.split('.').collect();
@@ -109,7 +110,7 @@ impl KnownPaths {
     }
 }
 
-/// Returns how far two segments are from being the same, where they are spelled alike: thousandths of their length.
+/// Returns the distance between two similarly spelled segments, in thousandths of their length; otherwise `None`.
 fn cost_of_segment(typed: &str, known: &str) -> Option<usize> {
     let is_place = |segment: &str| segment.bytes().all(|byte| byte.is_ascii_digit());
     if typed == known {
@@ -118,13 +119,13 @@ fn cost_of_segment(typed: &str, known: &str) -> Option<usize> {
         Some(OTHER_PLACE)
     } else {
         let length = typed.chars().count().max(known.chars().count()).max(1);
-        // Case alone is not nothing, for keys have it.
+        // At least 1, even if only the case differs, because keys are case-sensitive.
         let found = distance(typed, known).filter(|distance| distance * 2 <= length);
         found.map(|distance| (distance * EXTRA / length).max(1))
     }
 }
 
-/// The cheapest way from one list of segments to the other: some are spelled otherwise, some are left out.
+/// Returns the lowest cost of turning one list of segments into the other, by respelling, adding or removing segments.
 fn cost_of_segments(typed: &[&str], known: &[&str]) -> usize {
     let mut row: Vec<usize> = (0..=known.len()).map(|place| place * EXTRA).collect();
     for typed in typed {

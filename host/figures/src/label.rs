@@ -4,17 +4,18 @@ use gage_core::{Digest, canonical_json};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The name for values beyond those that are told apart.
+/// Label for values beyond the limit of distinct ones.
 pub const OTHER_LABEL: &str = "(other)";
-/// The slice of samples that have no value under the path.
+/// Label of the slice of samples that have no value at the path.
 pub(crate) const NONE_LABEL: &str = "(none)";
 
-/// Most characters of a name; a longer text is cut and told apart by its digest.
+/// Maximum length of a label in characters; a longer text is cut, and distinguished by its digest.
 const MAX_LABEL_CHARS: usize = 120;
 
-/// A value as a name: a text without white space at its ends, a number by its value (1.0 is 1),
-/// everything else in its JSON spelling. `None` for null and for what is empty: a text of white
-/// space, a list or an object without members. A text that is one of the two names above gets quotes around it.
+/// Returns a value as a label: trimmed text, a number by its value (1.0 is 1), anything else as JSON.
+///
+/// `None` for null and for empty values: text of white space, a list or an object without members. A text that equals one
+/// of the two labels above is put in quotes.
 pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
     let text = match value {
         Value::Null => return None,
@@ -30,7 +31,7 @@ pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then(|| reserved_quoted(shortened(text)))
 }
 
-/// A name that is neither [`NONE_LABEL`] nor [`OTHER_LABEL`], nor what becomes of those here.
+/// Quotes a name that would collide with [`NONE_LABEL`], [`OTHER_LABEL`] or their quoted forms.
 fn reserved_quoted(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.trim_matches('"') {
         NONE_LABEL | OTHER_LABEL => Cow::Owned(format!("\"{name}\"")),
@@ -38,9 +39,9 @@ fn reserved_quoted(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A number as a name: whole numbers without a point.
+/// Returns a number as a label: whole numbers without a decimal point.
 pub(crate) fn number_label(number: f64) -> Cow<'static, str> {
-    // Up to 2^53 every whole number is told apart.
+    // Every whole number up to 2^53 is exact.
     if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
         Cow::Owned((number as i64).to_string())
     } else {

@@ -1,37 +1,37 @@
-//! Latencies: quantiles in a fixed amount of memory.
+//! Latencies: quantiles in constant memory.
 
 use crate::CompensatedSum;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Longest latency that is told apart, in microseconds: a day.
+/// Maximum latency of the histogram, in microseconds: a day.
 const MAX_LATENCY_MICROSECONDS: u64 = 24 * 3600 * 1_000_000;
-/// Significant digits of a quantile. About 110 KB a histogram.
+/// Significant digits of a quantile. A histogram takes about 110 KB.
 const DIGITS: u8 = 3;
 
-/// How long something took, as model calls do, in milliseconds. Quantiles have three significant digits, the
-/// largest and the mean are exact.
+/// Latencies, such as those of model calls, in milliseconds. Quantiles have three significant digits; the
+/// maximum and the mean are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
-    /// Half of the calls took at most this long.
+    /// Median latency.
     pub p50_ms: f64,
-    /// 90 % of the calls.
+    /// 90th percentile.
     pub p90_ms: f64,
-    /// 95 % of the calls.
+    /// 95th percentile.
     pub p95_ms: f64,
-    /// 99 % of the calls.
+    /// 99th percentile.
     pub p99_ms: f64,
-    /// The longest.
+    /// Maximum latency.
     pub max_ms: f64,
-    /// The mean.
+    /// Mean latency.
     pub mean_ms: f64,
 }
 
 /// Collects latencies.
 #[derive(Debug, Default)]
 pub(crate) struct LatencyBuilder {
-    /// `None` before the first latency, so that what is never measured takes no room, and where the bounds
-    /// above were not valid.
+    /// `None` before the first latency, so that unused histograms take no memory, or if the bounds above are
+    /// invalid.
     histogram: Option<Histogram<u32>>,
     count: u64,
     sum: CompensatedSum,
@@ -47,7 +47,7 @@ impl LatencyBuilder {
             self.histogram = Histogram::new_with_max(MAX_LATENCY_MICROSECONDS, DIGITS).ok();
         }
         if let Some(histogram) = &mut self.histogram {
-            // A float becomes the nearest number in range.
+            // The cast saturates.
             histogram.saturating_record((milliseconds * 1_000.0).round() as u64);
         }
     }
@@ -56,10 +56,10 @@ impl LatencyBuilder {
         self.count
     }
 
-    /// The figures; `None` without calls.
+    /// Returns the figures; `None` without calls.
     pub(crate) fn finish(&self) -> Option<LatencyFigures> {
         let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
-        // The end of a histogram's step may lie beyond the longest latency.
+        // The upper end of a histogram bucket may be beyond the longest latency.
         let quantile = |part: f64| (histogram.value_at_quantile(part) as f64 / 1_000.0).min(self.longest);
         Some(LatencyFigures {
             p50_ms: quantile(0.5),

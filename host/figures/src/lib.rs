@@ -1,15 +1,14 @@
-//! Figures and their uncertainty, from the records of a run: aggregation, intervals, the summary, timings, and the table in
-//! a terminal. Reads run folders; runs nothing.
+//! Figures and their uncertainty, from the records of a run: aggregation, intervals, the summary, timings, and the terminal
+//! table. This crate reads run folders; it does not run anything.
 //!
-//! - **Only what was scored enters a figure**, and every figure says how much that was.
-//! - **Sums are compensated and taken in dataset order**, so that a figure has the same bits for
-//!   every concurrency, batch and interruption.
-//! - **What varies from run to run is apart**: [`Summary`] has the same bytes each time,
-//!   [`Timings`] has the rest.
-//! - **A sample counts once**, however often it was repeated.
-//! - **What is random is seeded**, by a generator of this crate, so that it is the same everywhere.
-//! - **Memory does not grow with the number of samples**, but by 8 bytes a score for
-//!   [`Aggregation::Median`] and [`Aggregation::Percentile`], and by the number of clusters.
+//! - **Only scored samples enter a figure**, and every figure reports their number.
+//! - **Sums are compensated and taken in dataset order**, so a figure has the same bits for every concurrency, batch and
+//!   interruption.
+//! - **Data that varies from run to run is separate**: [`Summary`] has the same bytes each time, [`Timings`] has the rest.
+//! - **A sample counts once**, regardless of its number of repeats.
+//! - **Randomness is seeded**, with a generator of this crate, so results are the same everywhere.
+//! - **Memory does not grow with the number of samples**, except by 8 bytes per score for [`Aggregation::Median`] and
+//!   [`Aggregation::Percentile`], and with the number of clusters.
 
 mod accumulator;
 mod aggregation;

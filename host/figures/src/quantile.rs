@@ -1,8 +1,9 @@
 //! Quantiles of numbers that are all in memory.
 
-/// A quantile, given in thousandths: 500 is the median. Between two numbers it is interpolated:
-/// definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American
-/// Statistician 50 (1996). `None` without numbers. Reorders the numbers; takes linear time.
+/// Returns a quantile, given in thousandths: 500 is the median. `None` without numbers.
+///
+/// Between two numbers it is interpolated by definition 7 of Hyndman and Fan, "Sample Quantiles in
+/// Statistical Packages", The American Statistician 50 (1996). Reorders the numbers; takes linear time.
 pub(crate) fn quantile(numbers: &mut [f64], per_mille: u64) -> Option<f64> {
     let (rank, fraction) = rank(numbers.len() as u64, per_mille)?;
     let position = usize::try_from(rank).ok().filter(|position| *position < numbers.len())?;
@@ -12,22 +13,22 @@ pub(crate) fn quantile(numbers: &mut [f64], per_mille: u64) -> Option<f64> {
     Some(between(lower, upper, fraction))
 }
 
-/// Where a quantile of so many sorted numbers lies: the rank of the lower number, counted from 0,
-/// and how far it is from there to the next. `None` without numbers.
+/// Returns the position of a quantile among `count` sorted numbers: the rank of the lower number, counted
+/// from 0, and the fraction of the distance to the next. `None` without numbers.
 pub(crate) fn rank(count: u64, per_mille: u64) -> Option<(u64, f64)> {
-    // In whole numbers, so that nothing is rounded.
+    // Integer arithmetic avoids rounding.
     let thousandths = count.checked_sub(1)?.saturating_mul(per_mille.min(1_000));
     Some((thousandths / 1_000, (thousandths % 1_000) as f64 / 1_000.0))
 }
 
-/// The number that lies so far on the way from the lower to the upper.
+/// Interpolates between the lower and the upper number.
 pub(crate) fn between(lower: f64, upper: f64, fraction: f64) -> f64 {
     if fraction == 0.0 || lower == upper {
         lower
     } else if fraction == 0.5 {
         lower.midpoint(upper)
     } else {
-        // Not clamped: of what is beyond the range of `f64` a resample may have no number.
+        // Not `clamp`, which panics on NaN: a resample beyond the range of `f64` may contain one.
         (lower * (1.0 - fraction) + upper * fraction).max(lower).min(upper)
     }
 }

@@ -6,26 +6,26 @@
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator of a seed.
+    /// Returns a generator with the given seed.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
-    /// A number below a bound, 0 where that is 0. For bounds below 2^32 no number is likelier than
-    /// another by more than one part in 2^32.
+    /// Returns a number below a bound, or 0 if the bound is 0. For bounds below 2^32, the bias of any number is
+    /// at most one part in 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The upper half of the product, which fits.
+        // The upper half of the product fits.
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 }
 
-/// What SplitMix64 makes of its counter. With a counter of one's own the numbers can be had in any order.
+/// Output function of SplitMix64. With a separate counter, the numbers can be generated in any order.
 pub fn mix(mut number: u64) -> u64 {
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_reference() {
-        // The first of seed 1234567, by the C program of Sebastiano Vigna.
+        // The first numbers for the seed 1234567, from Sebastiano Vigna's C program.
         let mut random = SplitMix64::new(1_234_567);
         let found = [random.next_u64(), random.next_u64(), random.next_u64()];
         assert_eq!(found, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);

@@ -1,4 +1,4 @@
-//! A recorded run: what its folder says of the whole, and its records, one at a time. Comparisons, exports and pages read
+//! A recorded run: the run-level data of its folder, and its records, one at a time. Comparisons, exports and pages read
 //! runs through it.
 
 use crate::{Aggregation, FiguresError, MetricFigure, Summary, TaskSummary, Timings};
@@ -11,7 +11,7 @@ use gage_record::{
 use itertools::Itertools as _;
 use std::path::Path;
 
-/// A run folder that is read to compare, export or show the run.
+/// A run folder opened to compare, export or show the run.
 #[derive(Debug)]
 pub struct RecordedRun {
     reader: RunReader,
@@ -22,10 +22,10 @@ pub struct RecordedRun {
 }
 
 impl RecordedRun {
-    /// Opens a run folder and indexes its journal, where it has one.
+    /// Opens a run folder and indexes its journal, if it has one.
     ///
     /// # Errors
-    /// When it is no run folder, or holds files that cannot be read.
+    /// If the path is not a run folder, or holds files that cannot be read.
     pub fn open(path: &Path) -> Result<RecordedRun, FiguresError> {
         let reader = RunReader::open(path)?;
         let has = |name: &str| path.join(name).exists();
@@ -38,32 +38,32 @@ impl RecordedRun {
         Ok(RecordedRun { folder: path.display().to_string(), reader, summary, config, journal })
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         self.reader.manifest()
     }
 
-    /// The run's id.
+    /// Returns the run's id.
     pub fn run_id(&self) -> &str {
         &self.manifest().run_id
     }
 
-    /// The folder, as it was given.
+    /// Returns the folder, as given.
     pub fn folder(&self) -> &str {
         &self.folder
     }
 
-    /// The suite of the run, where the manifest holds one that can be read.
+    /// Returns the suite of the run, if the manifest holds a readable one.
     pub fn config(&self) -> Option<&PipelineConfig> {
         self.config.as_ref()
     }
 
-    /// The gate of its suite; empty where there is none.
+    /// Returns the gate of the run's suite; empty if there is none.
     pub fn gate(&self) -> Vec<GateSpec> {
         self.config.as_ref().map(|config| config.gate.clone()).unwrap_or_default()
     }
 
-    /// A gate that lets no metric of the run lose more than a margin.
+    /// Returns a gate that allows every metric of the run to lose at most a margin.
     pub fn gate_of_all(&self, margin: f64) -> Vec<GateSpec> {
         let compared =
             self.all_figures().iter().filter(|figure| figure.aggregation != Aggregation::Categorical);
@@ -71,32 +71,32 @@ impl RecordedRun {
         metric_ids.map(|metric_id| GateSpec::new(metric_id, margin)).collect()
     }
 
-    /// The figures, none where the run has not ended.
+    /// Returns the summary; `None` if the run has not ended.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
 
-    /// Everything that varies, none where the run has not ended or the file cannot be read.
+    /// Returns the timings; `None` if the run has not ended or the file cannot be read.
     pub fn timings(&self) -> Option<Timings> {
         Timings::from_value(self.reader.timings().ok()?).ok()
     }
 
-    /// What of the run was edited, if anything: then nothing that it says can be trusted.
+    /// Returns the part of the run that was edited, if any: then none of its data can be trusted.
     pub fn edited(&self) -> Option<TamperedPart> {
         self.reader.edited()
     }
 
-    /// Returns whether the run came to its end.
+    /// Returns whether the run has ended, as complete or incomplete.
     pub fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
-    /// Returns whether rows can be told apart by the digests that the journal keeps.
+    /// Returns whether rows can be distinguished by the digests in the journal.
     pub fn has_row_digests(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// The tasks, in the order of the suite.
+    /// Returns the ids of the tasks, in the order of the suite.
     pub fn task_ids(&self) -> Vec<&str> {
         match (&self.summary, &self.config, &self.journal) {
             (Some(summary), ..) => summary.tasks.iter().map(|task| task.task_id.as_str()).collect(),
@@ -106,12 +106,12 @@ impl RecordedRun {
         }
     }
 
-    /// The figures of all tasks, none if the run has not ended.
+    /// Returns the figures of all tasks; empty if the run has not ended.
     pub fn all_figures(&self) -> &[MetricFigure] {
         self.summary.as_ref().map(|summary| summary.metrics.as_slice()).unwrap_or_default()
     }
 
-    /// The figures of a task, none where the run has not ended.
+    /// Returns the figures of a task; empty if the run has not ended.
     pub fn figures(&self, task_id: &str) -> &[MetricFigure] {
         self.task(task_id).map(|task| task.metrics.as_slice()).unwrap_or_default()
     }
@@ -120,25 +120,25 @@ impl RecordedRun {
         self.summary.as_ref()?.tasks.iter().find(|task| task.task_id == task_id)
     }
 
-    /// Returns how many samples a task was to have, where the run was stopped before its end; else 0.
+    /// Returns the planned number of samples of a task if the run was stopped before its end, otherwise 0.
     pub fn planned(&self, task_id: &str) -> u64 {
         let stopped = self.task(task_id).filter(|task| task.samples.not_reached > 0);
         stopped.map_or(0, |task| task.samples.total.div_ceil(self.repeat(task_id)))
     }
 
-    /// Returns whether the run was stopped before its end and does not know how many samples it was to have.
+    /// Returns whether the run was stopped before its end and its planned number of samples is unknown.
     pub fn is_of_unknown_length(&self) -> bool {
         self.summary.as_ref().is_some_and(|summary| summary.samples.total_is_least)
     }
 
-    /// Returns how often each sample of a task was asked.
+    /// Returns the number of repeats of each sample of a task.
     pub fn repeat(&self, task_id: &str) -> u64 {
         let task = self.config.iter().flat_map(|config| &config.tasks).find(|task| task.task_id == task_id);
         let figure = || self.figures(task_id).first().map(|figure| figure.repeats);
         task.map(|task| task.repeat).or_else(figure).unwrap_or(1).max(1)
     }
 
-    /// The models that the tasks asked, each once.
+    /// Returns the models that the tasks use, without duplicates.
     pub fn models(&self) -> Vec<String> {
         let Some(config) = &self.config else { return Vec::new() };
         let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
@@ -146,8 +146,8 @@ impl RecordedRun {
         models.map(str::to_owned).collect()
     }
 
-    /// All records in the order of their tasks and rows; holds one of them. From the journal, else from
-    /// `samples.jsonl`.
+    /// Returns all records in the order of their tasks and rows, holding one at a time. They are read from the
+    /// journal, or from `samples.jsonl` if there is none.
     pub fn records(&self) -> Result<Records<'_>, RecordError> {
         match &self.journal {
             Some(journal) => Ok(Box::new(journal.records_in_order(&self.task_ids()))),
@@ -155,7 +155,7 @@ impl RecordedRun {
         }
     }
 
-    /// The same with the answers that await their judges or their scores, and how far each sample came.
+    /// Returns all records with the stage of each sample, including answers that await their judges or their scores.
     pub fn records_so_far(&self) -> Result<PartialRecords<'_>, RecordError> {
         match &self.journal {
             Some(journal) => Ok(Box::new(journal.records_so_far(&self.task_ids()))),
@@ -165,7 +165,7 @@ impl RecordedRun {
         }
     }
 
-    /// The records of `samples.jsonl`.
+    /// Returns the records of `samples.jsonl`.
     fn lines(&self) -> Result<Records<'_>, RecordError> {
         match self.reader.samples() {
             Ok(lines) => Ok(Box::new(lines.map(|line| line.map(record_of)))),
@@ -176,10 +176,10 @@ impl RecordedRun {
     }
 }
 
-/// Records one at a time.
+/// Records, one at a time.
 pub type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + 'a>;
 
-/// The same with how far each sample came.
+/// Records, one at a time, with the stage of each sample.
 pub type PartialRecords<'a> = Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
 fn record_of(line: SampleLine) -> SampleRecord {

@@ -1,4 +1,4 @@
-//! Slicing: which records are of one sample, and which slices and cluster a sample belongs to.
+//! Slicing: groups records into samples, and assigns samples to slices and clusters.
 
 use crate::known_paths::KnownPaths;
 use crate::label::{NONE_LABEL, OTHER_LABEL, label};
@@ -10,19 +10,19 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-/// Most slices of a path that are told apart; further ones are counted as `(other)`.
+/// Maximum number of distinct slices of a path; further ones are counted as `(other)`.
 pub(crate) const MAX_SLICES: usize = 1_000;
 
-/// Where a sample belongs.
+/// Slices and cluster of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceMembership {
-    /// For each path the numbers of its slices, ascending.
+    /// Numbers of its slices for each path, ascending.
     pub slices: Vec<Vec<usize>>,
-    /// The number of its cluster; 0 where the task has none.
+    /// Number of its cluster; 0 if the task has no clusters.
     pub cluster: u64,
 }
 
-/// Finds the places of the samples of a task.
+/// Finds the slices and clusters of the samples of a task.
 #[derive(Debug)]
 pub struct Slicing {
     repeat: u64,
@@ -30,9 +30,9 @@ pub struct Slicing {
     clusters: Option<Clusters>,
     of_metrics: Vec<MetricPath>,
     current: Option<u64>,
-    /// Whether there was a sample, rather than only rows that are none.
+    /// True if any record had a sample, rather than only an invalid row.
     has_sample: bool,
-    /// To say what was meant by a path that leads nowhere.
+    /// Paths to suggest for a path that is not found.
     known: KnownPaths,
     membership: SliceMembership,
 }
@@ -40,19 +40,19 @@ pub struct Slicing {
 #[derive(Debug)]
 struct SlicePath {
     path: FieldPath,
-    /// By number.
+    /// Slice names, by number.
     names: IndexSet<String>,
-    /// Whether a sample had a value.
+    /// True if a sample had a value.
     is_found: bool,
 }
 
-/// A path that the suite gives a metric.
+/// A path that the suite passes to a metric.
 #[derive(Debug)]
 struct MetricPath {
     /// The parameter that holds it.
     key: String,
     path: FieldPath,
-    /// Whether there was a record that could have a value.
+    /// True if any record could have had a value.
     is_expected: bool,
     is_found: bool,
 }
@@ -69,7 +69,7 @@ impl MetricPath {
         self.is_found = self.path.resolve(roots).is_some_and(|value| !value.is_null());
     }
 
-    /// Returns whether the record itself reports that the field is missing, as the suite wants it to.
+    /// Returns whether the record itself already reports that the field is missing, as requested by the suite.
     fn is_reported_missing(&self, record: &SampleRecord) -> bool {
         let metric_id = self.key.rsplit_once('.').map_or(self.key.as_str(), |(metric_id, _)| metric_id);
         record.metrics.iter().any(|metric| {
@@ -87,7 +87,7 @@ struct Clusters {
 }
 
 impl Slicing {
-    /// The slices and clusters that a task asks for, of which no sample was seen yet.
+    /// Returns the slicing of a task, before its first sample.
     pub fn new(task: &TaskDescription) -> Slicing {
         let slice_path =
             |text: &String| SlicePath { path: FieldPath::new(text), names: IndexSet::new(), is_found: false };
@@ -111,12 +111,12 @@ impl Slicing {
         }
     }
 
-    /// Returns whether the record begins another sample than the one before.
+    /// Returns whether the record begins a new sample.
     pub fn is_next(&self, record: &SampleRecord) -> bool {
         self.current != Some(record.index / self.repeat)
     }
 
-    /// Finds the slices and the cluster of the sample that the record begins.
+    /// Begins a sample with its first record, and finds its slices and cluster.
     pub fn begin(&mut self, record: &SampleRecord) {
         self.current = Some(record.index / self.repeat);
         self.has_sample |= !record.sample.is_null();
@@ -135,12 +135,12 @@ impl Slicing {
         self.membership.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
     }
 
-    /// The slices and the cluster of the sample that began last.
+    /// Returns the slices and the cluster of the current sample.
     pub fn membership(&self) -> &SliceMembership {
         &self.membership
     }
 
-    /// Returns how often each sample is asked.
+    /// Returns the number of repeats of each sample.
     pub fn repeat(&self) -> u64 {
         self.repeat
     }
@@ -150,12 +150,12 @@ impl Slicing {
         self.clusters.is_some()
     }
 
-    /// Number of paths by which samples are sliced.
+    /// Returns the number of paths by which samples are sliced.
     pub fn paths(&self) -> usize {
         self.slices.len()
     }
 
-    /// The paths at which no sample had a value, of those that some sample could have one at.
+    /// Returns the paths at which samples could have had a value, but none did.
     pub fn unfound_paths(&self) -> Vec<UnfoundPath> {
         let slices = self.slices.iter().filter(|slice| !slice.is_found);
         let slices = slices.map(|slice| ("slices", slice.path.as_str()));
@@ -176,7 +176,7 @@ impl Slicing {
         unfound.collect()
     }
 
-    /// Each path as it is written, and the names of its slices by their numbers.
+    /// Returns each path as written, with the names of its slices by number.
     pub fn slices(&self) -> impl Iterator<Item = (&str, &IndexSet<String>)> {
         self.slices.iter().map(|slice| (slice.path.as_str(), &slice.names))
     }
@@ -204,7 +204,7 @@ impl SlicePath {
     }
 }
 
-/// The slices of a member of an object, such as `difficulty=hard`; one for each item of a list.
+/// Returns the slices of an object's member, such as `difficulty=hard`; one for each item of a list.
 fn member_labels(key: &str, value: &Value) -> Vec<String> {
     let items = match value {
         Value::Array(items) => items.as_slice(),
@@ -218,7 +218,7 @@ fn member_labels(key: &str, value: &Value) -> Vec<String> {
 }
 
 impl Clusters {
-    /// A sample without a value is a cluster of its own.
+    /// Returns the number of the sample's cluster; a sample without a value is a cluster of its own.
     fn number_of(&mut self, roots: EvalContext<'_>) -> u64 {
         let next = self.next;
         let value = self.path.resolve(roots);
@@ -291,8 +291,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "no sample has a value at `metadata.level` (slices): it is there, and null or empty; figures are made \
-                 without it",
+                "no sample has a value at `metadata.level` (slices): it is always null or empty; figures are made without it",
                 "no sample has a value at `metadata.levl` (cluster_by); figures are made without it; did you mean \
                  `metadata.level`?",
             ]

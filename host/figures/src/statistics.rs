@@ -1,4 +1,4 @@
-//! Statistics: intervals of figures, and the spread that they rest on.
+//! Statistics: intervals of figures, and the spread that they are based on.
 
 mod student_t;
 
@@ -12,31 +12,30 @@ pub const Z_95: f64 = 1.959_963_984_540_054;
 /// The level of all intervals.
 pub const LEVEL_95: f64 = 0.95;
 
-/// Below this share of a size a standard error is nothing.
+/// Fraction of the size of the scale or value up to which a standard error counts as zero.
 const NO_SPREAD: f64 = 1e-14;
 
-/// Returns whether a standard error is that of samples that do not vary, beside the size of the scale or of the
-/// value: it is what rounding
-/// leaves, and one sample that differs makes more of it.
+/// Returns whether a standard error is only rounding, relative to the size of the scale or of the value. Then the
+/// samples do not vary: a single sample that differs gives a larger error.
 pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
     error <= NO_SPREAD * size
 }
 
-/// How an interval was computed.
+/// Method by which an interval was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum IntervalMethod {
-    /// [`wilson_interval`], where every score is 0 or 1 (of samples whose repeats disagree: of fewer than 300), or where
-    /// they do not vary.
+    /// [`wilson_interval`], if every score is 0 or 1 (with fewer than 300 samples if repeats disagree), or if scores do
+    /// not vary.
     Wilson,
-    /// [`t_interval`], of the standard error of independent samples.
+    /// [`t_interval`] from the standard error of independent samples.
     T,
-    /// By Student's t distribution, of the standard error of samples that come in clusters.
+    /// Interval by Student's t distribution, from the standard error of clustered samples.
     Cluster,
-    /// The ends between which 95 % of the figures of random resamples lie.
+    /// Interval that contains 95 % of the figures of random resamples.
     Bootstrap,
-    /// Of a difference of proportions of the same samples: that of Bonett and Price.
+    /// Interval of Bonett and Price for a difference of paired proportions.
     AdjustedWald,
 }
 
@@ -47,21 +46,22 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// How often such an interval holds the true value.
+    /// Confidence level: the probability that such an interval contains the true value.
     pub level: f64,
-    /// How it was computed.
+    /// Method of computation.
     pub method: IntervalMethod,
 }
 
 impl Interval {
-    /// An interval at the level [`LEVEL_95`].
+    /// Returns an interval at the level [`LEVEL_95`].
     pub fn of_95(low: f64, high: f64, method: IntervalMethod) -> Interval {
         Interval { low, high, level: LEVEL_95, method }
     }
 }
 
-/// The score interval of a proportion: of `count` independent trials `successes` succeeded.
-/// Unlike the normal approximation it stays within 0 and 1 and holds for few trials and for
+/// Returns the score interval of a proportion: `successes` of `count` independent trials.
+///
+/// Unlike the normal approximation, it stays within 0 and 1 and is valid for few trials and for
 /// proportions near the ends. `None` without trials.
 ///
 /// Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of
@@ -72,9 +72,9 @@ pub fn wilson_interval(successes: u64, count: u64) -> Option<Interval> {
     wilson_of_proportion(successes.min(count) as f64 / count as f64, count as f64)
 }
 
-/// [`wilson_interval`] of a proportion from 0 to 1, of so many independent trials, which need not be a whole number. Where
-/// it is a mean over samples that were repeated, the interval is wider than it must be: a mean of repeats varies less than
-/// one trial.
+/// Returns the [`wilson_interval`] of a proportion from 0 to 1. The number of independent trials may be fractional.
+///
+/// For a mean over repeated samples, the interval is wider than necessary: a mean of repeats varies less than one trial.
 pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64) -> Option<Interval> {
     if trials.is_nan() || trials <= 0.0 {
         return None;
@@ -84,18 +84,19 @@ pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64) -> Option<Inter
     let centre = (proportion + z_squared / (2.0 * trials)) / scale;
     let variance = proportion * (1.0 - proportion) / trials + z_squared / (4.0 * trials * trials);
     let half_width = Z_95 * variance.sqrt() / scale;
-    // At the ends the formula gives exactly 0 and 1, and its rounding does not.
+    // At the ends, the exact formula gives 0 and 1, but rounding does not.
     let low = if proportion == 0.0 { 0.0 } else { (centre - half_width).clamp(0.0, proportion) };
     let high = if proportion == 1.0 { 1.0 } else { (centre + half_width).clamp(proportion, 1.0) };
     Some(Interval::of_95(low, high, IntervalMethod::Wilson))
 }
 
-/// How far beyond its scale rounding may take a mean, as a share of the scale: a BLEU of 100.00000000000004.
+/// Tolerance for a mean that rounding takes beyond its scale, as a fraction of the scale: a BLEU of 100.00000000000004.
 const ROUNDING: f64 = 1e-9;
 
-/// The interval of a mean whose samples do not vary, of scores that lie on a scale: that of a proportion, stretched to the scale. Of
-/// all scores with the same mean those at the ends of the scale vary most, so that no other interval is wider. `None` where
-/// the mean is beyond the scale, by more than rounding.
+/// Returns the interval of a mean whose samples do not vary: that of a proportion, stretched to the scale.
+///
+/// Among scores with the same mean, those at the ends of the scale vary most, so no other interval is wider. `None` if the
+/// mean is beyond the scale by more than rounding.
 pub(crate) fn wilson_on_scale(mean: f64, trials: f64, [least, greatest]: [f64; 2]) -> Option<Interval> {
     let width = greatest - least;
     let proportion = (mean - least) / width;
@@ -108,9 +109,8 @@ pub(crate) fn wilson_on_scale(mean: f64, trials: f64, [least, greatest]: [f64; 2
     Some(Interval { low, high, ..of_proportion })
 }
 
-/// The interval of a mean by Student's t distribution: `mean ± t standard errors`, where t is
-/// [`student_t_975`] of so many degrees of freedom. `None` without any, and where an end is beyond
-/// the range of `f64`.
+/// Returns the interval of a mean by Student's t distribution: `mean ± t standard errors`, with t from
+/// [`student_t_975`]. `None` without degrees of freedom, or if an end is beyond the range of `f64`.
 ///
 /// Student, "The Probable Error of a Mean", Biometrika 6 (1908).
 pub fn t_interval(mean: f64, standard_error: f64, degrees: u64, method: IntervalMethod) -> Option<Interval> {
@@ -119,12 +119,11 @@ pub fn t_interval(mean: f64, standard_error: f64, degrees: u64, method: Interval
     (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
 }
 
-/// The spread of numbers that are seen once, one after the other.
+/// The spread of numbers, computed in one pass.
 ///
-/// Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
-/// Technometrics 4 (1962): the squares are those of differences from the running mean, so that
-/// nothing cancels. Not compensated; its relative error stays far below what a standard error
-/// is read for.
+/// The squares are of differences from the running mean, so that nothing cancels: Welford, "Note on a
+/// Method for Calculating Corrected Sums of Squares and Products", Technometrics 4 (1962). The sum is not
+/// compensated; its relative error is far below the precision needed of a standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
@@ -141,13 +140,13 @@ impl Spread {
         self.squares += before * (number - self.mean);
     }
 
-    /// The standard error of the mean: the sample standard deviation, over n − 1, divided by
-    /// √n. `None` for fewer than two numbers, and beyond the range of `f64`.
+    /// Returns the standard error of the mean: the sample standard deviation, over n − 1, divided by
+    /// √n. `None` for fewer than two numbers, or beyond the range of `f64`.
     pub fn standard_error(&self) -> Option<f64> {
         self.scaled(self.count as f64)
     }
 
-    /// The standard deviation of the sample, over n − 1. `None` as for the standard error.
+    /// Returns the standard deviation of the sample, over n − 1. `None` as for the standard error.
     pub(crate) fn standard_deviation(&self) -> Option<f64> {
         self.scaled(1.0)
     }

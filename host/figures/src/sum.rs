@@ -1,9 +1,9 @@
-//! Sums that do not lose the small beside the large.
+//! Sums that do not lose small numbers next to large ones.
 //!
-//! `plugins/score/kit` holds the same addition. It is not shared: it belongs to another workspace, its state crosses the
-//! boundary to components as JSON, and what it makes of sums beyond the range of `f64` is pinned by scorer versions.
+//! `plugins/score/kit` has the same addition, but it is not shared. It belongs to another workspace, and its state crosses
+//! the component boundary as JSON. Its results for sums beyond the range of `f64` are pinned by scorer versions.
 
-/// A compensated sum: what each addition rounds away is added up apart.
+/// A compensated sum: the rounding errors of the additions are summed separately.
 ///
 /// Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen",
 /// Zeitschrift für Angewandte Mathematik und Mechanik 54 (1974).
@@ -25,13 +25,13 @@ impl CompensatedSum {
         self.sum = sum;
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn total(&self) -> f64 {
         // Beyond the range of f64 the compensation is not a number.
         if self.sum.is_finite() { self.sum + self.rounded_away } else { self.sum }
     }
 
-    /// The sum divided by a number, rounded once: the mean of 0.1, 0.2 and 0.3 is 0.2.
+    /// Returns the sum divided by a number, rounded once: the mean of 0.1, 0.2 and 0.3 is 0.2.
     pub fn divided_by(&self, divisor: f64) -> f64 {
         let total = self.total();
         let quotient = total / divisor;

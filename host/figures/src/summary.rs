@@ -1,4 +1,4 @@
-//! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
+//! `summary.json`: the figures of a run, with the same bytes for every run with the same answers.
 
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
@@ -15,23 +15,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Version of `summary.json`. 1: the first.
+/// Version of `summary.json`. 1: the first version.
 pub const SUMMARY_VERSION: u32 = 1;
 
-/// How many samples there are, and how they ended.
+/// Number of samples, and their outcomes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleFigures {
-    /// All of them, those too that a run which was stopped did not come to.
+    /// Number of all samples, including those that a stopped run did not reach.
     pub total: u64,
-    /// How many ended in which way.
+    /// Number of samples by outcome.
     pub outcomes: BTreeMap<Outcome, u64>,
-    /// How many of them the run did not come to, since it was stopped before.
+    /// Number of samples that the run did not reach, because it was stopped first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_reached: u64,
-    /// Whether there are more than `total`, and nobody knows how many: the run was stopped before it had read them all.
+    /// True if there is an unknown number of samples beyond `total`, because the run was stopped before it had read them
+    /// all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub total_is_least: bool,
-    /// Scored over total; 0 when there are none. At most that where `total_is_least`.
+    /// Scored over total; 0 if there are none. An upper bound if `total_is_least`.
     pub coverage: f64,
 }
 
@@ -52,13 +53,13 @@ impl SampleFigures {
         }
     }
 
-    /// Returns how many the run came to.
+    /// Returns the number of samples that the run reached.
     pub fn reached(&self) -> u64 {
         self.total - self.not_reached.min(self.total)
     }
 }
 
-/// How many tokens the model took, as far as the backend says.
+/// Token usage of the model, as far as the backend reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenFigures {
     /// Tokens of all prompts.
@@ -80,22 +81,22 @@ pub struct TaskSummary {
     pub metrics: Vec<MetricFigure>,
     /// The tokens.
     pub usage: TokenFigures,
-    /// The prompts of its roles, and which version of them; what components write is in the figures alone.
+    /// The prompts of its roles, with their versions; prompts by components are only in the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompts: Vec<PromptDescription>,
-    /// The sampling parameters that were sent where a Sample had none of its own.
+    /// The sampling parameters that were sent if a Sample had none of its own.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub sampling_params: Object,
-    /// About how many answers its judges gave no reply that could be read.
+    /// Reply counts of its judges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeFigure>,
-    /// Paths of the suite that lead nowhere in any sample.
+    /// Paths of the suite that have no value in any sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfound: Vec<UnfoundPath>,
 }
 
 impl TaskSummary {
-    /// Returns how far the run came of the task.
+    /// Returns the completeness of the task.
     pub fn completeness(&self) -> TaskCompleteness {
         match (self.samples.total_is_least, self.samples.not_reached) {
             (true, _) => TaskCompleteness::Unknown,
@@ -119,18 +120,18 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The content of `summary.json`.
+    /// Returns the content of `summary.json`.
     ///
     /// # Errors
-    /// None that can be met; JSON can hold every summary.
+    /// None in practice; JSON can represent every summary.
     pub fn to_json(&self) -> Result<String, FiguresError> {
         to_json(SUMMARY_FILE, self)
     }
 
-    /// Reads the content of `summary.json`; keys that are not known are left out.
+    /// Reads the content of `summary.json`; unknown keys are ignored.
     ///
     /// # Errors
-    /// When it is not a summary, or of a newer format.
+    /// If it is not a summary, or has a newer format.
     pub fn from_value(value: Value) -> Result<Summary, FiguresError> {
         from_value(SUMMARY_FILE, SUMMARY_VERSION, value)
     }
@@ -147,7 +148,7 @@ struct OutputUsage {
     usage: Option<TokenCounts>,
 }
 
-/// A count that is missing is 0: an extractor may have written the usage.
+/// Token counts of an answer. A missing count is 0: an extractor may have written the usage.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TokenCounts {
@@ -168,7 +169,7 @@ pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// Makes the figures of a run from its records, which are seen once, in dataset order.
+/// Builds the figures of a run from its records, in one pass, in dataset order.
 pub struct SummaryBuilder<'a> {
     tasks: IndexMap<String, TaskBuilder<'a>>,
     outcomes: OutcomeCounts,
@@ -183,8 +184,8 @@ struct TaskBuilder<'a> {
 }
 
 impl<'a> SummaryBuilder<'a> {
-    /// A builder for a run of these tasks, without samples. `aggregators` gives the custom aggregators;
-    /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
+    /// Returns an empty builder for a run of these tasks. `aggregators` returns the custom aggregators; if there are none,
+    /// use [`no_custom_aggregators`](crate::no_custom_aggregators).
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             description: task.clone(),
@@ -197,11 +198,11 @@ impl<'a> SummaryBuilder<'a> {
         SummaryBuilder { tasks, outcomes: OutcomeCounts::default() }
     }
 
-    /// Adds the next record. The records of a task come in the order of their index, so that the
-    /// repeats of a sample follow each other.
+    /// Adds the next record. The records of a task must be in the order of their index, so that the
+    /// repeats of a sample are adjacent.
     ///
     /// # Errors
-    /// When the record is of a task, or holds a metric, that was not described.
+    /// If the record has a task or a metric that was not described.
     pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
         let task = of_task(&mut self.tasks, &record.task_id)?;
         self.outcomes.add(record.outcome);
@@ -218,7 +219,7 @@ impl<'a> SummaryBuilder<'a> {
         task.metrics.add(&record.metrics, record)
     }
 
-    /// The figures of a run that came so far.
+    /// Returns the figures, given the completeness of each task.
     pub fn finish(self, completeness: &Completeness) -> Summary {
         let finish = |(task_id, task): (String, TaskBuilder<'_>)| {
             task.finish(completeness.get(&task_id).copied().unwrap_or_default())
@@ -253,7 +254,7 @@ impl TaskBuilder<'_> {
     }
 }
 
-/// What is built for the task of a record.
+/// Returns the builder for the task of a record.
 pub(crate) fn of_task<'b, T>(
     builders: &'b mut IndexMap<String, T>,
     task_id: &str,

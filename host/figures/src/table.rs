@@ -12,14 +12,14 @@ use itertools::Itertools as _;
 use numbers::{duration, milliseconds};
 use rows::{TableRow, rows_of};
 
-/// How a table is drawn.
+/// Options for rendering a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions<'a> {
-    /// Columns of the terminal; names are cut where the table is wider.
+    /// Width of the terminal in columns; names are cut if the table is wider.
     pub width: usize,
-    /// Whether to use colours.
+    /// True to use colours.
     pub colour: bool,
-    /// Where the run folder is.
+    /// Path of the run folder, if it is to be shown.
     pub run_folder: Option<&'a str>,
 }
 
@@ -29,7 +29,7 @@ const TIME_GAP: &str = " · ";
 const HEADER: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
-/// The columns, and to which side their cells go.
+/// The columns, with the alignment of their cells.
 const COLUMNS: [(&str, Align); 6] = [
     ("task", Align::Left),
     ("metric", Align::Left),
@@ -38,13 +38,14 @@ const COLUMNS: [(&str, Align); 6] = [
     ("scored", Align::Right),
     ("coverage", Align::Right),
 ];
-/// The first columns, of names, which may be cut.
+/// Number of leading columns that hold names, which may be cut.
 const NAME_COLUMNS: usize = 2;
 
-/// Draws the figures: a row for every metric of every task, with rows for its parts below it, a
-/// line for every task with samples that were not scored, for every judge without a readable reply about some answer and for every aggregator that
-/// failed, the times, and where the run folder is. All names are escaped; ends
-/// with a newline.
+/// Renders the figures as a table: a row for every metric of every task, with rows for its parts below it.
+///
+/// Below the table there is a line for every task with unscored samples, every judge with unreadable replies, and every
+/// aggregator that failed. The times and the path of the run folder follow. All names are escaped; the text ends with a
+/// newline.
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
     let mut lines = metric_lines(summary, timings, options, paint);
@@ -127,7 +128,7 @@ fn metric_lines(
     lines
 }
 
-/// One line for each metric that has no value although samples were scored, with the reason.
+/// Returns a line for each metric that has no value although samples were scored, with the reason.
 fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String> {
     let line = |figure: &MetricFigure| {
         let error = figure.error.as_ref()?;
@@ -138,7 +139,7 @@ fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String
     tasks.chain(&timings.timing_metrics).filter_map(line).collect()
 }
 
-/// One line for each task with samples that were not scored, or that the run did not come to.
+/// Returns a line for each task with samples that were not scored, or that the run did not reach.
 fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     let line = |task: &TaskSummary| {
         let ends: Vec<String> = task
@@ -155,7 +156,7 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     summary.tasks.iter().filter_map(line).collect()
 }
 
-/// What the run did not come to.
+/// Describes the samples that the run did not reach.
 fn not_reached(samples: &SampleFigures) -> Option<String> {
     match (samples.total_is_least, samples.not_reached) {
         (true, _) => Some("it was stopped early, and the number of remaining samples is unknown".to_owned()),
@@ -164,7 +165,7 @@ fn not_reached(samples: &SampleFigures) -> Option<String> {
     }
 }
 
-/// One line for each judge that gave no readable reply about some answers.
+/// Returns a line for each judge that gave no readable reply for some answers.
 fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     let line = |task: &TaskSummary, judge: &JudgeFigure| {
         let JudgeFigure { judge_id, asked, unreadable, asked_again, .. } = judge;
@@ -179,10 +180,10 @@ fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     judges.filter(|(_, judge)| judge.unreadable > 0).map(|(task, judge)| line(task, judge)).collect()
 }
 
-/// What took how long, in as many lines as it takes.
+/// Returns the times, wrapped over as many lines as needed.
 fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
-    // What follows but the latencies is of the last process of a run that was resumed.
+    // For a resumed run, everything below except the latencies covers only the last process.
     if timings.samples < timings.samples_of_run {
         parts.push(format!("{} of {} samples asked now", timings.samples, timings.samples_of_run));
     }

@@ -1,11 +1,11 @@
-//! Records and descriptions for the tests of this crate and of those above it.
+//! Records and descriptions for the tests of this crate and of its dependents.
 
 use crate::{Aggregation, MetricDescription, TaskDescription};
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{SampleRecord, SampleTiming};
 use serde_json::json;
 
-/// A metric whose mean is taken, and which declares no scale.
+/// A metric that is aggregated by the mean and declares no scale.
 pub fn description(metric_id: &str) -> MetricDescription {
     MetricDescription {
         metric_id: metric_id.to_owned(),
@@ -37,7 +37,7 @@ pub fn task(task_id: &str) -> TaskDescription {
     }
 }
 
-/// What a metric says of a sample with a score.
+/// A metric's result for a sample with a score.
 pub fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
         metric_id: metric_id.into(),
@@ -50,7 +50,7 @@ pub fn scored(metric_id: &str, score: f64) -> MetricResult {
     }
 }
 
-/// A sample that was asked once, took `latency_ms`, and scored.
+/// A scored sample, asked once, with a latency of `latency_ms`.
 pub fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> SampleRecord {
     SampleRecord {
         task_id: task_id.to_owned(),

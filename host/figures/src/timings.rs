@@ -1,4 +1,4 @@
-//! `timings.json`: everything that varies from run to run.
+//! `timings.json`: all data that varies from run to run.
 
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
@@ -13,42 +13,43 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Version of `timings.json`. 1: the first.
+/// Version of `timings.json`. 1: the first version.
 pub const TIMINGS_VERSION: u32 = 1;
 
-/// How long the parts of a run took, as the one who ran it measured.
+/// Durations and counts of the parts of a run, as measured by its caller.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phases {
     /// Loading and preparing the datasets.
     pub dataset_materialization: Duration,
-    /// Asking the model: from the first request of a task to its last answer.
+    /// Inference: from the first request of a task to its last answer.
     pub inference: Duration,
-    /// Scoring, summed over the threads that did it. It overlaps inference; both count.
+    /// Scoring, summed over its threads. It overlaps inference; both count.
     pub evaluation: Duration,
-    /// From the start of the program to the end of the run.
+    /// Wall time from the start of the program to the end of the run.
     pub wall: Duration,
-    /// Samples that were finished in that time; those that an earlier process of the run had asked the model about do not count.
+    /// Samples finished in that time, except those whose model call was made by an earlier process of the run.
     pub samples: u64,
-    /// Samples that were finished in that time, those too that an earlier process had asked, and that were only to be scored.
+    /// Samples finished in that time, including those that were only scored because an earlier process had made their
+    /// model call.
     pub finished: u64,
     /// Further parts, by name.
     pub stages: BTreeMap<String, Duration>,
-    /// Model calls in that time, those that were made again counted too.
+    /// Model calls in that time, including retries.
     pub requests: u64,
-    /// Those of them that were made again for one that failed.
+    /// Retries of failed calls in that time.
     pub retries: u64,
     /// Tokens of the prompts in that time, as far as the backends count them.
     pub prompt_tokens: u64,
     /// Tokens of the answers in that time, as far as the backends count them.
     pub completion_tokens: u64,
-    /// What each backend counted in that time, by its id.
+    /// Counters of each backend in that time, by its id.
     pub backends: BTreeMap<String, Object>,
 }
 
-/// The computer that the run was made on.
+/// The computer on which the run was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Cores that the process may use; 0 when unknown.
+    /// Cores that the process may use; 0 if unknown.
     pub cores: u64,
     /// The operating system: `linux`.
     pub os: String,
@@ -57,7 +58,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The computer that this runs on.
+    /// Returns the current computer.
     pub fn this() -> Machine {
         Machine {
             cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
@@ -74,29 +75,28 @@ pub struct TaskTimings {
     pub task_id: String,
     /// Samples that the model answered.
     pub model_calls: u64,
-    /// Calls that were made again for one that failed.
+    /// Retries of failed calls.
     pub retries: u64,
-    /// The work of the plugins that scored, in units of about one instruction; unlike the rest, the same
-    /// in every run of the same answers. Metrics that read a clock are left out.
+    /// The work of the scoring plugins, in units of about one instruction. Unlike the rest, it is the same in every run
+    /// with the same answers. Metrics that read a clock are excluded.
     pub scoring_fuel: u64,
-    /// How long the calls took that were answered; null when there were none.
+    /// Latency of the answered calls; null if there were none.
     pub latency: Option<LatencyFigures>,
-    /// From the start of a call to the first piece of its answer; null if no pieces were seen.
+    /// Time from the start of a call to the first chunk of its answer; null if no chunks were seen.
     pub first_token: Option<LatencyFigures>,
 }
 
-/// Everything that varies from run to run. A rate whose time is 0, and a latency without
-/// samples, is null.
+/// All data that varies from run to run. A rate whose time is 0, and a latency without samples, is null.
 ///
-/// Times, rates and counts are those of the process that wrote the file: the last one of a run that was resumed. Of all
-/// processes together are the tasks, the latencies, and the figures of metrics that read a clock.
+/// Times, rates and counts are those of the process that wrote the file: the last one of a resumed run. The tasks, the
+/// latencies, and the figures of metrics that read a clock cover all processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
     /// Version of this file's format.
     pub format_version: u32,
     /// Loading and preparing the datasets.
     pub dataset_materialization_s: f64,
-    /// Asking the model.
+    /// Inference.
     pub inference_s: f64,
     /// Scoring and aggregation.
     pub evaluation_s: f64,
@@ -104,7 +104,7 @@ pub struct Timings {
     pub execution_runtime_s: f64,
     /// Datasets and execution together.
     pub total_runtime_s: f64,
-    /// From the start of the program to the end of the run.
+    /// Wall time from the start of the program to the end of the run.
     pub wall_runtime_s: f64,
     /// `samples` over wall time.
     pub throughput_total_samples_per_s: Option<f64>,
@@ -124,31 +124,31 @@ pub struct Timings {
     pub latency_inference_ms_per_sample: Option<f64>,
     /// Further parts of the run: `<name>_total_s`.
     pub stages: BTreeMap<String, f64>,
-    /// Samples that the rates are of: those that this process finished, but for those that an earlier one had asked the model
-    /// about.
+    /// Samples underlying the rates: those that this process finished, except those whose model call was made by an earlier
+    /// one.
     pub samples: u64,
-    /// All samples that this process finished: those too that were only to be scored.
+    /// All samples that this process finished, including those that were only scored.
     pub finished: u64,
-    /// Samples of the whole run that are finished.
+    /// Finished samples of the whole run.
     pub samples_of_run: u64,
-    /// How long the model calls of all tasks took; null when there were none.
+    /// Latency of the model calls of all tasks; null if there were none.
     pub latency: Option<LatencyFigures>,
-    /// From the start of a call to the first piece of its answer, of all tasks; null if no
-    /// pieces were seen.
+    /// Time from the start of a call to the first chunk of its answer, for all tasks; null if no chunks
+    /// were seen.
     pub first_token: Option<LatencyFigures>,
-    /// From the moment that a sample was ready to that when its model call began, of all tasks; null if
-    /// there were no calls.
+    /// Time from when a sample was ready until its model call began, for all tasks; null if there were no
+    /// calls.
     pub queue: Option<LatencyFigures>,
-    /// Calls of this process that were made again for one that failed.
+    /// Retries of failed calls by this process.
     pub retries: u64,
-    /// Model calls that the rates are of.
+    /// Model calls underlying the rates.
     pub requests: u64,
-    /// Tokens of prompts that the rates are of.
+    /// Prompt tokens underlying the rates.
     pub prompt_tokens: u64,
-    /// Tokens of answers that the rates are of.
+    /// Answer tokens underlying the rates.
     pub completion_tokens: u64,
-    /// What each backend counted, by its id: requests, retries, answers that were kept. Which keys there are depends on
-    /// the backend.
+    /// Counters of each backend, by its id: requests, retries, cached answers. The keys depend on the
+    /// backend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backends: BTreeMap<String, Object>,
     /// The tasks, in the order of the suite.
@@ -160,24 +160,24 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// The content of `timings.json`.
+    /// Returns the content of `timings.json`.
     ///
     /// # Errors
-    /// None that can be met; JSON can hold all timings.
+    /// None in practice; JSON can represent all timings.
     pub fn to_json(&self) -> Result<String, FiguresError> {
         to_json(TIMINGS_FILE, self)
     }
 
-    /// Reads the content of `timings.json`; keys that are not known are left out.
+    /// Reads the content of `timings.json`; unknown keys are ignored.
     ///
     /// # Errors
-    /// When it is something else, or of a newer format.
+    /// If the content is not timings, or has a newer format.
     pub fn from_value(value: Value) -> Result<Timings, FiguresError> {
         from_value(TIMINGS_FILE, TIMINGS_VERSION, value)
     }
 }
 
-/// Makes the timings of a run from its records, which are seen once.
+/// Builds the timings of a run from its records, in one pass.
 pub struct TimingsBuilder<'a> {
     tasks: IndexMap<String, TaskBuilder<'a>>,
     latency: LatencyBuilder,
@@ -195,8 +195,8 @@ struct TaskBuilder<'a> {
 }
 
 impl<'a> TimingsBuilder<'a> {
-    /// A builder for a run of these tasks, without samples. `aggregators` gives the custom aggregators;
-    /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
+    /// Returns an empty builder for a run of these tasks. `aggregators` returns the custom aggregators; if there are none,
+    /// use [`no_custom_aggregators`](crate::no_custom_aggregators).
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             latency: LatencyBuilder::default(),
@@ -217,7 +217,7 @@ impl<'a> TimingsBuilder<'a> {
     /// Adds the next record, as for [`SummaryBuilder`](crate::SummaryBuilder).
     ///
     /// # Errors
-    /// When the record is of a task, or holds a timing metric, that was not described.
+    /// If the record has a task or a timing metric that was not described.
     pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
         let task = of_task(&mut self.tasks, &record.task_id)?;
         self.samples += 1;
@@ -235,13 +235,13 @@ impl<'a> TimingsBuilder<'a> {
         task.metrics.add(&record.timing_metrics, record)
     }
 
-    /// The timings of a run that came so far.
+    /// Returns the timings, given the completeness of each task.
     pub fn finish(self, phases: &Phases, machine: Machine, completeness: &Completeness) -> Timings {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
         let scored = divide(phases.finished as f64, seconds(phases.evaluation));
         let per_sample = |time: Duration| divide(seconds(time) * 1_000.0, phases.samples as f64);
-        // What nobody counted has no rate.
+        // A count of 0 may mean that the backend does not count, so there is no rate.
         let of_inference =
             |count: u64| (count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten();
         let execution = phases.inference + phases.evaluation;
@@ -391,7 +391,7 @@ mod tests {
         let mut turns = sample("b", 0, 1.0, 30.0);
         (turns.timing.attempts, turns.timing.requests) = (6, 5);
         let records = [sample("a", 0, 1.0, 10.0), turns, failed("b", 1, Outcome::BackendError)];
-        // Those of the run are of all its processes, of which this one has asked the least.
+        // The figures of the run cover all its processes; this one made only a few of the calls.
         let timings = timings(&records, &Phases { samples: 1, finished: 2, retries: 1, ..Phases::default() });
         let b = &timings.tasks[1];
         assert_eq!((b.model_calls, b.retries, timings.retries), (1, 4, 1));

@@ -1,5 +1,4 @@
-//! The end of a run: the journal is read once, in dataset order, and everything that is
-//! reported is written from it.
+//! The end of a run: the journal is read once, in dataset order, and all reports are written from it.
 
 use crate::{
     Completeness, CustomAggregators, FiguresError, Machine, Phases, Summary, SummaryBuilder, TaskDescription,
@@ -10,32 +9,31 @@ use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use gage_record::{FileDigest, JournalIndex, RunFolder, SampleRecord, SamplesWriter};
 use std::collections::BTreeMap;
 
-/// What was written.
+/// The reports that were written.
 #[derive(Clone, Debug)]
 pub struct WrittenReports {
     /// The figures.
     pub summary: Summary,
-    /// What varies from run to run.
+    /// The data that varies from run to run.
     pub timings: Timings,
-    /// How the samples of each task ended, in the order of the tasks.
+    /// Sample outcomes of each task, in the order of the tasks.
     pub counts: Vec<OutcomeCounts>,
     /// Digests of the files.
     pub files: BTreeMap<String, FileDigest>,
-    /// The first sample of each task that ended in each way other than `scored`, with what was
-    /// wrong.
+    /// The first sample of each task and of each outcome other than `scored`, with the error.
     pub examples: Vec<Example>,
 }
 
-/// A sample that was not scored, and why.
+/// A sample that was not scored, with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     /// The task.
     pub task_id: String,
     /// The id.
     pub sample_id: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 
@@ -45,12 +43,13 @@ impl std::fmt::Display for Example {
     }
 }
 
-/// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
-/// journal may lack samples if the run was interrupted: `completeness` says how many it was to have. `aggregators` gives
+/// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal.
+///
+/// The journal may lack samples if the run was interrupted; `completeness` holds the planned numbers. `aggregators` returns
 /// the custom aggregators.
 ///
 /// # Errors
-/// When the journal cannot be read or a file cannot be written.
+/// If the journal cannot be read or a file cannot be written.
 pub fn write_reports(
     folder: &RunFolder,
     tasks: &[TaskDescription],

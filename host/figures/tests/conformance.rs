@@ -1,8 +1,7 @@
-//! The aggregators of the older program give the same figures here.
+//! The aggregators give the same figures as those of the older program.
 //!
-//! Its cases hold values by name for each sample, and what else the metric knew of it. A category
-//! is named by the metric here, in the detail of its card, and not by a parameter of the
-//! aggregator.
+//! Its cases hold values by name for each sample, and the metric's further data. Here, the metric sets
+//! the category in the detail of its card; there, a parameter of the aggregator did.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -94,7 +93,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
 }
 
 fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> SampleRecord {
-    // Components give numbers only: a text that spells one is read before.
+    // Components return only numbers, so a text that spells one is parsed first.
     let number =
         |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| json!(text.parse::<f64>().ok()));
     let values = values.as_object().expect("values");

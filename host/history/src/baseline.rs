@@ -1,5 +1,4 @@
-//! Baselines of suites: a small text file beside the runs, for it is the one thing that
-//! cannot be made again.
+//! Baselines of suites: a small text file next to the runs, because it cannot be rebuilt from them.
 //!
 //! | version | change |
 //! | --- | --- |
@@ -15,51 +14,51 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The name of the file in the folder of runs.
+/// Name of the file in the folder of runs.
 pub const BASELINES_FILE: &str = "baselines.json";
 
-/// Version of its format. Readers refuse a newer one.
+/// Version of its format. Readers reject a newer one.
 pub const BASELINES_VERSION: u64 = 1;
 
-/// Held while the file is written again; empty.
+/// Empty lock file, held while the baselines are rewritten.
 const LOCK_FILE: &str = ".baselines.lock";
 
-/// Whether a baseline can still be compared with.
+/// State of a baseline, which determines whether runs can be compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaselineState {
-    /// It is as it was chosen.
+    /// Unchanged since it was chosen.
     There,
-    /// There is no such run any more, or it is of another suite.
+    /// The run no longer exists, or belongs to another suite.
     Gone,
-    /// It holds other samples than when it was chosen.
+    /// The samples have changed since the run was chosen.
     Changed,
-    /// The manifest or its figures were edited.
+    /// The manifest or the figures were edited.
     Edited,
 }
 
-/// The run that others are compared with.
+/// The run that other runs are compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Baseline {
     /// The suite.
     pub suite: String,
     /// The run.
     pub run_id: String,
-    /// The folder.
+    /// The run folder.
     pub path: PathBuf,
-    /// When it was chosen, RFC 3339 in UTC.
+    /// Time when it was chosen, RFC 3339 in UTC.
     pub chosen_at: String,
-    /// Whether it is still there.
+    /// State of the run.
     pub state: BaselineState,
 }
 
 impl Baseline {
-    /// The name of its folder.
+    /// Returns the name of its folder.
     pub fn folder_name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// What it is called beside other runs, as by [`HistoryRun::label`].
+    /// Returns its label in lists, as from [`HistoryRun::label`].
     pub fn label(&self) -> String {
         label_of(self.folder_name(), &self.run_id)
     }
@@ -75,7 +74,7 @@ struct Baselines {
 struct ChosenBaseline {
     suite: String,
     run_id: String,
-    /// The name of its folder, where that is another than the id.
+    /// Name of its folder, if it differs from the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     /// Digest of its `samples.jsonl`.
@@ -84,10 +83,10 @@ struct ChosenBaseline {
 }
 
 impl History {
-    /// The baselines of all suites, by name.
+    /// Returns the baselines of all suites, sorted by name.
     ///
     /// # Errors
-    /// When the file cannot be read, and when the index fails.
+    /// Fails if the file cannot be read, or the index fails.
     pub fn baselines(&self) -> Result<Vec<Baseline>, HistoryError> {
         let mut found = Vec::new();
         for chosen in read(&self.folder)?.baselines {
@@ -97,19 +96,19 @@ impl History {
         Ok(found)
     }
 
-    /// The baseline of a suite, none where nobody chose one; it may be gone.
+    /// Returns the baseline of a suite, or `None` if none was chosen. Its run may be gone.
     ///
     /// # Errors
-    /// When the file cannot be read, and when the index fails.
+    /// Fails if the file cannot be read, or the index fails.
     pub fn baseline(&self, suite: &str) -> Result<Option<Baseline>, HistoryError> {
         Ok(self.baselines()?.into_iter().find(|baseline| baseline.suite == suite))
     }
 
-    /// The run that another one is to be compared with: the baseline of its suite.
+    /// Returns the run to compare another one with: the baseline of its suite.
     ///
     /// # Errors
-    /// When the run is of no suite, when the suite has no baseline, when it is gone or has changed, and when the run is
-    /// itself the baseline.
+    /// Fails if the run has no suite, the suite has no baseline, or the run is itself the baseline. Also fails if the
+    /// baseline is gone or has changed.
     pub fn baseline_for(&self, run: &HistoryRun) -> Result<HistoryRun, HistoryError> {
         let Some(suite) = run.suite.clone() else {
             return Err(HistoryError::NoSuite { run_id: run.run_id.clone() });
@@ -127,15 +126,15 @@ impl History {
             BaselineState::There | BaselineState::Edited if baseline.path == run.path => {
                 Err(HistoryError::IsBaseline { suite, run_id })
             }
-            // Whoever compares with one that was edited says so.
+            // Callers report an edited baseline.
             BaselineState::There | BaselineState::Edited => {
-                // By its folder: others may have its id.
+                // Looked up by folder, because other runs may have the same id.
                 self.run(baseline.folder_name())
             }
         }
     }
 
-    /// The folders that hold the run which is the baseline of a suite, where several do and its own is gone.
+    /// Lists the folders with copies of a suite's baseline, if there are several and the original is gone.
     fn copies_text(&self, suite: &str, run_id: &str) -> Result<String, HistoryError> {
         let chosen = read(&self.folder)?.baselines.into_iter().find(|chosen| chosen.suite == suite);
         let samples = chosen.and_then(|chosen| chosen.samples);
@@ -150,11 +149,11 @@ impl History {
         })
     }
 
-    /// Makes a run the baseline of its suite, in place of any other.
+    /// Makes a run the baseline of its suite, and replaces any other.
     ///
     /// # Errors
-    /// When the run has not ended, is of no suite, when its manifest or its figures were edited, and when the file cannot be
-    /// written.
+    /// Fails if the run has not ended, has no suite, or was edited in its manifest or figures. Also fails if the file
+    /// cannot be written.
     pub fn choose_baseline(&mut self, run: &HistoryRun) -> Result<Baseline, HistoryError> {
         let Some(suite) = run.suite.clone() else {
             return Err(HistoryError::NoSuite { run_id: run.run_id.clone() });
@@ -181,10 +180,10 @@ impl History {
         self.find_chosen(chosen)
     }
 
-    /// Takes the choice for a suite back; says whether there was one.
+    /// Removes the baseline of a suite. Returns true if there was one.
     ///
     /// # Errors
-    /// When the file cannot be read or written.
+    /// Fails if the file cannot be read or written.
     pub fn remove_baseline(&mut self, suite: &str) -> Result<bool, HistoryError> {
         if !read(&self.folder)?.baselines.iter().any(|chosen| chosen.suite == suite) {
             return Ok(false);
@@ -193,7 +192,7 @@ impl History {
         Ok(true)
     }
 
-    /// Finds the run that was chosen: in its folder, or, where that is gone, in the one folder that holds the same run.
+    /// Finds the chosen run: in its folder, or if that is gone, in the only other folder with the same run.
     fn find_chosen(&self, chosen: ChosenBaseline) -> Result<Baseline, HistoryError> {
         let folder = chosen.folder.as_deref().unwrap_or(&chosen.run_id);
         let is_chosen =
@@ -209,7 +208,7 @@ impl History {
             Some(run) if is_as_it_was(run) => (state_of(run), run.path.clone()),
             Some(run) => (BaselineState::Changed, run.path.clone()),
             None => match runs.iter().filter(|run| is_as_it_was(run)).collect::<Vec<_>>().as_slice() {
-                // Its folder has another name now.
+                // The folder was renamed.
                 [moved] => (state_of(moved), moved.path.clone()),
                 _ => (BaselineState::Gone, self.folder.join(folder)),
             },
@@ -239,7 +238,7 @@ fn read(folder: &Path) -> Result<Baselines, HistoryError> {
     Ok(baselines)
 }
 
-/// Reads the file, changes it and puts it in its place, while no other process does.
+/// Updates the file atomically, and locks out other processes.
 fn change(folder: &Path, change: impl FnOnce(&mut Vec<ChosenBaseline>)) -> Result<(), HistoryError> {
     let path = folder.join(BASELINES_FILE);
     let failed =

@@ -1,4 +1,4 @@
-//! One run folder, as the index keeps it.
+//! Reads a run folder for the index.
 
 use crate::suite::SuiteOfRun;
 use crate::{HistoryFigure, HistoryRun};
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Reads the small files of a run folder.
 ///
 /// # Errors
-/// When its manifest cannot be read.
+/// Fails if its manifest cannot be read.
 pub(crate) fn describe(folder: &Path) -> Result<HistoryRun, RecordError> {
     let run = RunReader::open(folder)?;
     let manifest = run.manifest();
@@ -61,7 +61,7 @@ fn figure(figure: &Value) -> Option<HistoryFigure> {
     })
 }
 
-/// The models that the tasks ask.
+/// Returns the models that the tasks use.
 fn model_of(manifest: &Manifest) -> Option<String> {
     let config = load_recorded(&manifest.identity.config)?;
     let mut models: Vec<&str> = Vec::new();

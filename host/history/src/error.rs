@@ -1,10 +1,10 @@
-//! Errors of a folder's history, each with what to do.
+//! Errors of a history, each with a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why there is no answer.
+/// Error of a history.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -13,16 +13,16 @@ pub enum HistoryError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 
-    /// The index fails, though it was whole when it was opened.
+    /// The index fails, although it opened without errors.
     #[error("failed to use the index {}; delete it: it is rebuilt from the runs", .path.display())]
     Index {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 
@@ -30,103 +30,107 @@ pub enum HistoryError {
     #[error(transparent)]
     Record(#[from] gage_record::RecordError),
 
-    /// The file of baselines is not what it should be.
-    #[error("{} cannot be used: {reason}; mend it, or delete it and choose the baselines again", .path.display())]
+    /// The baselines file is invalid.
+    #[error("{} cannot be used: {reason}; correct it, or delete it and choose the baselines \
+        again", .path.display())]
     Baselines {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 
-    /// The file of baselines cannot be read or written.
+    /// The baselines file cannot be read or written.
     #[error("failed to {action} {}", .path.display())]
     BaselinesIo {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 
-    /// There is no run of this name.
+    /// No run has this name.
     #[error("there is no run '{run}' in {}{hint}", .folder.display())]
     UnknownRun {
-        /// What was asked for.
+        /// The requested name.
         run: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// The nearest one.
+        /// A suggestion for a similar name.
         hint: String,
     },
 
-    /// Folders that were copied hold runs of one id.
+    /// Several folders have runs with this id, because some were copied.
     #[error("several folders hold a run with the id '{run_id}': {folders}; name the folder")]
     SeveralRuns {
-        /// What was asked for.
+        /// The requested id.
         run_id: String,
         /// The names of the folders.
         folders: String,
     },
 
-    /// No run is of this suite.
+    /// No run belongs to this suite.
     #[error("no run in {} is of the suite '{suite}'{hint}; suites are: {known}", .folder.display())]
     UnknownSuite {
-        /// What was asked for.
+        /// The requested name.
         suite: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// The nearest one.
+        /// A suggestion for a similar name.
         hint: String,
-        /// What there is.
+        /// The existing suites.
         known: String,
     },
 
-    /// No run of the suite has figures of this metric.
+    /// No run of the suite has figures for this metric.
     #[error(
-        "no run of the suite '{suite}' that has ended has figures of the metric '{metric}'{hint}; metrics are: {known}"
+        "no run of the suite '{suite}' that has ended has figures of the metric '{metric}'{hint}; metrics \
+         are: {known}"
     )]
     UnknownMetric {
         /// The suite.
         suite: String,
-        /// What was asked for.
+        /// The requested metric.
         metric: String,
-        /// The nearest one.
+        /// A suggestion for a similar name.
         hint: String,
-        /// What there is.
+        /// The existing metrics.
         known: String,
     },
 
-    /// The run does not say of which suite it is.
+    /// The run does not record its suite.
     #[error("run '{run_id}' does not name its suite: it has no gage.lock, like a run that was killed")]
     NoSuite {
         /// The run.
         run_id: String,
     },
 
-    /// A run that has not ended was to be a baseline.
+    /// An unfinished run cannot be a baseline.
     #[error("run '{run_id}' is {status} and not finished, so it cannot be a baseline")]
     NotEnded {
         /// The run.
         run_id: String,
-        /// The state.
+        /// The status.
         status: &'static str,
     },
 
-    /// A run of which something was edited was to be a baseline.
+    /// An edited run cannot be a baseline.
     #[error(
-        "run '{run_id}' cannot be a baseline: {edited}; restore it from a copy, and see what `gage-host verify` says"
+        "run '{run_id}' cannot be a baseline: {edited}; restore it from a copy, and see what `gage-host \
+         verify` says"
     )]
     Edited {
         /// The run.
         run_id: String,
-        /// What cannot be trusted, and why.
+        /// Description of the edit.
         edited: String,
     },
 
-    /// Nobody chose a baseline for the suite.
-    #[error("the suite '{suite}' has no baseline in {}; choose one with `gage-host runs baseline RUN`", .folder.display())]
+    /// The suite has no baseline.
+    #[error("the suite '{suite}' has no baseline in {}; choose one with `gage-host runs baseline \
+        RUN`", .folder.display())]
     NoBaseline {
         /// The suite.
         suite: String,
@@ -142,26 +146,27 @@ pub enum HistoryError {
     BaselineGone {
         /// The suite.
         suite: String,
-        /// The run that was chosen.
+        /// The chosen run.
         run_id: String,
         /// The folder of runs.
         folder: PathBuf,
-        /// The folders that hold copies of it, as the end of a clause; empty where there are not several.
+        /// The folders with copies of it, as the end of a clause; empty unless there are several.
         copies: String,
     },
 
-    /// The baseline holds other samples than when it was chosen.
+    /// The baseline's samples have changed since it was chosen.
     #[error(
-        "the baseline of the suite '{suite}', run '{run_id}', holds other samples than when it was chosen: it was resumed or made again; choose it again with `gage-host runs baseline {run_id}`, or another"
+        "the baseline of the suite '{suite}', run '{run_id}', has other samples than when it was chosen: it \
+         was resumed or made again; choose it again with `gage-host runs baseline {run_id}`, or another"
     )]
     BaselineChanged {
         /// The suite.
         suite: String,
-        /// The run that was chosen.
+        /// The chosen run.
         run_id: String,
     },
 
-    /// A run was to be compared with the baseline that it is itself.
+    /// A run cannot be compared with itself as the baseline.
     #[error(
         "run '{run_id}' is itself the baseline of the suite '{suite}'; name another run, or both that are compared"
     )]
@@ -179,12 +184,12 @@ impl HistoryError {
     }
 }
 
-/// `; did you mean 'x'?`, or nothing.
+/// Returns `; did you mean 'x'?`, or an empty text.
 pub(crate) fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     gage_core::nearest(typed, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
-/// Names for a message.
+/// Formats names for a message.
 pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

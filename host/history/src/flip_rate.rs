@@ -1,6 +1,5 @@
-//! Flip rate: how much the scores of a suite change when nothing else does: runs of the same suite, model and data,
-//! one after the
-//! other, sample by sample.
+//! Flip rate: how often scores change by chance. It compares consecutive runs of the same suite, model and data,
+//! sample by sample.
 
 use crate::refresh::unserializable;
 use crate::{History, HistoryError, HistoryRun};
@@ -12,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 
-/// How often a score of 0 or 1 was another one in the next run of the same suite and model.
+/// Flip rate of a metric: how often a binary score changes in the next run of the same suite and model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlipRate {
     /// The models under test.
@@ -21,25 +20,25 @@ pub struct FlipRate {
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// Pairs of runs: each with the next one that has the same `gage.lock`.
+    /// Number of pairs: each run and the next one with the same `gage.lock`.
     pub pairs: u64,
-    /// Answers that are scored in both runs of a pair.
+    /// Number of answers that are scored in both runs of a pair.
     pub compared: u64,
-    /// How many of them have another score in the second.
+    /// Number of those whose scores differ.
     pub flips: u64,
     /// `flips` over `compared`.
     pub rate: f64,
 }
 
-/// Counts of one pair, by task and metric; none where a score was neither 0 nor 1.
+/// Counts of a pair, by task and metric; `None` if a score was neither 0 nor 1.
 type FlipCounts = BTreeMap<(String, String), Option<(u64, u64)>>;
 
 impl History {
-    /// The flip rates of a suite, by model, task and metric. Only metrics whose scores say yes or no have one. Reads the
-    /// samples of each pair of runs once; what came of it is kept in the index.
+    /// Returns the flip rates of a suite, by model, task and metric. Only metrics with binary scores have one. The
+    /// samples of each pair are read once, and the counts are cached in the index.
     ///
     /// # Errors
-    /// When no run is of the suite, when samples cannot be read, and when the index fails.
+    /// Fails if no run belongs to the suite, samples cannot be read, or the index fails.
     pub fn flip_rate(&self, suite: &str) -> Result<Vec<FlipRate>, HistoryError> {
         let runs = self.runs_of(suite)?;
         let mut sums: BTreeMap<(Option<String>, String, String), [u64; 3]> = BTreeMap::new();
@@ -58,7 +57,7 @@ impl History {
         Ok(rates.collect())
     }
 
-    /// The counts of one pair, from the index or from the samples.
+    /// Returns the counts of one pair, from the index or from the samples.
     fn flips_of(
         &self,
         base: &HistoryRun,
@@ -89,13 +88,14 @@ impl History {
     }
 }
 
-/// Each run that ended with the next one that was made from the same. A run that scored answers again asked no model.
+/// Pairs each finished run with the next one that has the same lock. Rescored runs are excluded: they called no
+/// model.
 fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
     let mut last: HashMap<&str, &HistoryRun> = HashMap::new();
     let mut pairs = Vec::new();
     for run in runs.iter().filter(|run| run.has_ended() && run.parent_run.is_none()) {
         let Some(lock) = run.lock_digest.as_deref() else { continue };
-        // A folder that was copied is no other run, and says nothing of what chance does.
+        // A copied folder is not a separate run, and shows nothing about chance.
         if last.get(lock).is_some_and(|before| before.is_copy_of(run)) {
             continue;
         }
@@ -104,7 +104,7 @@ fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
     pairs
 }
 
-/// Reads the samples of two runs side by side; holds one of each.
+/// Compares the samples of two runs, with one of each in memory at a time.
 fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordError> {
     let (base, new) = (RunReader::open(&base.path)?, RunReader::open(&new.path)?);
     let order = task_order(&new);
@@ -112,7 +112,7 @@ fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordErro
     let mut counts = FlipCounts::new();
     let (mut before, mut now) = (base.samples()?.peekable(), new.samples()?.peekable());
     while let (Some(one), Some(other)) = (next_place(&mut before, place)?, next_place(&mut now, place)?) {
-        // A sample that only one of them has waits for nobody.
+        // Skips a sample that only one of the runs has.
         if one < other {
             before.next();
         } else if other < one {
@@ -126,7 +126,7 @@ fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordErro
     Ok(counts)
 }
 
-/// The place of the next line; an error is taken out.
+/// Returns the position of the next line, or its error.
 fn next_place<I: Iterator<Item = Result<SampleLine, RecordError>>>(
     lines: &mut Peekable<I>,
     place: impl Fn(&SampleLine) -> (usize, u64),
@@ -138,7 +138,7 @@ fn next_place<I: Iterator<Item = Result<SampleLine, RecordError>>>(
     }
 }
 
-/// The places of the tasks in the files of a run.
+/// Returns the order of the tasks in a run's files.
 fn task_order(run: &RunReader) -> HashMap<String, usize> {
     let summary: Value = run.summary().unwrap_or_default();
     let tasks = summary["tasks"].as_array().into_iter().flatten();
@@ -164,7 +164,7 @@ fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
     }
 }
 
-/// Returns whether the sample passed, where the scorer says so, or else its score where that is 0 or 1.
+/// Returns true if the sample passed according to the scorer, or else its score if that is 0 or 1.
 fn binary_score(result: &MetricResult) -> Option<bool> {
     let card = result.card.as_ref()?;
     card.pass.or(match card.primary_score {

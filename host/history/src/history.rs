@@ -1,4 +1,4 @@
-//! The history of a folder of runs: its index, and the runs in it.
+//! History of a folder of runs: its index, and its runs.
 
 use crate::HistoryError;
 use crate::error::{hint, list};
@@ -12,43 +12,43 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What the runs in a folder were. Reads are of the index as [`History::refresh`] left it.
+/// History of the runs in a folder. Reads use the index as of the last [`History::refresh`].
 pub struct History {
     pub(crate) folder: PathBuf,
     pub(crate) index: Index,
 }
 
-/// The folder of a run whose manifest cannot be read, or is gone.
+/// A run folder whose manifest is unreadable or missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadableRun {
-    /// The folder.
+    /// The run folder.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
 impl History {
-    /// Opens the index of a folder of runs; makes it where the folder holds a run. Reads no run: see
+    /// Opens the index of a folder of runs, and creates it if the folder contains a run. Reads no run: see
     /// [`History::refresh`].
     ///
     /// # Errors
-    /// When the folder cannot be read. A damaged index is made again, see [`History::notes`]; one that cannot be written
-    /// lives in memory.
+    /// Fails if the folder cannot be read. A damaged index is rebuilt, see [`History::notes`]. If the index cannot
+    /// be written, it is kept in memory.
     pub fn open(folder: &Path) -> Result<History, HistoryError> {
         let failed = |source| HistoryError::Folder { path: folder.to_owned(), source };
-        // No file is left in a folder that is none of runs.
+        // Leaves no file in a folder without runs.
         let is_kept = folder.join(INDEX_FILE).exists() || has_runs(folder).map_err(failed)?;
         Ok(History { index: Index::open(folder, is_kept)?, folder: folder.to_owned() })
     }
 
-    /// Reads the run folders that are new or were written to since the index was last brought up to date.
+    /// Reads the run folders that are new or were modified since the last refresh.
     ///
     /// # Errors
-    /// When the folder cannot be read. An index that fails is replaced by one in memory. A run that cannot be read is no error, see
-    /// [`History::unreadable`].
+    /// Fails if the folder cannot be read. If the index fails, one in memory replaces it. An unreadable run is not
+    /// an error, see [`History::unreadable`].
     pub fn refresh(&mut self) -> Result<RefreshReport, HistoryError> {
         match refresh(&self.index, &self.folder) {
-            // A full disk, or a program of another version that has just made its own tables.
+            // The disk may be full, or another version of the program may have just recreated the tables.
             Err(HistoryError::Index { source, .. }) if self.index.is_file() => {
                 self.index = self.index.without_file(&source)?;
                 refresh(&self.index, &self.folder)
@@ -57,31 +57,32 @@ impl History {
         }
     }
 
-    /// The folder of runs.
+    /// Returns the folder of runs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What was found and done when the index was opened, in words for a person.
+    /// Returns messages about opening the index, for display.
     pub fn notes(&self) -> &[String] {
         self.index.notes()
     }
 
-    /// All runs, the oldest first.
+    /// Returns all runs, oldest first.
     ///
     /// # Errors
-    /// When the index fails.
+    /// Fails if the index fails.
     pub fn runs(&self) -> Result<Vec<HistoryRun>, HistoryError> {
         self.select("", &[])
     }
 
-    /// A run by the name of its folder, or by its id.
+    /// Returns a run by its folder name, or by its id.
     ///
     /// # Errors
-    /// When there is none, when several folders hold a run of this id and none has this name, and when the index fails.
+    /// Fails if there is no such run, or the index fails. Also fails if several folders have this id and none has
+    /// this name.
     pub fn run(&self, name: &str) -> Result<HistoryRun, HistoryError> {
         let mut found = self.select("WHERE folder = ?1 OR run_id = ?1", &[name])?;
-        // A folder that was copied has the id of another.
+        // A copied folder has the id of the original.
         if let Some(place) = found.iter().position(|run| run.folder_name() == name) {
             return Ok(found.swap_remove(place));
         }
@@ -106,15 +107,15 @@ impl History {
         }
     }
 
-    /// The runs in a folder of this name, and those with this id.
+    /// Returns the runs with this folder name or this id.
     pub(crate) fn runs_named(&self, folder: &str, run_id: &str) -> Result<Vec<HistoryRun>, HistoryError> {
         self.select("WHERE folder = ?1 OR run_id = ?2", &[folder, run_id])
     }
 
-    /// Folders of runs whose manifest cannot be read, or is gone.
+    /// Returns run folders whose manifest is unreadable or missing.
     ///
     /// # Errors
-    /// When the index fails.
+    /// Fails if the index fails.
     pub fn unreadable(&self) -> Result<Vec<UnreadableRun>, HistoryError> {
         self.index.read(|connection| {
             let mut statement =
@@ -127,10 +128,10 @@ impl History {
         })
     }
 
-    /// The runs of a suite, the oldest first.
+    /// Returns the runs of a suite, oldest first.
     ///
     /// # Errors
-    /// When no run is of it, and when the index fails.
+    /// Fails if no run belongs to it, or the index fails.
     pub fn runs_of(&self, suite: &str) -> Result<Vec<HistoryRun>, HistoryError> {
         let runs = self.select("WHERE suite = ?1", &[suite])?;
         if runs.is_empty() {

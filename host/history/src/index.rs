@@ -1,23 +1,24 @@
-//! The SQLite file beside the runs. It is only a cache: one that cannot be used, or is of another version, is built again.
+//! The SQLite file next to the runs. It is only a cache: it is rebuilt if it is unusable or has another version.
 
 use crate::HistoryError;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The name of the index in the folder of runs.
+/// Name of the index in the folder of runs.
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
-/// The version of the tables.
+/// Version of the tables.
 pub const INDEX_VERSION: i32 = 1;
 
-/// Tells an index from another SQLite file: the letters `gage`.
+/// Distinguishes an index from other SQLite files: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;
 
-/// How long a process waits for another one that writes, at most. Writing takes milliseconds.
+/// Maximum wait for another process that is writing. Writes take milliseconds.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(30);
 
-/// A run is one JSON document, as [`HistoryRun`](crate::HistoryRun) is serialized, beside the columns that queries need.
+/// Each run is a JSON document, the serialized [`HistoryRun`](crate::HistoryRun), next to the columns that queries
+/// need.
 const TABLES: &str = "
     DROP TABLE IF EXISTS runs;
     DROP TABLE IF EXISTS unreadable;
@@ -33,7 +34,7 @@ const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// The open index.
+/// An open index.
 pub(crate) struct Index {
     path: PathBuf,
     connection: Connection,
@@ -42,8 +43,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens the index of a folder. A file that is damaged, or no index, is replaced; where none can be written, or
-    /// `is_kept` says that none is wanted, it lives in memory.
+    /// Opens the index of a folder, and replaces a damaged or foreign file. Without `is_kept`, or if the file
+    /// cannot be written, the index is kept in memory.
     pub(crate) fn open(folder: &Path, is_kept: bool) -> Result<Index, HistoryError> {
         let path = folder.join(INDEX_FILE);
         if !is_kept {
@@ -71,7 +72,7 @@ impl Index {
         Ok(Index { path, connection, is_file: false, notes })
     }
 
-    /// An empty index in memory in place of a file that failed while it was used.
+    /// Creates an empty index in memory, to replace a file that failed during use.
     pub(crate) fn without_file(&self, reason: &dyn std::fmt::Display) -> Result<Index, HistoryError> {
         let path = self.path.clone();
         let note =
@@ -79,17 +80,17 @@ impl Index {
         Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
     }
 
-    /// Returns whether it is a file.
+    /// Returns true if the index is a file.
     pub(crate) fn is_file(&self) -> bool {
         self.is_file
     }
 
-    /// What was found and done when it was opened.
+    /// Returns messages about opening the index.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Reads.
+    /// Reads from the index.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -97,7 +98,7 @@ impl Index {
         read(&self.connection).map_err(|error| HistoryError::index(&self.path, error))
     }
 
-    /// Writes all or nothing, while no other process writes.
+    /// Writes in a transaction, and locks out other writers.
     pub(crate) fn write<T>(
         &self,
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -121,10 +122,10 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
     if state == "ok" { Ok(connection) } else { Err(failure(rusqlite::ffi::SQLITE_CORRUPT, state)) }
 }
 
-/// Makes the tables where they are not there, or are of another version.
+/// Creates the tables if they are missing or have another version.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(MAX_LOCK_WAIT)?;
-    // What a crash of the machine takes with it is made again.
+    // Data lost in a system crash is rebuilt.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let is_current = || {
@@ -132,14 +133,14 @@ fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
             (number("application_id")?, number("user_version")?) == (APPLICATION_ID, INDEX_VERSION),
         )
     };
-    // Asks for the right to write in any case, so that a file that may only be read is found out here.
+    // Requests write access in any case, so that a read-only file is detected here.
     let changes = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
     if !is_current()? {
         let tables: u64 = changes
             .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))
             .map(i64::unsigned_abs)?;
         if tables > 0 && number("application_id")? != APPLICATION_ID {
-            return Err(failure(rusqlite::ffi::SQLITE_NOTADB, "it is another program's".to_owned()));
+            return Err(failure(rusqlite::ffi::SQLITE_NOTADB, "it belongs to another program".to_owned()));
         }
         changes.execute_batch(TABLES)?;
         changes.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -166,7 +167,7 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Takes an index away. What stays is found out when the next one is opened.
+/// Removes an index. Remaining files are detected when the next one is opened.
 fn remove(path: &Path) {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");

@@ -1,13 +1,12 @@
-//! History of the runs in a folder: which suites they are of, what came of them, which run is the
-//! baseline of a suite, and how much its scores change when nothing else does.
+//! History of the runs in a folder: suites, figures and baselines, and how much scores vary by chance.
 //!
-//! - **The run folders are the truth.** The index is a SQLite file beside them that [`History::refresh`] brings up to
-//!   date, that any program may delete, and that is built again where it is damaged or of another version. Where the
-//!   folder cannot be written the index lives in memory.
-//! - **Two processes may look at one folder at once**, and both see what is there.
-//! - **The one thing that a person chose is no part of the index**: baselines are a text file of their own.
+//! - **Run folders are the source of truth.** The index is a SQLite file next to them, which
+//!   [`History::refresh`] brings up to date. Any program may delete it; a damaged or outdated index is rebuilt.
+//!   If the folder is not writable, the index is kept in memory.
+//! - **Two processes may use one folder at once**, and both see current data.
+//! - **Baselines are not part of the index**: a user chose them, so they have their own text file.
 //!
-//! Reads run folders; runs nothing.
+//! This crate reads run folders; it runs nothing.
 
 mod baseline;
 mod describe;

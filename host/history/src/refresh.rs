@@ -1,4 +1,4 @@
-//! Brings the index up to date with the folders: reads only those that are new or have changed.
+//! Updates the index: reads only run folders that are new or have changed.
 
 use crate::describe::describe;
 use crate::index::Index;
@@ -8,20 +8,20 @@ use rusqlite::{Transaction, params};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What a refresh found.
+/// Result of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefreshReport {
-    /// Run folders that were read, because they are new or were written to.
+    /// Number of run folders that were read, because they are new or have changed.
     pub read: usize,
-    /// Run folders that are gone.
+    /// Number of run folders that are gone.
     pub gone: usize,
 }
 
-/// A folder as it was read, or why it cannot be.
+/// A run that was read, or the reason why it is unreadable.
 type ReadRun = (RunPosition, Result<HistoryRun, String>);
 
-/// Reads what changed. Two processes that do so at once write the same; what one of them read too early has
-/// another fingerprint, and is read by the next.
+/// Reads changed runs. Concurrent refreshes write the same rows. A run that was read too early has a new fingerprint,
+/// so the next refresh reads it again.
 pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, HistoryError> {
     let mut known = index.read(|connection| {
         let mut statement = connection.prepare(
@@ -83,7 +83,7 @@ fn insert(
     }
 }
 
-/// A document that cannot become JSON.
+/// Creates the error for a document that cannot be serialized.
 pub(crate) fn unserializable(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

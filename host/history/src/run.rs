@@ -9,77 +9,78 @@ use std::path::PathBuf;
 pub struct HistoryRun {
     /// The id.
     pub run_id: String,
-    /// The folder.
+    /// The run folder.
     pub path: PathBuf,
-    /// The suite that it is of: the name in its `gage.lock`. A run that was killed has none.
+    /// The suite, by its name in `gage.lock`; `None` for a killed run.
     pub suite: Option<String>,
-    /// The models under test, each once.
+    /// The models under test, without duplicates.
     pub model: Option<String>,
-    /// The state, as its manifest says.
+    /// The status in its manifest.
     pub status: RunStatus,
-    /// Whether a process writes to it now.
+    /// True if a process is writing to it.
     pub is_written: bool,
-    /// When it began, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub created_at: String,
-    /// When it ended.
+    /// End of the run.
     pub finished_at: Option<String>,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the run.
     pub host_version: String,
-    /// Version of the manifest's format.
+    /// Format version of the manifest.
     pub format_version: u32,
-    /// The run whose answers it scored again.
+    /// The run whose answers were scored again.
     pub parent_run: Option<String>,
-    /// How many samples it was to have, where it has figures.
+    /// Number of planned samples, if the run has figures.
     pub samples: Option<u64>,
-    /// Whether there are more than `samples`, and nobody knows how many: it was stopped before it had read them all.
+    /// True if there are more than `samples`, but the total is unknown, because the run stopped before reading them
+    /// all.
     pub total_is_least: bool,
-    /// How many of them it did not come to, since it was stopped before.
+    /// Number of samples that the run did not reach before it was stopped.
     pub not_reached: u64,
-    /// Scored samples over all of them; at most that where `total_is_least`.
+    /// Fraction of samples that were scored; an upper bound if `total_is_least`.
     pub coverage: Option<f64>,
-    /// Of everything that it was made from, the model too; of its `gage.lock`.
+    /// Digest of its `gage.lock`, which covers all inputs including the model.
     pub lock_digest: Option<String>,
-    /// The same without the models that were asked: equal for runs that can be compared.
+    /// Digest of the same inputs without the models under test. Runs can be compared if it is equal.
     pub definition_digest: Option<String>,
-    /// Of its `samples.jsonl`.
+    /// Digest of its `samples.jsonl`.
     pub samples_digest: Option<String>,
-    /// Bytes of all its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
-    /// What of it cannot be trusted, where its manifest or its figures were edited.
+    /// Description of edits to its manifest or figures, if any.
     pub edited: Option<String>,
     /// The figures, in the order of the suite.
     pub figures: Vec<HistoryFigure>,
 }
 
-/// A figure of a run, as `summary.json` has it.
+/// A figure of a run, as in `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryFigure {
     /// The task.
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// The value; none where nothing was scored.
+    /// The value, or `None` if nothing was scored.
     pub value: Option<f64>,
-    /// Scored samples.
+    /// Number of scored samples.
     pub n: u64,
-    /// All samples, those too that a run which was stopped did not come to.
+    /// Total number of samples, including those that a stopped run did not reach.
     pub total: u64,
-    /// Whether there are more than `total`, and nobody knows how many.
+    /// True if there are more than `total`, but their number is unknown.
     pub total_is_least: bool,
-    /// Scored records over all records; at most that where `total_is_least`.
+    /// Fraction of records that were scored; an upper bound if `total_is_least`.
     pub coverage: f64,
     /// The standard error.
     pub stderr: Option<f64>,
-    /// The lower end of the 95 % interval.
+    /// Lower bound of the 95 % interval.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper bound of the 95 % interval.
     pub high: Option<f64>,
-    /// Whether more is better.
+    /// True if higher values are better.
     pub higher_is_better: bool,
 }
 
 impl HistoryRun {
-    /// What the run is doing, in a word: one that says that it runs and to which nobody writes was killed.
+    /// Returns the state in one word. A run marked as running is killed if no process is writing to it.
     pub fn state(&self) -> &'static str {
         match (self.status, self.is_written) {
             (RunStatus::Running, false) => "killed",
@@ -87,29 +88,29 @@ impl HistoryRun {
         }
     }
 
-    /// Returns whether it came to its end, so that its figures are those of the whole suite.
+    /// Returns true if it finished, so that its figures cover the whole suite.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
-    /// What it is called beside other runs: its id, or where its folder has another name, as a copy has, that name with
-    /// the id after it.
+    /// Returns the label in lists: its id. If the folder has another name, as for a copy, the label is that name
+    /// followed by the id.
     pub fn label(&self) -> String {
         label_of(self.folder_name(), &self.run_id)
     }
 
-    /// Returns whether both are one run, of which one folder is a copy.
+    /// Returns true if both are the same run, one of them a copied folder.
     pub(crate) fn is_copy_of(&self, other: &HistoryRun) -> bool {
         self.run_id == other.run_id && self.created_at == other.created_at
     }
 
-    /// The name of its folder.
+    /// Returns the name of its folder.
     pub fn folder_name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 }
 
-/// `nightly`, or of a folder with another name `copy (nightly)`: the name of the folder is what commands take.
+/// Returns `nightly`, or `copy (nightly)` if the folder has another name. Commands accept the folder name.
 pub(crate) fn label_of(folder: &str, run_id: &str) -> String {
     if folder == run_id { run_id.to_owned() } else { format!("{folder} ({run_id})") }
 }

@@ -1,4 +1,4 @@
-//! Scan for run folders, and for changes since the last scan.
+//! Finds run folders, and changes since the last scan.
 
 use gage_core::FileFingerprint;
 use gage_record::MissingManifest;
@@ -7,23 +7,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder of a run.
+/// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunPosition {
-    /// The name in the folder of runs.
+    /// Name in the folder of runs.
     pub(crate) name: String,
-    /// Where it is.
+    /// The path.
     pub(crate) path: PathBuf,
-    /// Another text whenever the folder or one of the files that are read from it was written again.
+    /// Changes whenever the folder, or a file that is read from it, is rewritten.
     pub(crate) fingerprint: String,
 }
 
-/// All run folders in a folder, without those whose names begin with a point: they are being deleted.
+/// Returns all run folders in a folder. Names that start with a dot are skipped: they are being deleted.
 pub(crate) fn scan(root: &Path) -> io::Result<Vec<RunPosition>> {
     let mut places = Vec::new();
     for entry in fs::read_dir(root)? {
         let path = entry?.path();
-        // A name that is no text cannot be that of a run.
+        // Run names are valid UTF-8.
         let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
         if name.starts_with('.') || !is_run(&path) {
             continue;
@@ -34,12 +34,12 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<RunPosition>> {
     Ok(places)
 }
 
-/// Returns whether a folder is that of a run, or of one that has lost its manifest.
+/// Returns true for the folder of a run, or of one without its manifest.
 fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_FILE).is_file() || MissingManifest::of(path) == MissingManifest::Lost
 }
 
-/// Returns whether a folder holds a run.
+/// Returns true if a folder contains a run.
 pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(root)? {
         if is_run(&entry?.path()) {
@@ -49,8 +49,8 @@ pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Files are put in their places by renaming, so another content is another inode; where there are none the time and
-/// the length tell. A file more in the folder changes the folder's own time.
+/// Computes the fingerprint. Files are replaced by renaming, so new content has a new inode; without inodes, the time
+/// and the length are used. A new file changes the modification time of the folder.
 fn fingerprint(folder: &Path) -> String {
     let files = [MANIFEST_FILE, SUMMARY_FILE, LOCK_FILE].map(|name| folder.join(name));
     let parts = files.iter().map(PathBuf::as_path).chain([folder]);

@@ -1,4 +1,4 @@
-//! The suite of a run and its digests: what its `gage.lock` says.
+//! The suite of a run and its digests, from its `gage.lock`.
 
 use gage_config::{Problems, parse_document};
 use gage_core::{Digest, canonical_json};
@@ -7,20 +7,20 @@ use gage_record::format::LOCK_FILE;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What the lock of a run says.
+/// Data from a run's lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SuiteOfRun {
-    /// The name of the suite.
+    /// Name of the suite.
     pub(crate) name: Option<String>,
-    /// Of everything that the run was made from, the model too. Equal for two runs of the same thing.
+    /// Digest of all inputs of the run, including the model. Equal runs have equal digests.
     pub(crate) lock_digest: Option<String>,
-    /// The same without the models that were asked.
+    /// Digest of the same inputs without the models under test.
     pub(crate) definition_digest: Option<String>,
 }
 
 impl SuiteOfRun {
-    /// Reads the lock of a run. One that scored answers again has none and is of the suite of the run that gave them; one
-    /// without either is of the suite that its configuration names.
+    /// Reads the lock of a run. A rescored run has no lock, and belongs to the suite of its parent. Without either,
+    /// the suite is the one named in the configuration.
     pub(crate) fn read(folder: &Path, manifest: &Manifest) -> SuiteOfRun {
         if let Some(lock) = lock_in(folder) {
             let lock_digest = manifest.files.get(LOCK_FILE).map(|file| file.digest.to_string());
@@ -49,11 +49,11 @@ fn name_in(lock: &Value) -> Option<String> {
     lock["suite"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// What a backend says of how its model is asked, wherever that runs.
+/// Backend settings that affect requests to a model, on any backend.
 const ASKED: [&str; 6] =
     ["default_params", "response_format", "grammar", "json_schema", "choices", "on_long_prompt"];
 
-/// The digest of all that the suite says, whichever model is asked.
+/// Computes the digest of everything in the suite except the models.
 fn definition(mut lock: Value) -> String {
     let mut settings = lock["settings"].take();
     let backends = settings["backends"].clone();

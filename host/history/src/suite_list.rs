@@ -4,26 +4,26 @@ use crate::{Baseline, History, HistoryError};
 use rusqlite::Row;
 use serde::Serialize;
 
-/// A suite of which there are runs.
+/// A suite that has runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suite {
     /// The name.
     pub name: String,
-    /// How many runs are of it.
+    /// Number of runs.
     pub runs: u64,
-    /// When the first of them began.
+    /// Start of the first run.
     pub first: String,
-    /// When the last of them began.
+    /// Start of the last run.
     pub last: String,
-    /// The run that others are compared with, where somebody chose one.
+    /// The run that others are compared with, if one was chosen.
     pub baseline: Option<Baseline>,
 }
 
 impl History {
-    /// The suites of which there are runs, by name.
+    /// Returns the suites that have runs, sorted by name.
     ///
     /// # Errors
-    /// When the index fails, and when the baselines cannot be read.
+    /// Fails if the index fails, or the baselines cannot be read.
     pub fn suites(&self) -> Result<Vec<Suite>, HistoryError> {
         let mut suites = self.index.read(|connection| {
             let mut statement = connection.prepare(

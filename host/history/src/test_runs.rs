@@ -5,28 +5,28 @@ use gage_record::{Manifest, RunFolder, RunIdentity, RunStatus};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A run that ended, of ten samples with one metric.
+/// A finished run of ten samples with one metric.
 #[derive(Clone, Debug)]
 pub(crate) struct TestRun {
     pub(crate) run_id: &'static str,
     pub(crate) suite: &'static str,
     pub(crate) model: &'static str,
-    /// Stands for the data of the suite.
+    /// Data of the suite.
     pub(crate) data: &'static str,
-    /// One `1` or `0` a sample, or another character where it was not scored.
+    /// One `1` or `0` per sample, or another character if it was not scored.
     pub(crate) scores: &'static str,
     pub(crate) minute: u8,
     pub(crate) status: RunStatus,
 }
 
 impl TestRun {
-    /// A run of the suite `words`.
+    /// Creates a run of the suite `words`.
     pub(crate) fn new(run_id: &'static str, minute: u8, scores: &'static str) -> TestRun {
         let status = RunStatus::Complete;
         TestRun { run_id, suite: "words", model: "one", data: "a", scores, minute, status }
     }
 
-    /// Writes its folder, or writes it again.
+    /// Writes its folder, or rewrites it.
     pub(crate) fn write(&self, root: &Path) {
         let _ = std::fs::remove_dir_all(root.join(self.run_id));
         let folder = RunFolder::create(root, self.run_id).unwrap();

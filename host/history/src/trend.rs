@@ -5,47 +5,47 @@ use crate::{History, HistoryError, HistoryFigure};
 use gage_record::RunStatus;
 use serde::Serialize;
 
-/// A metric of a task over the runs of a suite.
+/// A metric of a task across the runs of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// The task.
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// Whether more is better.
+    /// True if higher values are better.
     pub higher_is_better: bool,
-    /// The figures, the oldest run first.
+    /// The figures, oldest run first.
     pub points: Vec<TrendPoint>,
 }
 
-/// The figure of one run.
+/// Figure of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
     /// The run.
     pub run_id: String,
-    /// The name of its folder.
+    /// Name of its folder.
     pub folder: String,
-    /// What it is called beside other runs, as by [`HistoryRun::label`](crate::HistoryRun::label).
+    /// Label in lists, as from [`HistoryRun::label`](crate::HistoryRun::label).
     pub label: String,
-    /// When it began, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub created_at: String,
     /// The models under test.
     pub model: Option<String>,
-    /// Whether it came to its end as the suite asks: `complete` or `incomplete`.
+    /// Status of the finished run: `complete` or `incomplete`.
     pub status: RunStatus,
-    /// Whether the suite said something else than in the point before: other data, prompts, plugins or settings. Also
-    /// where that cannot be told.
+    /// True if the suite changed since the previous point: its data, prompts, plugins or settings. Also true if that
+    /// is unknown.
     pub is_redefined: bool,
     /// The figure.
     pub figure: HistoryFigure,
 }
 
 impl History {
-    /// The figures of a suite over time, one entry for each task and metric, in the order in which they appeared. Runs
-    /// that have not ended are left out: their figures are of a part.
+    /// Returns the figures of a suite over time: one entry per task and metric, in order of first appearance.
+    /// Unfinished runs are excluded, because their figures are partial.
     ///
     /// # Errors
-    /// When no run is of the suite, none that has ended has the metric, and when the index fails.
+    /// Fails if no run belongs to the suite, no finished run has the metric, or the index fails.
     pub fn trend(&self, suite: &str, metric: Option<&str>) -> Result<Vec<Trend>, HistoryError> {
         let mut trends: Vec<(Trend, Option<String>)> = Vec::new();
         let mut known: Vec<String> = Vec::new();

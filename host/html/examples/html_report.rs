@@ -1,4 +1,4 @@
-//! Writes the report of one run or several, and says how long it took.
+//! Writes the report of one or more runs, and prints how long it took.
 //!
 //!     cargo run --release -p gage-html --example html_report -- report.html RUN [RUN…]
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 const BODY: &str = include_str!("assets/report.html");
 
-/// One script: each file is a part of it, in the order in which they need each other.
+/// One script, concatenated from files in order of dependency.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
     include_str!("assets/figures.js"),
@@ -24,20 +24,20 @@ pub(super) const STYLE: &str = include_str!("assets/report.css");
 
 const DATA: &str = "<!--data-->";
 
-/// A link above the report, as where it is one of the pages of a server.
+/// A link above the report, for example if it is one of a server's pages.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Link {
-    /// Where it leads.
+    /// Address of its target.
     pub address: &'static str,
-    /// What it says.
+    /// Text of the link.
     pub text: &'static str,
 }
 
-/// The page around its data.
+/// The page without its data.
 pub(super) struct PageFrame {
     pub(super) before_data: String,
     pub(super) after_data: String,
-    /// What the page may do: its Content-Security-Policy.
+    /// The Content-Security-Policy.
     pub(super) policy: String,
 }
 

@@ -1,41 +1,41 @@
-//! Columns of the small data of some thousand samples: what lists, filters and plots need.
+//! Columns with the small data of some thousand samples, for lists, filters and plots.
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{SampleRecord, SampleStage};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The columns of a run of samples. Names are numbers into lists of their own, so that a block can be read
-/// without the others.
+/// Columns of a run of samples. Names are indexes into the block's own lists, so that it can be read without other
+/// blocks.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Columns {
-    /// Which run of the page.
+    /// Index of the run in the page.
     run: usize,
     tasks: Vec<String>,
-    /// How the samples ended, or what those await that have not.
+    /// Outcomes of the samples, or the next stage of unfinished ones.
     outcomes: Vec<&'static str>,
     metrics: Vec<String>,
     tags: Vec<String>,
-    /// How many samples each block of texts holds that came before this one.
+    /// Number of samples in each text block that precedes this block.
     texts: Vec<u32>,
     task: Vec<usize>,
     outcome: Vec<usize>,
     index: Vec<u64>,
     id: Vec<String>,
-    /// What tells whether two samples of one id are the same; empty where there is one run.
+    /// Content digests, which distinguish samples with the same id; empty if the page has only one run.
     content: Vec<String>,
-    /// Milliseconds; null where the model was not asked, and where its last call failed before it answered.
+    /// Milliseconds; null if the model was not called, or its last call failed before the response.
     latency: Vec<Option<f64>>,
-    /// Milliseconds since 1970; null where it is not known. The first as it is, each later one as the
-    /// difference to the one before it that is known.
+    /// Milliseconds since 1970; null if unknown. The first value is absolute; later ones are differences from the
+    /// previous known one.
     finished: Vec<Option<i64>>,
-    /// Tokens of the answer; null where nobody counted them.
+    /// Tokens of the answer; null if they were not counted.
     tokens: Vec<Option<u64>>,
-    /// For each metric the primary scores of the samples.
+    /// Primary scores of the samples, by metric.
     scores: Vec<Vec<Option<f64>>>,
-    /// For each metric whether the samples passed: 1, 0, or null where it does not say.
+    /// Pass marks of the samples, by metric: 1 if passed, 0 if not, null if unknown.
     pass: Vec<Vec<Option<u8>>>,
-    /// Numbers of a sample in this block and of a tag.
+    /// Pairs of a sample's index in this block and a tag's index.
     tagged: Vec<(usize, usize)>,
     #[serde(skip)]
     last_finished: i64,
@@ -46,19 +46,19 @@ impl Columns {
         Columns { run, ..Columns::default() }
     }
 
-    /// Returns how many samples it holds.
+    /// Returns the number of samples.
     pub(super) fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Adds a sample and how far it came; `content` as in [`Columns::content`].
+    /// Adds a sample and its stage; `content` as in [`Columns::content`].
     pub(super) fn add(&mut self, record: &SampleRecord, stage: SampleStage, content: Option<u64>) {
         let number = self.len();
         self.task.push(place(&mut self.tasks, record.task_id.as_str()));
         self.outcome.push(place(&mut self.outcomes, end_of(record.outcome, stage)));
         self.index.push(record.index);
         self.id.push(record.sample_id.clone());
-        // Half of it tells two rows of one id apart.
+        // Half of it is enough to distinguish two rows with the same id.
         self.content.extend(content.map(|content| format!("{:08x}", content >> 32)));
         let timing = &record.timing;
         let is_known = timing.attempts > 0 && timing.latency_ms > 0.0;
@@ -90,14 +90,14 @@ impl Columns {
         }
         for tag in &card.error_tags {
             let pair = (number, place(&mut self.tags, tag.as_str()));
-            // Several metrics may give one reason.
+            // Several metrics may add the same tag.
             if !self.tagged.iter().rev().take_while(|(of, _)| *of == number).any(|other| *other == pair) {
                 self.tagged.push(pair);
             }
         }
     }
 
-    /// Notes that a block of texts ended behind so many samples.
+    /// Records the end of a text block with this number of samples.
     pub(super) fn end_texts(&mut self, count: u32) {
         self.texts.push(count);
     }
@@ -110,7 +110,7 @@ impl Columns {
     }
 }
 
-/// The name of an outcome; a sample that has not ended has none, and a reader is told what it awaits.
+/// Returns the name of an outcome, or for an unfinished sample what it is waiting for.
 fn end_of(outcome: Outcome, stage: SampleStage) -> &'static str {
     match stage {
         SampleStage::Ended => outcome.name(),
@@ -119,12 +119,12 @@ fn end_of(outcome: Outcome, stage: SampleStage) -> &'static str {
     }
 }
 
-/// Tenths of a millisecond below a hundred, else milliseconds.
+/// Rounds to tenths of a millisecond below 100 ms, or else to milliseconds.
 fn rounded(milliseconds: f64) -> f64 {
     if milliseconds < 100.0 { (milliseconds * 10.0).round() / 10.0 } else { milliseconds.round() }
 }
 
-/// The place of a name in a list of few, to which it is added where it is new.
+/// Returns the index of a name in a short list, and adds it if it is new.
 fn place<T: From<N> + PartialEq<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usize {
     known.iter().position(|other| *other == name).unwrap_or_else(|| {
         known.push(name.into());

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why there is no page.
+/// Error of a page.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HtmlError {
@@ -17,7 +17,7 @@ pub enum HtmlError {
     #[error("failed to write a record as JSON")]
     Json(#[from] serde_json::Error),
 
-    /// The page cannot be made of its template.
+    /// The template of the page cannot be rendered.
     #[error("failed to fill in the template of the page")]
     Template(#[from] minijinja::Error),
 
@@ -26,11 +26,11 @@ pub enum HtmlError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 
-    /// What the page is written to refuses it.
+    /// The output cannot be written.
     #[error("cannot write the report")]
     Output(#[from] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Head block of the page: what it says of its runs as wholes.
+//! Head block of the page: data about whole runs.
 
 use gage_compare::{Comparison, run_label};
 use gage_figures::{RecordedRun, Summary, Timings};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Version of what the page holds; the script of the page reads this one.
+/// Format version of the page, which its script supports.
 pub(super) const PAGE_VERSION: u32 = 1;
 
 /// The first block of the page.
@@ -15,20 +15,20 @@ pub(super) const PAGE_VERSION: u32 = 1;
 pub(super) struct PageHead<'a> {
     format_version: u32,
     runs: Vec<RunHead<'a>>,
-    /// Each run but the first against the first.
+    /// Comparisons of each further run with the first.
     comparisons: Vec<Value>,
 }
 
-/// A run. Its folder is not named: a report is sent to others.
+/// A run. Its folder is omitted, because reports are shared.
 #[derive(Serialize)]
 struct RunHead<'a> {
     run_id: &'a str,
-    /// What it is called where another run of the page has its id: the end of its folder and the id.
+    /// Label if another run of the page has the same id: the end of its folder's path, and the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     status: &'static str,
     ended_by: Option<&'a str>,
-    /// What cannot be trusted of it, where it was edited.
+    /// Description of edits to the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<String>,
     created_at: &'a str,
@@ -62,7 +62,7 @@ impl<'a> PageHead<'a> {
 }
 
 impl PageHead<'_> {
-    /// What the runs are called.
+    /// Returns the labels of the runs.
     pub(super) fn names(&self) -> Vec<&str> {
         self.runs.iter().map(|run| run.label.as_deref().unwrap_or(run.run_id)).collect()
     }

@@ -1,16 +1,14 @@
-//! A run as one HTML file that needs nothing else: figures, plots, samples, and what changed from run to
-//! run.
+//! Writes runs as one self-contained HTML file: figures, plots, samples, and changes between runs.
 //!
-//! - **Nothing is fetched**: styles and scripts are in the page, and its Content-Security-Policy names them
-//!   by their digests and forbids everything else.
-//! - **No text of others is markup**: all data is compressed and in base64, and the script of the page only
-//!   ever sets text.
-//! - **The page is a stream.** Texts come in blocks of some hundred samples that a reader unpacks when one
-//!   of them is opened; what lists and plots need comes in columns between them. So the
-//!   memory of the writer does not grow with the number of samples.
-//! - **The same run makes the same bytes.**
+//! - **Nothing is fetched.** Styles and scripts are in the page. Its Content-Security-Policy allows them by digest,
+//!   and forbids everything else.
+//! - **Untrusted text is never markup.** All data is compressed and in Base64, and the page's script only sets text.
+//! - **The page is a stream.** Texts are in blocks of some hundred samples, which are unpacked when one of them is
+//!   opened. Columns for lists and plots are interleaved with them. The writer's memory therefore does not grow with
+//!   the number of samples.
+//! - **The output is deterministic**: the same run produces the same bytes.
 //!
-//! The parts of the page lie in `src/assets`; the format of its blocks is in `docs/contributing/report-page.md`.
+//! The parts of the page are in `src/assets`; the format of its blocks is in `docs/contributing/report-page.md`.
 
 mod assets;
 mod block;

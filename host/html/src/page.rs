@@ -1,5 +1,5 @@
-//! A page with the look of the report: its style, its scripts that every page needs, and a policy that
-//! names what it may do.
+//! A page in the style of the report: its stylesheet, the scripts that every page needs, and a policy that limits
+//! what it may do.
 
 use super::error::HtmlError;
 use super::template::render_template;
@@ -8,11 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use gage_core::Digest;
 use minijinja::context;
 
-/// The page, with a place for each part.
+/// The page, with placeholders for each part.
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
 
-/// What every page begins with.
+/// Script at the start of every page.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n",
     include_str!("assets/dom.js"),
@@ -20,36 +20,35 @@ const SCRIPT: &str = concat!(
     include_str!("assets/theme.js"),
 );
 
-/// What is of one page alone.
+/// Parts that are specific to one page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageParts<'a> {
-    /// The title, as text.
+    /// The title, as plain text.
     pub title: &'a str,
-    /// The elements, as markup that holds no text of others.
+    /// The elements, as markup without untrusted text.
     pub body: &'a str,
-    /// Style behind that of all pages.
+    /// Style that follows the shared style.
     pub style: &'a str,
-    /// Script behind that of all pages, whose functions it may call: `make`, `table`, `plot` and the
-    /// others of `dom.js`, `plots.js` and `theme.js`.
+    /// Script that follows the shared script. It may call functions such as `make`, `table` and `plot`, from
+    /// `dom.js`, `plots.js` and `theme.js`.
     pub script: &'a str,
-    /// Whether it may ask the server that it comes from for more.
+    /// True if it may send requests to its own server.
     pub may_ask: bool,
 }
 
-/// A page.
+/// A rendered page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedPage {
     /// The document.
     pub html: String,
-    /// Its Content-Security-Policy, which is in the document as well.
+    /// The Content-Security-Policy, which the document also contains.
     pub policy: String,
 }
 
-/// Puts a page together. Its policy lets it run its own script, use its own style and show media that it
-/// holds.
+/// Renders a page. Its policy allows its own script, its own style and embedded media.
 ///
 /// # Errors
-/// When the page cannot be made of its template.
+/// Fails if the template cannot be rendered.
 pub fn render(parts: &PageParts<'_>) -> Result<RenderedPage, HtmlError> {
     let style = format!("{STYLE}{}", parts.style);
     let script = format!("{SCRIPT}{}", parts.script);
@@ -66,7 +65,7 @@ pub fn render(parts: &PageParts<'_>) -> Result<RenderedPage, HtmlError> {
     Ok(RenderedPage { html, policy })
 }
 
-/// A text of the page as a policy names it.
+/// Returns the source expression of a text for a policy.
 fn source_of(text: &str) -> String {
     let digest = Digest::of_bytes(text.as_bytes());
     let hex = digest.hex();
@@ -75,7 +74,7 @@ fn source_of(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(bytes))
 }
 
-/// Names by which a script makes markup of text. No page has one in its script.
+/// Names that let a script turn text into markup. No page's script contains one.
 pub const FORBIDDEN_IN_SCRIPTS: [&str; 9] = [
     "innerHTML",
     "outerHTML",

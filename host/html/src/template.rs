@@ -1,15 +1,15 @@
-//! Templates of pages: HTML with places for values, which minijinja fills in.
+//! Page templates: HTML with placeholders, rendered by minijinja.
 
 use super::error::HtmlError;
 use gage_core::printable_html;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, escape_formatter};
 
-/// Fills in a template. A value is text, of which nothing becomes markup or steers what is shown, unless the template
-/// says `safe` of it.
+/// Renders a template. Values are escaped as text, so they cannot inject markup, unless the template marks one as
+/// `safe`.
 ///
 /// # Errors
-/// When the template is none, or names a value that is not given.
+/// Fails if the template is invalid, or names a missing value.
 pub fn render_template(template: &str, values: impl Into<Value>) -> Result<String, HtmlError> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
@@ -20,7 +20,7 @@ pub fn render_template(template: &str, values: impl Into<Value>) -> Result<Strin
         }
         _ => escape_formatter(out, state, value),
     });
-    // By the end of the name minijinja knows that it has to escape.
+    // minijinja enables escaping based on the file extension.
     Ok(environment.render_named_str("page.html", template, values)?)
 }
 

@@ -1,6 +1,6 @@
-//! The page, read back as its script reads it.
+//! Tests that read the page as its script does.
 
-use super::write_html_file;
+use super::{write_html, write_html_file};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -12,6 +12,7 @@ use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
 use gage_record::{
     AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
 };
+use gage_recorded_messages::RecordedError as _;
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     folder.path().to_owned()
 }
 
-/// The page of some runs.
+/// Renders the page of some runs.
 fn page(root: &Path, runs: &[PathBuf]) -> String {
     let sources: Vec<RecordedRun> = runs.iter().map(|run| RecordedRun::open(run).unwrap()).collect();
     let comparisons: Vec<_> = sources[1..]
@@ -43,7 +44,7 @@ fn page(root: &Path, runs: &[PathBuf]) -> String {
     text
 }
 
-/// What the blocks of a kind hold.
+/// Returns the contents of all blocks of a kind.
 fn blocks(page: &str, kind: &str) -> Vec<String> {
     let begin = format!("<script type=\"text/plain\" data-block=\"{kind}\">");
     let parts = page.split(&begin).skip(1).map(|part| part.split_once("</script>").unwrap().0);
@@ -165,7 +166,7 @@ fn answers_that_await_scores_are_shown_as_such() {
     assert_eq!(texts.lines().filter(|line| line.contains("\"answer\":\"a\"")).count(), 4, "{texts}");
 }
 
-/// The line of an answer whose scores are not there yet.
+/// Creates the line of an answer that is not yet scored.
 fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
     AnswerEntry {
         task_id: &record.task_id,
@@ -190,9 +191,12 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     let source = [RecordedRun::open(&run).unwrap()];
     let error = write_html_file(&root.path().join("no/such/report.html"), &source, &[]).unwrap_err();
     assert!(error.to_string().contains("report.html"), "{error}");
-    // A folder has the place of the file.
+    // A folder has the path of the file.
     std::fs::create_dir(root.path().join("taken.html")).unwrap();
     assert!(write_html_file(&root.path().join("taken.html"), &source, &[]).is_err());
+    let mut full: &mut [u8] = &mut [0; 100];
+    let error = write_html(&mut full, &source, &[], &[]).unwrap_err();
+    assert_eq!(error.recorded("history"), "cannot write the report");
     let left = std::fs::read_dir(root.path()).unwrap().flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));
 }
@@ -209,7 +213,7 @@ fn what_was_edited_of_a_run_stands_at_its_head() {
     let manifest = runs[1].join("manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replace("0.1.0", "0.1.1")).unwrap();
-    let wrong = "cannot be trusted: it was edited: the digest at its end is that of another";
+    let wrong = "cannot be trusted: it was edited: the digest at its end does not match";
     assert_eq!(edited(&runs), [Value::Null, json!(format!("the manifest of the run two {wrong}"))]);
     assert_eq!(edited(&runs[1..]), [json!(format!("the manifest of this run {wrong}"))]);
 }

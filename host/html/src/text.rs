@@ -1,11 +1,11 @@
-//! Texts of a sample that a reader opened: everything but what the columns hold.
+//! Texts of an opened sample: everything that is not in the columns.
 
 use gage_core::{LazyJson, MetricResult};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A line of a block of texts.
+/// A line of a text block.
 #[derive(Serialize)]
 pub(super) struct TextLine<'a> {
     id: &'a str,

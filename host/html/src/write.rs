@@ -1,4 +1,4 @@
-//! Writer of the page, as a stream.
+//! Writes the page as a stream.
 
 use super::assets::{Link, PageFrame};
 use super::block;
@@ -12,63 +12,71 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Most samples whose texts are in one block: a block is unpacked whole when one of them is opened.
+/// Maximum number of samples in a text block, which is unpacked as a whole when one of them is opened.
 const MAX_CHUNK_TEXTS: u32 = 256;
-/// Most bytes of texts in one block before they are compressed, unless one sample alone has more.
+/// Maximum size of a text block in bytes before compression, unless a single sample is larger.
 const MAX_CHUNK_BYTES: usize = 1 << 20;
-/// Most samples in one block of columns.
+/// Maximum number of samples in a block of columns.
 const MAX_CHUNK_ROWS: usize = 4_096;
 
-/// What was written.
+/// Statistics of a written page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenPage {
-    /// Samples of all runs.
+    /// Number of samples in all runs.
     pub samples: u64,
-    /// Bytes of the page.
+    /// Size of the page in bytes.
     pub bytes: u64,
 }
 
-/// Writes the page of some runs into a file, which takes its place when it is whole.
+/// Writes the page of some runs to a file, which replaces the existing one once it is complete.
 ///
 /// # Errors
-/// When a run cannot be read or the file cannot be written; the place then holds what it held before.
+/// Fails if a run cannot be read or the file cannot be written. An existing file then stays unchanged.
 pub fn write_html_file(
     path: &Path,
     sources: &[RecordedRun],
     comparisons: &[Comparison],
 ) -> Result<WrittenPage, HtmlError> {
     let failed = |source| HtmlError::Write { path: path.to_owned(), source };
-    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-    let written = File::create(&temporary).map_err(failed).and_then(|file| {
+    let write_to = |file: File| {
         let mut out = BufWriter::with_capacity(1 << 16, file);
         let written = write_html(&mut out, sources, comparisons, &[]).map_err(|error| match error {
             HtmlError::Output(source) => failed(source),
             other => other,
         })?;
-        out.flush().and_then(|()| fs::rename(&temporary, path)).map_err(failed)?;
+        out.flush().map_err(failed)?;
         Ok(written)
-    });
+    };
+    // A device or a pipe is written to directly, not replaced.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return File::options().write(true).open(path).map_err(failed).and_then(write_to);
+    }
+    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+    let written = File::create(&temporary)
+        .map_err(failed)
+        .and_then(write_to)
+        .and_then(|written| fs::rename(&temporary, path).map_err(failed).map(|()| written));
     if written.is_err() {
-        // It may never have been made.
+        // The file may not exist.
         let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-/// What the page of any runs may do: its Content-Security-Policy, for servers that send it as a header.
+/// Returns the Content-Security-Policy of any report, for servers that send it as a header.
 ///
 /// # Errors
-/// When the page cannot be made of its template.
+/// Fails if the template cannot be rendered.
 pub fn report_policy() -> Result<String, HtmlError> {
     Ok(PageFrame::new("", &[])?.policy)
 }
 
-/// Writes the page of some runs. Each of `comparisons` is of the first run and a further one. Without links
-/// these are the bytes that [`write_html_file`] writes.
+/// Writes the page of some runs. Each of `comparisons` compares the first run with a further one. Without links, the
+/// output is identical to that of [`write_html_file`].
 ///
 /// # Errors
-/// When a run cannot be read, or what is written to fails.
+/// Fails if a run cannot be read, or the output cannot be written.
 pub fn write_html<W: Write>(
     out: &mut W,
     sources: &[RecordedRun],
@@ -92,7 +100,7 @@ pub fn write_html<W: Write>(
     Ok(WrittenPage { samples, bytes: out.bytes })
 }
 
-/// Writes the samples of a run, texts and columns in turn, and counts them.
+/// Writes the samples of a run, alternating texts and columns, and counts them.
 fn write_run<W: Write>(
     out: &mut W,
     number: usize,
@@ -136,7 +144,7 @@ fn write_columns<W: Write>(out: &mut W, columns: &Columns) -> Result<(), HtmlErr
     Ok(block::end(writer)?)
 }
 
-/// What is written to may fail below the JSON.
+/// Separates output errors from JSON errors.
 fn of_json(error: serde_json::Error) -> HtmlError {
     if error.is_io() { HtmlError::Output(error.into()) } else { HtmlError::Json(error) }
 }

@@ -1,7 +1,7 @@
-//! A batch of tokens that cannot be filled wrongly, and the memory of sequences.
+//! Bounds-checked batch of tokens, and helpers for the memory of sequences.
 //!
-//! `LlamaBatch::add` writes past an array when it is given more sequences than the batch was
-//! made for; [`TokenBatch`] is the only place that calls it.
+//! `LlamaBatch::add` writes past the end of an array if it is given more sequences than the batch was created for.
+//! [`TokenBatch`] is the only code that calls it.
 
 use crate::runtime::internal;
 use gage_model_protocol::{JobError, to_u32};
@@ -9,19 +9,20 @@ use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
-/// Tokens that are computed in one call.
+/// A batch of tokens that are computed in one call.
 pub struct TokenBatch {
     batch: LlamaBatch<'static>,
     most_tokens: usize,
     most_rows: usize,
-    /// Tokens whose logits are wanted.
+    /// Number of tokens whose logits are needed.
     rows: usize,
     most_sequences: usize,
 }
 
 impl TokenBatch {
-    /// An empty batch for `most_tokens` tokens, `most_rows` of them with logits, each of which may belong to `most_sequences`
-    /// sequences.
+    /// Creates an empty batch for `most_tokens` tokens, up to `most_rows` of them with logits.
+    ///
+    /// Each token may belong to up to `most_sequences` sequences.
     pub fn new(most_tokens: usize, most_rows: usize, most_sequences: usize) -> TokenBatch {
         let sequences = i32::try_from(most_sequences).unwrap_or(i32::MAX);
         TokenBatch {
@@ -33,29 +34,30 @@ impl TokenBatch {
         }
     }
 
-    /// Takes all tokens out.
+    /// Removes all tokens.
     pub fn clear(&mut self) {
         self.batch.clear();
         self.rows = 0;
     }
 
-    /// Returns how many tokens it holds.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         usize::try_from(self.batch.n_tokens()).unwrap_or(0)
     }
 
-    /// Returns whether it holds no token.
+    /// Returns true if the batch has no tokens.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether it holds all that it can.
+    /// Returns true if the batch has no room for another token.
     pub fn is_full(&self) -> bool {
         self.len() >= self.most_tokens || self.rows >= self.most_rows
     }
 
-    /// Adds a token at a position of its sequences, and gives the row under which its logits
-    /// are found after the call, if they are wanted.
+    /// Adds a token at a position of its sequences.
+    ///
+    /// If its logits are wanted, returns the row that holds them after the call.
     pub fn add(
         &mut self,
         token: LlamaToken,
@@ -77,7 +79,7 @@ impl TokenBatch {
         Ok(row)
     }
 
-    /// Computes the tokens; an empty batch is nothing to compute.
+    /// Computes the tokens. Does nothing if the batch is empty.
     pub fn decode(&mut self, context: &mut LlamaContext<'_>) -> Result<(), JobError> {
         if self.is_empty() {
             return Ok(());
@@ -88,8 +90,9 @@ impl TokenBatch {
     }
 }
 
-/// Shortens a sequence to its first tokens and gives how many are left: as many as asked, or
-/// none where the model's memory cannot be cut (that of recurrent models) or has lost them.
+/// Truncates a sequence to its first `length` tokens and returns the number of tokens left.
+///
+/// Returns 0 if the model's memory cannot be truncated (as in recurrent models) or no longer has these tokens.
 pub fn shorten(context: &mut LlamaContext<'_>, sequence: i32, length: usize) -> usize {
     let number = u32::try_from(sequence).ok();
     if length > 0 {

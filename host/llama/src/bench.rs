@@ -1,4 +1,4 @@
-//! The benchmark of a model: the scheduler and a bare loop over llama.cpp in the same process, in turns.
+//! Benchmark of a model: alternates between the scheduler and a bare loop over llama.cpp in the same process.
 
 use crate::batch::{TokenBatch, shorten};
 use crate::context_parameters::context_parameters;
@@ -18,19 +18,19 @@ use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::token::LlamaToken;
 use std::time::Instant;
 
-/// Answers at once.
+/// Numbers of answers generated at once.
 const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
 
-/// Most answers that are generated together.
+/// Maximum number of answers generated together.
 const SLOTS: usize = 16;
 
-/// Questions with four options each, after the same examples.
+/// Number of questions, each with four options, after shared examples.
 const QUESTIONS: usize = 8;
 
-/// Measures a model.
+/// Runs the benchmark on a model.
 ///
 /// # Errors
-/// When it cannot be loaded, predicts no tokens, or fails.
+/// If the model cannot be loaded, does not predict tokens, or fails.
 pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let path = &options.model_path;
     let gguf = Gguf::read(path).map_err(|error| error.to_string())?;
@@ -71,7 +71,7 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     Ok(BenchReport { kernels: loaded.kernels, threads: settings.threads, figures: bench.figures })
 }
 
-/// A loaded model, and what was measured so far.
+/// A loaded model, and the figures measured so far.
 struct Bench<'m> {
     host: Scheduler<'m>,
     bare: Bare<'m>,
@@ -81,7 +81,7 @@ struct Bench<'m> {
 }
 
 impl Bench<'_> {
-    /// Measures the scheduler and the bare loop in turns: `work` gives a figure of either, in a turn.
+    /// Measures the scheduler and the bare loop in turns. `work` returns the figure of one competitor in one turn.
     fn measure(
         &mut self,
         what: String,
@@ -102,7 +102,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Answers a set of prompts: tokens of prompts, tokens of answers, seconds.
+    /// Answers a set of prompts. Returns the number of prompt tokens, the number of answer tokens, and the seconds
+    /// taken.
     fn answer(
         &mut self,
         competitor: Competitor,
@@ -115,10 +116,10 @@ impl Bench<'_> {
         }
     }
 
-    /// Prompts alone, and prompts with answers, several at once.
+    /// Measures prompts alone, and prompts with answers, several at once.
     fn answers(&mut self) -> Result<(), String> {
         for at_once in AT_ONCE {
-            // The first token comes with the prompt, so the rest is what answering takes beside it.
+            // The first token comes with the prompt, so the rest is the cost of answering.
             for (what, unit, answer_tokens) in [
                 ("prompts", "tokens/s", 1),
                 ("prompts and answers", "answer tokens/s", self.options.answer_tokens),
@@ -136,9 +137,9 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Questions with four options each, by log-likelihood.
+    /// Measures questions with four options each, by log-likelihood.
     fn choices(&mut self) -> Result<(), String> {
-        let what = "four choices behind shared examples".to_owned();
+        let what = "four choices after shared examples".to_owned();
         self.measure(what, "questions/s", |bench, competitor, turn| {
             let is_host = competitor == Competitor::Host;
             let examples = bench.words.text(&format!("examples {turn} {is_host}"));
@@ -155,7 +156,7 @@ impl Bench<'_> {
         })
     }
 
-    /// More prompts than are answered at once.
+    /// Measures more prompts than can be answered at once.
     fn queue(&mut self) -> Result<(), String> {
         let queued = to_usize(self.options.queued_prompts);
         let what = format!("{queued} prompts and answers, {SLOTS} at once");
@@ -163,7 +164,7 @@ impl Bench<'_> {
             let prompts: Vec<String> =
                 (0..queued).map(|index| bench.words.text(&format!("queue {turn} {index}"))).collect();
             let (mut answered, mut seconds) = (0, 0.0);
-            // The loop has as many at once as the scheduler may have, one set after the other.
+            // The loop processes its prompts in sets as large as the scheduler's maximum, one after the other.
             let at_once = if competitor == Competitor::Host { queued } else { SLOTS };
             for prompts in prompts.chunks(at_once) {
                 let (_, tokens, took) = bench.answer(competitor, prompts, bench.options.answer_tokens)?;
@@ -175,23 +176,23 @@ impl Bench<'_> {
     }
 }
 
-/// The two that are measured in turns.
+/// The two competitors, measured in turns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Competitor {
-    /// The scheduler of this program.
+    /// This program's scheduler.
     Host,
-    /// A loop over llama.cpp without anything around it.
+    /// A bare loop over llama.cpp.
     Bare,
 }
 
-/// Texts of a certain length.
+/// Generator of texts of a certain length.
 struct Words<'m> {
     tokenizer: Tokenizer<'m>,
     tokens: usize,
 }
 
 impl Words<'_> {
-    /// A text of about so many tokens that begins like no other.
+    /// Returns a text of about `self.tokens` tokens, with a unique `beginning`.
     fn text(&self, beginning: &str) -> String {
         let mut text = format!("{beginning}:");
         for number in 0..self.tokens {
@@ -208,7 +209,7 @@ impl Words<'_> {
 const OPTIONS: [&str; 4] =
     [" the first of them", " the second of them", " both of these two", " none of these two"];
 
-/// Runs the scheduler until all is done, and gives the answers and the seconds that it took.
+/// Runs the scheduler until all tasks are done. Returns the answers and the seconds taken.
 fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64), String> {
     let began = Instant::now();
     for (number, task) in (0_u64..).zip(tasks) {
@@ -228,7 +229,7 @@ fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64),
     }
 }
 
-/// Tokens of prompts, tokens of answers, seconds.
+/// Returns the number of prompt tokens, the number of answer tokens, and the seconds taken.
 fn host_answers(
     host: &mut Scheduler<'_>,
     prompts: &[String],
@@ -263,7 +264,7 @@ fn host_choices(host: &mut Scheduler<'_>, questions: &[String]) -> Result<f64, S
     Ok(run(host, tasks.collect())?.1)
 }
 
-/// A loop over llama.cpp without anything around it.
+/// A bare loop over llama.cpp.
 struct Bare<'m> {
     context: LlamaContext<'m>,
     tokenizer: Tokenizer<'m>,
@@ -304,7 +305,7 @@ impl Bare<'_> {
         Ok((asked, answered, seconds))
     }
 
-    /// Each option with the whole prompt before it.
+    /// Scores each option, computing the whole prompt again for each.
     fn choices(&mut self, questions: &[String]) -> Result<f64, JobError> {
         let began = Instant::now();
         for question in questions {
@@ -336,7 +337,7 @@ impl Bare<'_> {
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// Computes a prompt and gives the row of its last token.
+    /// Computes a prompt and returns the row of its last token.
     fn prompt(&mut self, sequence: i32, tokens: &[LlamaToken]) -> Result<i32, JobError> {
         let mut row = 0;
         for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {

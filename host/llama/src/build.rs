@@ -1,16 +1,16 @@
-//! The build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
+//! Build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
 use crate::runtime::compute_capability;
 use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 
-/// The version of the crate with the bindings of llama.cpp, as the workspace pins it.
+/// Version of the crate with the llama.cpp bindings, as pinned by the workspace.
 const BINDINGS_VERSION: &str = "0.1.160";
 
-/// The version of the crate with llama.cpp's sources, as the workspace pins it.
+/// Version of the crate with the llama.cpp sources, as pinned by the workspace.
 const SOURCES_VERSION: &str = "0.1.161";
 
-/// What this program was built from.
+/// Returns the build of this program.
 pub fn build_info() -> BuildInfo {
     BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -38,8 +38,9 @@ fn variant() -> KernelVariant {
     build.into()
 }
 
-/// The devices that llama.cpp computes on, with the extensions of the processor that this machine has and
-/// llama.cpp is built to use.
+/// Returns the devices that llama.cpp computes on.
+///
+/// Includes the processor extensions that this machine has and llama.cpp was built to use.
 pub fn kernels() -> String {
     let devices = list_llama_ggml_backend_devices();
     let names: Vec<String> =
@@ -53,7 +54,7 @@ pub fn kernels() -> String {
     )
 }
 
-/// The state of a switch of the build: llama.cpp's build reads the same variables.
+/// Returns the state of a build switch. llama.cpp's build reads the same variables.
 fn flag(name: &str, default: bool) -> &'static str {
     let set = match name {
         "GGML_LLAMAFILE" => option_env!("GGML_LLAMAFILE"),

@@ -1,4 +1,4 @@
-//! Captured log: the lines that llama.cpp logs during a call. They also go where its log goes.
+//! Captures the lines that llama.cpp logs during a call. The lines also go to the regular log.
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
@@ -8,15 +8,16 @@ use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
 use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-/// Most lines that are kept.
+/// Maximum number of lines kept.
 const MAX_LOG_LINES: usize = 32;
 
-/// Calls a function, and gives the warnings and errors that llama.cpp logged meanwhile on this thread.
+/// Calls a function. Also returns the warnings and errors that llama.cpp logged on this thread during the call.
 pub fn captured<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
     captured_at(Level::WARN, work)
 }
 
-/// Calls a function, and gives the lines of at least this level that llama.cpp logged meanwhile on this thread.
+/// Calls a function. Also returns the lines of at least this level that llama.cpp logged on this thread during the
+/// call.
 pub fn captured_at<T>(level: Level, work: impl FnOnce() -> T) -> (T, Vec<String>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let beside = dispatcher::get_default(Clone::clone);
@@ -26,7 +27,7 @@ pub fn captured_at<T>(level: Level, work: impl FnOnce() -> T) -> (T, Vec<String>
     (done, lines)
 }
 
-/// Keeps lines and passes every event on.
+/// Subscriber that keeps lines and forwards every event.
 struct Capture {
     level: Level,
     lines: Arc<Mutex<Vec<String>>>,

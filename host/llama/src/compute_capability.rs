@@ -1,11 +1,11 @@
-//! The compute capability of GPUs, by which llama.cpp chooses its CUDA kernels.
+//! Compute capability of GPUs, by which llama.cpp chooses its CUDA kernels.
 //!
-//! llama.cpp's interface gives the name of a device and nothing of this kind, so it is read from the lines that the CUDA
-//! backend logs when it starts (`ggml_cuda_init`).
+//! llama.cpp's API exposes the name of a device, but not its compute capability. The capability is therefore parsed
+//! from the lines that the CUDA backend logs at startup (`ggml_cuda_init`).
 
 use std::collections::BTreeSet;
 
-/// The compute capability in a log; those of unequal GPUs are joined by `+`.
+/// Returns the compute capability found in a log. Several are joined by `+`.
 pub fn compute_capability_in(log: &[String]) -> Option<String> {
     let capability = |line: &String| {
         let device = line.trim().strip_prefix("Device ")?;

@@ -1,30 +1,31 @@
-//! Answers that are one of a few texts.
+//! Answers constrained to one of a few texts.
 //!
-//! A grammar would look at the whole vocabulary for each token, which takes as long as the model
-//! does; here the tokens that may follow are looked up by their bytes.
+//! A grammar would check the whole vocabulary for each token, which takes as long as running the model. Here the
+//! allowed tokens are looked up by their bytes.
 
 use crate::tokenizer::Pieces;
 use llama_cpp_2::token::LlamaToken;
 
-/// The texts, and what is written of one of them.
+/// The texts to choose from, and the bytes written so far.
 pub struct Choices {
     texts: Vec<Vec<u8>>,
     written: Vec<u8>,
 }
 
 impl Choices {
-    /// One of these texts.
+    /// Constrains an answer to one of these texts.
     pub fn new(texts: &[String]) -> Choices {
         Choices { texts: texts.iter().map(|text| text.clone().into_bytes()).collect(), written: Vec::new() }
     }
 
-    /// What may follow what is written, by each text that it begins.
+    /// Returns the remainder of each text that starts with the bytes written so far.
     fn rests(&self) -> impl Iterator<Item = &[u8]> {
         self.texts.iter().filter_map(|text| text.strip_prefix(self.written.as_slice()))
     }
 
-    /// The tokens that may follow, each once. Where a text is whole and another one goes on, the answer
-    /// may also end.
+    /// Returns the allowed next tokens, each once.
+    ///
+    /// If one text is complete and a longer one continues it, end tokens are allowed too.
     pub fn allowed(&self, pieces: &Pieces) -> Vec<LlamaToken> {
         let mut allowed = Vec::new();
         for rest in self.rests() {
@@ -40,7 +41,7 @@ impl Choices {
         allowed
     }
 
-    /// Takes a token in, and says whether nothing can follow it.
+    /// Accepts a token. Returns true if nothing can follow it.
     pub fn accept(&mut self, token: LlamaToken, pieces: &Pieces) -> bool {
         if pieces.ends.contains(&token) {
             return true;
@@ -54,7 +55,7 @@ impl Choices {
 mod tests {
     use super::*;
 
-    /// What is allowed after each of some tokens, and whether the last one ends the answer.
+    /// Returns the tokens allowed after each accepted token, and whether the last one ends the answer.
     fn run(texts: &[&str], tokens: &[i32]) -> (Vec<i32>, bool) {
         let vocabulary: [&[u8]; 7] = [b"A", b"B", b"AB", b"C", b"", b"A", "é".as_bytes()];
         let pieces = Pieces::new(vocabulary.iter().map(|piece| piece.to_vec()), vec![LlamaToken::new(4)]);

@@ -1,19 +1,19 @@
-//! Context parameters: the settings of a model as llama.cpp takes them.
+//! Converts the settings of a model to llama.cpp's context parameters.
 
 use gage_config::{CacheType, FlashAttention};
 use gage_model_protocol::{ModelOptions, Settings, to_u32};
 use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams};
 use std::num::NonZeroU32;
 
-/// The parameters of a context for a number of sequences.
+/// Returns the parameters of a context for a number of sequences.
 pub fn context_parameters(
     settings: &Settings,
     options: &ModelOptions,
     sequences: usize,
 ) -> LlamaContextParams {
-    // llama.cpp wants room for a token of each sequence, whatever a call holds.
+    // llama.cpp requires room for one token of each sequence, even if calls are smaller.
     let tokens = to_u32(settings.largest_call().max(sequences));
-    // The fused kernel splits its sums by the number of threads.
+    // The fused kernel splits its sums by the number of threads, which changes results.
     let flash = if settings.deterministic { FlashAttention::Off } else { options.flash_attention };
     LlamaContextParams::default()
         .with_n_ctx(NonZeroU32::new(to_u32(settings.cells())))
@@ -29,7 +29,7 @@ pub fn context_parameters(
         .with_kv_unified(true)
 }
 
-/// The number that llama.cpp has for a way of attention: `LLAMA_FLASH_ATTN_TYPE_*`.
+/// Returns llama.cpp's number for an attention mode: `LLAMA_FLASH_ATTN_TYPE_*`.
 fn flash_policy(choice: FlashAttention) -> i32 {
     match choice {
         FlashAttention::Auto => -1,

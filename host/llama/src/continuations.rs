@@ -1,23 +1,24 @@
-//! Continuations of a prompt: their starts, and the calls that they share.
+//! Continuations of a prompt: where they start, and the calls that they share.
 
 use crate::prefix_cache::common;
 use std::ops::Range;
 
-/// The tokens of one continuation after those of the prompt.
+/// Tokens of a prompt and one continuation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch<T> {
-    /// The tokens of the prompt and the continuation, tokenised as one text.
+    /// Tokens of the prompt and the continuation, tokenized as one text.
     pub tokens: Vec<T>,
-    /// Index of the first token that belongs to the continuation; at least 1.
+    /// Index of the first token of the continuation; at least 1.
     pub scored_from: usize,
 }
 
-/// Splits tokenised prompts with continuations: the tokens of a continuation are those behind
-/// the longest beginning that the whole has in common with the prompt alone, at least one. Where
-/// the border changes the last tokens of the prompt, these belong to the continuation.
+/// Splits tokenized prompts from their continuations.
 ///
-/// Something must stand before every token that is scored; where nothing does, `lead` is put
-/// before all. `None` when that is needed and there is no lead.
+/// A continuation starts after the longest common prefix of the whole and the prompt alone, and has at least one token.
+/// If the boundary changes the last tokens of the prompt, these belong to the continuation.
+///
+/// Every scored token needs a token before it. If one has none, `lead` is prepended to all branches. `None` if that is
+/// needed and there is no lead.
 pub fn branches<T: Copy + PartialEq>(
     prompt: &[T],
     wholes: Vec<Vec<T>>,
@@ -40,16 +41,18 @@ pub fn branches<T: Copy + PartialEq>(
     Some(branches)
 }
 
-/// Returns how many tokens all branches share: the prompt up to where the first of them is scored.
+/// Returns how many tokens all branches share: the prompt up to the first scored token of any branch.
 pub fn shared<T>(branches: &[Branch<T>]) -> usize {
     branches.iter().map(|branch| branch.scored_from).min().unwrap_or(0)
 }
 
-/// The windows in which a whole text is scored, each token once, given as much before it as fits: the first
-/// window begins behind `lead`, each further one behind the token before it, and the last one is filled up
-/// with what stands before, as lm-evaluation-harness rolls its windows with a context of one token.
+/// Returns the windows in which a whole text is scored. Each token is scored once, with as much context as fits.
+///
+/// The first window begins with `lead`, and each later one with the token before its first scored token. The last
+/// window is filled up with preceding tokens. This matches lm-evaluation-harness's rolling windows with a context of
+/// one token.
 pub fn windows<T: Copy>(tokens: &[T], lead: T, context_length: usize) -> Vec<Branch<T>> {
-    // So many are predicted from as many before them; the last takes no place of its own.
+    // A window predicts up to this many tokens from as many before them; its last token needs no position of its own.
     let longest = context_length.max(1);
     let mut windows = Vec::new();
     let mut scored = 0;
@@ -70,9 +73,10 @@ pub fn windows<T: Copy>(tokens: &[T], lead: T, context_length: usize) -> Vec<Bra
     windows
 }
 
-/// Groups branches, each of which needs so many tokens of its own computed, into rounds that fit
-/// into the memory: so many sequences, so many tokens. A branch without tokens of its own needs
-/// no sequence; one that is too large by itself gets a round of its own.
+/// Groups branches into rounds that fit into `most_sequences` sequences and `most_tokens` tokens.
+///
+/// `own` is the number of tokens that each branch has to compute itself. A branch without own tokens needs no sequence.
+/// A branch that is too large gets a round of its own.
 pub fn rounds(own: &[usize], most_sequences: usize, most_tokens: usize) -> Vec<Range<usize>> {
     let mut rounds = Vec::new();
     let (mut start, mut sequences, mut tokens) = (0, 0, 0);
@@ -111,12 +115,12 @@ mod tests {
     fn continuations_begin_behind_what_the_prompt_has_in_common() {
         let cases: [(&str, &[&str], &[(&str, usize)]); 6] = [
             ("abc", &["abcd", "abcef"], &[("abcd", 3), ("abcef", 3)]),
-            // The border changed the prompt's last token.
+            // The boundary changed the prompt's last token.
             ("abc", &["abXY", "abcd"], &[("abXY", 2), ("abcd", 3)]),
-            // The continuation vanished into the prompt's last token.
+            // The continuation merged into the prompt's last token.
             ("abc", &["abc"], &[("abc", 2)]),
             ("abc", &["abX"], &[("abX", 2)]),
-            // Nothing stands before the continuation.
+            // No token precedes the continuation.
             ("", &["xy", "z"], &[("^xy", 1), ("^z", 1)]),
             ("a", &["Xy", "ab"], &[("^Xy", 1), ("^ab", 2)]),
         ];

@@ -1,4 +1,4 @@
-//! Vectors of texts.
+//! Embeddings of texts.
 
 use crate::batch::TokenBatch;
 use crate::context_parameters::context_parameters;
@@ -12,10 +12,10 @@ use llama_cpp_2::model::LlamaModel;
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-/// Longest text that is turned into a vector, in tokens: a text is computed in one call.
+/// Maximum length of an embedded text, in tokens. A text is computed in one call.
 const MAX_CALL_TOKENS: usize = 512;
 
-/// The context in which texts become vectors, one text a call, so that a vector does not depend on others.
+/// Context for embeddings. Each text is computed in its own call, so that vectors do not depend on one another.
 pub struct Embedder<'m> {
     context: LlamaContext<'m>,
     tokenizer: Tokenizer<'m>,
@@ -24,11 +24,12 @@ pub struct Embedder<'m> {
 }
 
 impl<'m> Embedder<'m> {
-    /// Makes the context, with the adapter that answers have too. Vectors are pooled as the model says; where it says nothing they are the mean over
-    /// the tokens.
+    /// Creates the context, with the same adapter as for answers.
+    ///
+    /// Vectors are pooled as the model specifies, or averaged over the tokens if it specifies nothing.
     ///
     /// # Errors
-    /// Mostly for want of memory.
+    /// Usually if memory does not suffice.
     pub fn new(
         model: &'m LlamaModel,
         settings: &Settings,
@@ -42,7 +43,7 @@ impl<'m> Embedder<'m> {
             .and_then(|architecture| model.meta_val_str(&format!("{architecture}.pooling_type")).ok());
         let says_how = pooling_named.as_deref().is_some_and(|pooling| pooling != "0");
         if pooling_named.as_deref() == Some("4") {
-            let message = "the model gives texts a rank, and no vectors: it is made to sort search results";
+            let message = "the model is a reranker: it gives texts a rank, and no vectors";
             return Err(JobError::new(JobErrorKind::Unsupported, message));
         }
         let pooling = if says_how { LlamaPoolingType::Unspecified } else { LlamaPoolingType::Mean };
@@ -67,7 +68,7 @@ impl<'m> Embedder<'m> {
     /// Turns texts into vectors.
     ///
     /// # Errors
-    /// When a text is empty or too long, or the model fails.
+    /// If a text is empty or too long, or the model fails.
     pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<JobResult, JobError> {
         let started = Instant::now();
         let mut tokens = 0;
@@ -94,7 +95,7 @@ impl<'m> Embedder<'m> {
         }
         if tokens.len() > self.most_tokens {
             let message = format!(
-                "it has {} tokens, and a text of at most {} can be turned into a vector",
+                "it has {} tokens, and a text of at most {} can be embedded",
                 tokens.len(),
                 self.most_tokens
             );

@@ -1,12 +1,12 @@
-//! Explanations of grammars that llama.cpp refuses: it writes the reason only to its standard error.
+//! Explains why llama.cpp refuses a grammar: it writes the reason only to its standard error.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Most rules that are named.
+/// Maximum number of rules named in a message.
 const MAX_NAMED_RULES: usize = 8;
 
-/// What can be seen to be wrong with a text as GBNF, with its line; nothing where it looks right.
+/// Returns the first visible error of a text as GBNF, with its line. `None` if the grammar looks correct.
 pub fn explain(grammar: &str) -> Option<String> {
     let mut reader = GrammarReader { rest: grammar.chars().peekable(), line: 1 };
     let (mut defined, mut named) = (Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ impl GrammarReader<'_> {
         next
     }
 
-    /// Reads to a character, over those behind a backslash where that means something.
+    /// Reads up to and including `end`. If `escapes` is true, skips characters escaped by a backslash.
     fn skip_to(&mut self, end: char, escapes: bool) -> Option<()> {
         loop {
             match self.next()? {
@@ -93,7 +93,7 @@ impl GrammarReader<'_> {
         name
     }
 
-    /// Returns whether a name that was just read is that of a rule that begins here.
+    /// Returns true if the name just read starts a rule definition.
     fn defines(&mut self) -> bool {
         while self.rest.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
         "::=".chars().all(|wanted| self.rest.next_if_eq(&wanted).is_some())

@@ -1,11 +1,12 @@
 //! llama.cpp: loads a model file and works on many requests at once.
 //!
-//! The program `gage-model` ([`serve`]) is a child process of `gage-host`, so that a failure of llama.cpp does not end a
-//! run. Its requests go through one loop (`worker`), in which a `scheduler` shares the calls of the model. This is the only
-//! crate that links llama.cpp. It imports `gage-model-protocol`, `gage-core` and `gage-config`, and no crate imports it.
+//! The program `gage-model` ([`serve`]) is a child process of `gage-host`, so that a crash in llama.cpp does not end a
+//! run. Its requests go through one loop (`worker`), in which a `scheduler` shares the calls of the model. This is the
+//! only crate that links llama.cpp. It imports `gage-model-protocol`, `gage-core` and `gage-config`, and no crate
+//! imports it.
 //!
-//! llama.cpp logs to `tracing` under the target `llama-cpp-2`. How its threads wait for one another counts for much; OpenMP
-//! reads its variables before `main` begins, so `gage-host` sets them when it starts the program.
+//! llama.cpp logs to `tracing` under the target `llama-cpp-2`. The way its threads wait for one another matters for
+//! speed. OpenMP reads its variables before `main` begins, so `gage-host` sets them when it starts the program.
 
 mod batch;
 mod bench;

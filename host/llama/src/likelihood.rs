@@ -1,6 +1,6 @@
-//! Probabilities from logits.
+//! Computes probabilities from logits.
 
-/// The index of the largest logit, of equals the first; `None` when a logit is not a number.
+/// Returns the index of the largest logit, the first if several are equal. `None` if a logit is NaN.
 pub fn most_likely(logits: &[f32]) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (index, logit) in logits.iter().enumerate() {
@@ -14,10 +14,10 @@ pub fn most_likely(logits: &[f32]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
-/// Refuses logits that are all the same, which is what is there where the graph of a model computes none.
+/// Refuses logits that are all equal, as found in models whose graph computes no logits.
 ///
 /// # Errors
-/// When they are.
+/// If all logits are equal.
 pub fn check_logits(logits: &[f32]) -> Result<(), &'static str> {
     match logits {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|logit| logit == first) => {
@@ -27,17 +27,17 @@ pub fn check_logits(logits: &[f32]) -> Result<(), &'static str> {
     }
 }
 
-/// What the logits of one position say about every token.
+/// Distribution over the next token at one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
-    /// The token that is most likely.
+    /// Most likely token.
     pub best: usize,
     maximum: f64,
     log_sum: f64,
 }
 
 impl Distribution {
-    /// Reads the logits; `None` when they are not numbers.
+    /// Computes the distribution. `None` if a logit is not a number.
     pub fn of(logits: &[f32]) -> Option<Distribution> {
         let best = most_likely(logits)?;
         let maximum = f64::from(*logits.get(best)?);
@@ -46,8 +46,9 @@ impl Distribution {
         (maximum.is_finite() && log_sum.is_finite()).then_some(Distribution { best, maximum, log_sum })
     }
 
-    /// The natural logarithm of the probability of a token with this logit, as
-    /// `logit - max - ln(sum of exp(each - max))` in double precision.
+    /// Returns the natural logarithm of the probability of a token with this logit.
+    ///
+    /// It is computed as `logit - max - ln(sum of exp(each - max))` in double precision.
     pub fn log_probability(&self, logit: f32) -> f64 {
         f64::from(logit) - self.maximum - self.log_sum
     }

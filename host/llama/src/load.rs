@@ -1,4 +1,4 @@
-//! Loads a model and makes its context, with less where memory is short.
+//! Loads a model and creates its context, reduced if memory is short.
 
 use crate::build::{build_info, kernels};
 use crate::captured_log::captured;
@@ -16,30 +16,30 @@ use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::json_schema_to_grammar;
 use llama_cpp_2::model::{LlamaLoraAdapter, LlamaModel};
 
-/// How much is asked for, in tenths, as long as memory is short.
+/// Fractions to request, in tenths, while memory is short.
 const LADDER: [u32; 4] = [10, 9, 7, 5];
 
-/// An adapter on top of a model, and how strongly it counts.
+/// An adapter on top of a model, and its scale.
 pub type Adapter<'m> = (&'m mut LlamaLoraAdapter, f32);
 
-/// A model in memory, with a context of it.
+/// A model in memory, with an open context.
 pub struct OpenContext<'m> {
     /// The model.
     pub model: &'m LlamaModel,
-    /// The context, with the adapter.
+    /// Context with the adapter applied.
     pub context: LlamaContext<'m>,
-    /// What makes tokens of images.
+    /// Projector, which turns images into tokens.
     pub vision: Option<Vision<'m>>,
-    /// The adapter, for further contexts.
+    /// Adapter, for further contexts.
     pub adapter: Option<Adapter<'m>>,
-    /// What was found out about it.
+    /// Facts about the loaded model.
     pub loaded: LoadedModel,
 }
 
-/// Puts an adapter on top of what is computed in a context.
+/// Applies an adapter to a context.
 ///
 /// # Errors
-/// When llama.cpp refuses it.
+/// If llama.cpp refuses it.
 pub fn set_adapter(context: &mut LlamaContext<'_>, (adapter, scale): Adapter<'_>) -> Result<(), String> {
     let (set, log) = captured(|| context.lora_adapter_set(adapter, scale));
     set.map_err(|error| {
@@ -54,23 +54,23 @@ pub fn set_adapter(context: &mut LlamaContext<'_>, (adapter, scale): Adapter<'_>
 pub struct OpenModel {
     /// The model.
     pub model: LlamaModel,
-    /// An adapter on top of it.
+    /// Adapter on top of the model, and its scale.
     adapter: Option<(LlamaLoraAdapter, f32)>,
-    /// The grammar that answers will be held to.
+    /// Grammar that answers will be constrained to.
     grammar: Option<String>,
 }
 
-/// Loads the file, with fewer layers on the GPU where it does not take as many.
+/// Loads the file, with fewer layers on the GPU if not all requested ones fit.
 ///
 /// # Errors
-/// When it is no model, or does not fit.
+/// If the file is not a model, or does not fit.
 pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
     let grammar = options.grammar.as_ref().map(grammar_of).transpose()?;
     let gguf = Gguf::read(&options.model_path)?;
     if let Some(message) = gguf.no_model(&options.model_path) {
         return Err(LoadError::Setting(message));
     }
-    // The settings of the loaded model show what came of it.
+    // The settings of the loaded model show the result.
     if !runtime()?.supports_gpu_offload() {
         options.gpu_layers = 0;
     }
@@ -85,7 +85,7 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
                 return Ok(OpenModel { model, adapter, grammar });
             }
             Err(error @ LoadError::Load { .. }) if asked > 0 => {
-                tracing::warn!(gpu_layers = layers, %error, "the model could not be loaded; fewer layers are tried");
+                tracing::warn!(gpu_layers = layers, %error, "the model could not be loaded; trying fewer layers");
                 failed = Some(error);
             }
             Err(error) => return Err(error),
@@ -94,7 +94,7 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
     Err(failed.unwrap_or_else(|| LoadError::Setting("no number of layers was tried".to_owned())))
 }
 
-/// The grammar in GBNF.
+/// Returns the grammar as GBNF.
 fn grammar_of(source: &GrammarSource) -> Result<String, LoadError> {
     match source {
         GrammarSource::Gbnf(text) => Ok(text.clone()),
@@ -130,7 +130,7 @@ fn add_adapter(
     Ok(Some((adapter, *scale)))
 }
 
-/// Why llama.cpp refused something: the first line of its log that says so, or else the error of the call.
+/// Returns why llama.cpp refused something: the first log line that gives a reason, or else the error of the call.
 fn reason_of(log: Vec<String>, error: &dyn std::fmt::Display) -> String {
     let is_reason =
         |line: &String| ["error", "failed", "unknown", "mismatch"].iter().any(|word| line.contains(word));
@@ -138,11 +138,12 @@ fn reason_of(log: Vec<String>, error: &dyn std::fmt::Display) -> String {
 }
 
 impl OpenModel {
-    /// Makes the context, with fewer slots and then a shorter context where memory is short. A context that
-    /// the configuration names is not shortened: that would change what is measured.
+    /// Creates the context, with fewer slots and then a shorter context if memory is short.
+    ///
+    /// A context length set in the configuration is not reduced: that would change what is measured.
     ///
     /// # Errors
-    /// When an option is out of bounds, or the model does not fit.
+    /// If an option is out of range, or the model does not fit.
     pub fn context(&mut self, options: &mut ModelOptions) -> Result<OpenContext<'_>, LoadError> {
         let OpenModel { model, adapter, grammar: grammar_text } = self;
         let model: &LlamaModel = model;
@@ -171,7 +172,8 @@ impl OpenModel {
                 Ok(context) => context,
                 Err(reason) => {
                     tracing::warn!(
-                        "the model does not fit with {slots} slots and a context of {context_length}: {reason}; less is tried"
+                        "the model does not fit with {slots} slots and a context of {context_length}: \
+                         {reason}; trying less"
                     );
                     last = reason;
                     continue;
@@ -205,13 +207,14 @@ impl OpenModel {
     }
 }
 
-/// Returns whether there is memory for a context, as far as can be known beforehand. What is not there would end the
-/// process, not the call.
+/// Checks whether memory suffices for a context, as far as this can be known in advance.
+///
+/// Running out of memory would end the process, not only the call.
 fn has_room(gguf: &Gguf, options: &ModelOptions, settings: &Settings) -> Result<(), String> {
     let bits = (cache_bits(options.cache_type_k), cache_bits(options.cache_type_v));
     let cells = u64::try_from(settings.cells()).unwrap_or(u64::MAX);
     let call_tokens = u64::try_from(settings.largest_call()).unwrap_or(u64::MAX);
-    // The weights are mapped already; with layers on a GPU the rest may lie there.
+    // The weights are already mapped. With layers on a GPU, the rest may be in its memory.
     if settings.gpu_layers == 0
         && let (Some(needs), Some(available)) = (MemoryNeeds::of(gguf, cells, bits, call_tokens), available())
         && needs.cache.saturating_add(needs.computation) > available
@@ -222,7 +225,7 @@ fn has_room(gguf: &Gguf, options: &ModelOptions, settings: &Settings) -> Result<
     Ok(())
 }
 
-/// Slots and context lengths to try, each smaller than the one before.
+/// Returns the slots and context lengths to try, each step smaller than the one before.
 fn rungs(asked: &Settings, is_free_to_shorten: bool) -> Vec<(u32, u32)> {
     let (slots, context_length) = (to_u32(asked.slots), to_u32(asked.context_length));
     let part = |whole: u32, tenths: u32| (whole * tenths / 10).max(1);

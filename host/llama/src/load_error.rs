@@ -1,16 +1,16 @@
-//! Load errors: why a model could not be loaded.
+//! Errors of loading a model.
 
 use gage_model_protocol::gguf::GgufError;
 use std::path::PathBuf;
 
-/// Why a model could not be loaded.
+/// Error of loading a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file cannot be read, or is not a model.
     #[error("{0}")]
     File(#[from] GgufError),
-    /// An option is out of bounds.
+    /// An option is out of range.
     #[error("{0}")]
     Setting(String),
     /// llama.cpp does not start.
@@ -21,10 +21,10 @@ pub enum LoadError {
     Load {
         /// The file.
         path: PathBuf,
-        /// What llama.cpp says.
+        /// llama.cpp's reason.
         reason: String,
     },
-    /// There is not enough memory.
+    /// Memory does not suffice.
     #[error("{0}")]
     Memory(String),
 }

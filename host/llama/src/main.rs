@@ -1,4 +1,4 @@
-//! The `gage-model` program: runs one model for a `gage-host`, which starts it and talks to it over its standard streams.
+//! The `gage-model` program: runs one model for `gage-host`, which starts it and talks to it over its standard streams.
 
 use clap::Parser;
 use std::io::IsTerminal as _;
@@ -8,19 +8,21 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Requests and answers are made on one thread and dropped on others, at which the system's allocator is slow.
+/// Requests and answers are allocated on one thread and freed on others, for which the system's allocator is slow.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Where the bindings of llama.cpp complain of how llama.cpp logs: in pieces, such as the dots while a model is loaded.
-/// These lines say nothing of the model.
+/// Log target under which the llama.cpp bindings complain about llama.cpp logging in fragments, such as progress dots
+/// during loading.
+///
+/// These lines say nothing about the model.
 const BINDINGS_LOG_TARGET: &str = "llama_cpp_2::log";
 
 /// Runs a model for gage-host, which starts this program and talks to it over its standard streams.
 #[derive(Debug, Parser)]
 #[command(name = "gage-model", version)]
 struct Arguments {
-    /// Which logs are written to the standard error stream, one JSON object a line.
+    /// Filter of the logs on the standard error stream, one JSON object per line.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
 }
@@ -41,7 +43,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes logs to the standard error stream; with `warn` where the filter is not valid, which gage-host refuses itself.
+/// Writes logs to the standard error stream. Falls back to `warn` if the filter is invalid; `gage-host` reports that
+/// itself.
 fn init_logs(filter: &str) {
     let full = if filter.contains(BINDINGS_LOG_TARGET) {
         filter.to_owned()

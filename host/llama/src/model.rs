@@ -1,4 +1,4 @@
-//! Loads a model and says what it is.
+//! Loads a model and describes it.
 
 use crate::captured_log::captured;
 use crate::load_error::LoadError;
@@ -14,14 +14,14 @@ use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
 /// Loads the model, with `gpu_layers` layers on the GPU.
 ///
 /// # Errors
-/// When llama.cpp cannot be started or refuses the file.
+/// If llama.cpp cannot be started or refuses the file.
 pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadError> {
     let split_mode = match options.split_mode {
         SplitMode::Row => LlamaSplitMode::Row,
         SplitMode::None => LlamaSplitMode::None,
         SplitMode::Layer => LlamaSplitMode::Layer,
     };
-    // Before devices are named: it finds them.
+    // This must run before devices are named, because it detects them.
     let runtime = runtime()?;
     let mut parameters =
         LlamaModelParams::default().with_n_gpu_layers(gpu_layers).with_split_mode(split_mode);
@@ -36,12 +36,12 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadE
     }
     let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
     loaded.map_err(|error| {
-        // The last lines only repeat that it failed.
+        // The last lines only repeat that loading failed.
         let reason = log.into_iter().find(|line| line.contains("error") || line.contains("unknown"));
         let reason = reason.unwrap_or_else(|| error.to_string());
         let path = options.model_path.clone();
         let help = if reason.contains("unknown model architecture") {
-            "; this build of llama.cpp is older than the model, or the file is no language model"
+            "; this build of llama.cpp is older than the model, or the file is not a language model"
         } else {
             ""
         };
@@ -49,7 +49,7 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadE
     })
 }
 
-/// Why devices cannot be used, with those that there are.
+/// Returns a message that devices cannot be used, listing the available ones.
 fn no_device(why: &str) -> String {
     let devices: Vec<String> = list_llama_ggml_backend_devices()
         .iter()
@@ -61,12 +61,12 @@ fn no_device(why: &str) -> String {
     )
 }
 
-/// Returns whether the memory of a sequence can be cut to a prefix, which a recurrent state cannot.
+/// Returns true if the memory of a sequence can be truncated to a prefix, which recurrent state does not allow.
 pub fn keeps_prefixes(model: &LlamaModel) -> bool {
     !model.is_recurrent() && !model.is_hybrid()
 }
 
-/// What the model says about itself.
+/// Returns the metadata of the model.
 pub fn facts_of(model: &LlamaModel) -> ModelFacts {
     let vocabulary = model.vocab();
     let special_tokens = vocabulary.tokens().filter(|token| vocabulary.is_control(*token));

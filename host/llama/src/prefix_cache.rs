@@ -1,30 +1,31 @@
-//! Prefix cache: the part of a prompt that can be reused from an earlier one without changing a bit.
+//! Prefix cache: the part of a prompt that can be reused from an earlier one with bit-identical results.
 //!
-//! What a model computes for a token depends, in its last bits, on which tokens are computed in
-//! the same call. So the beginning of a prompt is always computed in chunks of one size, each in
-//! a call of its own, that begin at multiples of this size; what is left, at least one token, is
-//! the tail, whose logits are wanted. Only whole chunks are kept for later prompts: they hold
-//! the same bits whether they were computed for this prompt or for another one.
+//! The last bits of a model's results for a token depend on which tokens are computed in the same call. So the
+//! beginning of a prompt is always computed in chunks of one size, each in a call of its own. Chunks begin at multiples
+//! of this size. The rest, at least one token, is the tail, whose logits are needed. Only whole chunks are kept for
+//! later prompts: their bits are the same no matter which prompt they were computed for.
 
 use std::ops::Range;
 
-/// Returns how many tokens two sequences have in common at their beginning.
+/// Returns the length of the common prefix of two sequences.
 pub fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Returns how many tokens of a prompt stand in whole chunks; the tail is never empty.
+/// Returns how many tokens of a prompt are in whole chunks. The tail is never empty.
 pub fn whole_chunks(length: usize, chunk: usize) -> usize {
     let chunk = chunk.max(1);
     length.saturating_sub(1) / chunk * chunk
 }
 
-/// Returns how much of a prompt can be kept where figures must not depend on what came before: its whole chunks,
-/// or all up to
-/// the end of an image, whichever is more. An image is computed by itself, and what stands before it in calls that end
-/// where it begins; so a border of chunks counts only outside of images, but the end of an image always does.
+/// Returns how many tokens of a prompt can be kept if results must not depend on earlier requests.
 ///
-/// `held` tokens are there, `length` is that of the prompt, and `images` are the spans of its images, in order.
+/// That is either its whole chunks or everything up to the end of an image, whichever is more. An image is computed by
+/// itself, and the tokens before it in calls that end where it begins. So a chunk boundary counts only outside of
+/// images, but the end of an image always counts.
+///
+/// `held` is the number of tokens in memory, `length` the length of the prompt, and `images` the spans of its images in
+/// order.
 pub fn whole_parts(held: usize, length: usize, images: &[Range<usize>], chunk: usize) -> usize {
     let chunk = chunk.max(1);
     let most = held.min(length.saturating_sub(1));
@@ -45,7 +46,7 @@ mod tests {
     #[test]
     fn images_are_kept_whole() {
         let (one, two) = (3..9, 9..10);
-        // One image behind three tokens, another right behind it; chunks of four.
+        // One image after three tokens, another right after it; chunks of four.
         let images = [one.clone(), two.clone()];
         for (held, length, expected) in [
             (0, 20, 0),
@@ -61,7 +62,7 @@ mod tests {
         }
         assert_eq!(whole_parts(20, 10, &[one], 4), 9, "the last token is computed anew");
         assert_eq!(whole_parts(9, 20, &[], 4), 8);
-        // A border at which an image begins is one.
+        // A chunk boundary at the start of an image counts.
         assert_eq!(whole_parts(7, 20, std::slice::from_ref(&(4..8)), 4), 4);
     }
 

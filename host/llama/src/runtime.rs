@@ -1,5 +1,4 @@
-//! Process-wide state: llama.cpp itself, its log, and the lock under which
-//! contexts are made.
+//! Process-wide state: llama.cpp itself, its log, and the lock under which contexts are created.
 
 use crate::captured_log::captured_at;
 use crate::compute_capability::compute_capability_in;
@@ -17,20 +16,18 @@ use tracing::Level;
 /// llama.cpp, and the compute capability of its GPUs.
 static RUNTIME: OnceLock<Result<(LlamaBackend, Option<String>), String>> = OnceLock::new();
 
-/// Making a context changes the model behind a shared reference, so that no two are made at
-/// once.
+/// Serializes the creation of contexts, which mutates the model through a shared reference.
 static NEW_CONTEXT: Mutex<()> = Mutex::new(());
 
-/// Starts llama.cpp when it is first asked for, and sends its log to `tracing`. It is never
-/// stopped.
+/// Starts llama.cpp on first use and forwards its log to `tracing`. It is never stopped.
 ///
 /// # Errors
-/// When it does not start.
+/// If it does not start.
 pub fn runtime() -> Result<&'static LlamaBackend, LoadError> {
     started().map(|(backend, _)| backend)
 }
 
-/// The compute capability of the GPUs that a build with `cuda` computes on.
+/// Returns the compute capability of the GPUs that a build with `cuda` computes on.
 pub fn compute_capability() -> Option<&'static str> {
     started().ok().and_then(|(_, capability)| capability.as_deref())
 }
@@ -39,7 +36,7 @@ fn started() -> Result<&'static (LlamaBackend, Option<String>), LoadError> {
     let start = || {
         send_logs_to_tracing(LogOptions::default());
         if std::env::var_os("OMP_WAIT_POLICY").is_none() {
-            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster where cores are busy");
+            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster if cores are busy");
         }
         // The CUDA backend logs its GPUs when devices are first listed.
         let (backend, log) = captured_at(Level::INFO, || {
@@ -52,10 +49,10 @@ fn started() -> Result<&'static (LlamaBackend, Option<String>), LoadError> {
     RUNTIME.get_or_init(start).as_ref().map_err(|reason: &String| LoadError::Runtime(reason.clone()))
 }
 
-/// Makes a context, one at a time in the whole process.
+/// Creates a context, one at a time in the whole process.
 ///
 /// # Errors
-/// Mostly for want of memory.
+/// Usually if memory does not suffice.
 pub fn new_context(model: &LlamaModel, parameters: LlamaContextParams) -> Result<LlamaContext<'_>, JobError> {
     let runtime = runtime().map_err(|error| internal(error.to_string()))?;
     let cells = parameters.n_ctx().map_or(0, u32::from);
@@ -65,7 +62,7 @@ pub fn new_context(model: &LlamaModel, parameters: LlamaContextParams) -> Result
         .map_err(|error| internal(format!("llama.cpp cannot make a context of {cells} tokens: {error}")))
 }
 
-/// An error that is not the request's fault.
+/// Creates an error that the request did not cause.
 pub fn internal(message: impl Into<String>) -> JobError {
     JobError::new(JobErrorKind::Internal, message)
 }

@@ -1,4 +1,4 @@
-//! Sampler of the next token.
+//! Samples the next token.
 
 use crate::constrained_choice::Choices;
 use crate::gbnf::explain;
@@ -15,49 +15,49 @@ use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token::data::LlamaTokenData;
 use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
-/// Chooses the tokens of one answer.
+/// Sampler of the tokens of one answer.
 pub struct Sampler {
-    /// Penalties, cuts, temperature and the draw; nothing where the most likely token is taken.
+    /// Penalties, truncation, temperature and the draw. `None` for greedy sampling.
     chain: Option<LlamaSampler>,
     constraint: Option<SamplingConstraint>,
     logprobs: Option<usize>,
 }
 
-/// What an answer is held to, and how far it has come.
+/// Constraint on an answer, with its progress.
 enum SamplingConstraint {
     Grammar(LlamaSampler),
     Choices(Choices),
 }
 
-/// A token that was chosen.
+/// A sampled token.
 pub struct SampledToken {
     /// The token.
     pub token: LlamaToken,
-    /// How likely it was, where that is asked for.
+    /// Log-probability, if requested.
     pub logprob: Option<TokenLogprob>,
-    /// Whether the answer can only end here.
+    /// True if the answer can only end here.
     pub is_last: bool,
 }
 
 /// Parses a grammar; its root is `root`.
 ///
 /// # Errors
-/// When it is none.
+/// If the text is not a grammar.
 pub fn grammar(model: &LlamaModel, text: &str) -> Result<LlamaSampler, String> {
-    LlamaSampler::grammar(model, text, "root")
-        .map_err(|error| {
-            let reason = explain(text).unwrap_or_else(|| format!("{error}, for a reason that its log has"));
-            format!(
-                "llama.cpp refuses the grammar: {reason}; a grammar is GBNF: rules of the form `name ::= …`; answers start at the rule `root`"
-            )
-        })
+    LlamaSampler::grammar(model, text, "root").map_err(|error| {
+        let reason = explain(text).unwrap_or_else(|| format!("{error}, for a reason that its log has"));
+        format!(
+            "llama.cpp refuses the grammar: {reason}; a grammar is GBNF: rules of the form `name ::= …`; \
+                    answers start at the rule `root`"
+        )
+    })
 }
 
 impl Sampler {
-    /// What a request asks for.
+    /// Creates the sampler for a request.
     ///
     /// # Errors
-    /// When its grammar cannot be parsed.
+    /// If its grammar cannot be parsed.
     pub fn new(
         task: &GenerateTask,
         model: &LlamaModel,
@@ -79,10 +79,10 @@ impl Sampler {
         })
     }
 
-    /// The next token, from the logits in a row of the last call. The row must have been asked for.
+    /// Samples the next token from the logits in a row of the last call, which must have been requested.
     ///
     /// # Errors
-    /// When the logits are not numbers, or no token is allowed.
+    /// If the logits are not numbers, or no token is allowed.
     pub fn choose(
         &mut self,
         context: &LlamaContext<'_>,
@@ -105,7 +105,7 @@ impl Sampler {
                     .into_iter()
                     .filter_map(|token| Some(LlamaTokenData::new(token, logit_of(logits, token)?, 0.0)));
                 let token = pick(LlamaTokenDataArray::new(candidates.collect(), false), chain.as_mut())
-                    .ok_or("no token leads to one of the choices: the tokenizer cannot write them")?;
+                    .ok_or("no token leads to one of the choices: the tokenizer cannot produce them")?;
                 is_last = choices.accept(token, pieces);
                 token
             }
@@ -122,7 +122,7 @@ impl Sampler {
                 let distribution = Distribution::of(logits).ok_or("the model's logits are not numbers")?;
                 let of = |token: LlamaToken, top| TokenLogprob {
                     token: tokenizer.shown(token),
-                    // What is impossible has a number too, which JSON can hold.
+                    // Impossible tokens also get a finite number, since JSON has no infinity.
                     logprob: logit_of(logits, token)
                         .map_or(f64::MIN, |logit| distribution.log_probability(logit).max(f64::MIN)),
                     top,
@@ -136,12 +136,13 @@ impl Sampler {
     }
 }
 
-/// What the parameters ask for, in the order of llama.cpp: penalties, top-k, top-p, min-p,
-/// temperature, and the draw; without a temperature, penalties and the most likely token. Nothing
-/// where it is the most likely token alone.
+/// Builds llama.cpp's sampler chain for the parameters.
 ///
-/// The repetition penalty sees the prompt and the answer, the presence and the frequency
-/// penalty only the answer; `context_length` bounds how far back they look.
+/// The order is llama.cpp's: penalties, top-k, top-p, min-p, temperature, and the draw. Without a temperature, only
+/// penalties and the most likely token remain. `None` if only the most likely token is needed.
+///
+/// The repetition penalty sees the prompt and the answer. The presence and frequency penalties see only the answer.
+/// `context_length` bounds how far back they look.
 fn chain(
     params: &SamplingParams,
     vocabulary_size: i32,
@@ -181,8 +182,9 @@ fn chain(
     Some(LlamaSampler::chain(samplers, true))
 }
 
-/// The most likely token where the grammar allows it, which is mostly so and costs next to nothing to see;
-/// else the choice among all that it allows, for which it has to look at the whole vocabulary.
+/// Returns the most likely token if the grammar allows it, which is usual and cheap to check.
+///
+/// Otherwise samples among all tokens that the grammar allows, which requires checking the whole vocabulary.
 fn by_grammar(
     grammar: &mut LlamaSampler,
     chain: Option<&mut LlamaSampler>,
@@ -204,7 +206,7 @@ fn by_grammar(
     pick(all, chain)
 }
 
-/// Chooses among candidates; `None` where there are none.
+/// Chooses among candidates; `None` if there are none.
 fn pick(mut candidates: LlamaTokenDataArray, chain: Option<&mut LlamaSampler>) -> Option<LlamaToken> {
     match chain {
         None => {
@@ -224,7 +226,7 @@ fn pick(mut candidates: LlamaTokenDataArray, chain: Option<&mut LlamaSampler>) -
     }
 }
 
-/// The tokens of the largest logits, the largest first.
+/// Returns the tokens with the largest logits, largest first.
 fn most_likely_of(logits: &[f32], count: usize) -> Vec<LlamaToken> {
     let mut best: Vec<(usize, f32)> = Vec::with_capacity(count + 1);
     for (token, logit) in logits.iter().copied().enumerate() {
@@ -245,8 +247,9 @@ fn logit_of(logits: &[f32], token: LlamaToken) -> Option<f32> {
     logits.get(usize::try_from(token.0).ok()?).copied()
 }
 
-/// A seed in the 32 bits that llama.cpp takes. Seeds that fit stay as they are, but for the one
-/// that means "at random" there.
+/// Reduces a seed to the 32 bits that llama.cpp takes.
+///
+/// Seeds that fit are unchanged, except for the one that means "at random" in llama.cpp.
 fn seed(asked: Option<u64>) -> u32 {
     const AT_RANDOM: u32 = u32::MAX;
     let Some(asked) = asked else { return DEFAULT_SEED };
@@ -254,7 +257,7 @@ fn seed(asked: Option<u64>) -> u32 {
     if folded == AT_RANDOM { AT_RANDOM - 1 } else { folded }
 }
 
-/// Rounded to the precision that llama.cpp computes with.
+/// Rounds to the precision that llama.cpp computes with.
 fn single(number: f64) -> f32 {
     number as f32
 }

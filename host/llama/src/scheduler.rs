@@ -1,18 +1,17 @@
-//! Works on many requests of one model at once.
+//! Scheduler that works on many requests of one model at once.
 //!
-//! All sequences lie in one memory of cells. Each call of the model takes one token of every answer that is
-//! being generated, and fills up with the tokens of prompts and continuations, in the order in which the
-//! requests came. A request is let in when there are cells for all that it may need. What its prompt has in
-//! common with that of a request before it is not computed again: the sequence takes over the cells; where the
-//! other is just being computed, it waits for that. The continuations of a prompt are sequences of their own
-//! that share its cells, and all of them are tagged onto its tokens.
+//! All sequences share one KV cache. Each call of the model takes one token of every answer in progress. It is filled
+//! up with tokens of prompts and continuations, in the order of arrival. A request is admitted once there are cells for
+//! everything that it may need. A prefix that its prompt shares with an earlier request is not computed again: the
+//! sequence reuses the cells. If the other request is still computing them, it waits. The continuations of a prompt are
+//! separate sequences that share its cells: the prompt's tokens are tagged with all of them.
 //!
-//! **With `deterministic` no figure depends on what else is in flight**, because one request is worked on at a
-//! time, in calls that are laid out by the request alone: the beginning of its prompt in chunks of one size,
-//! each in a call of its own, then its rest and the continuations. Only whole chunks are taken over from the
-//! request before: they hold the same bits as if they were computed again, since they were computed in the
-//! same calls and lie in the same cells; everything behind them is removed first. What remains in cells that
-//! are free cannot matter: it is masked, and adds exact zeros.
+//! **With `deterministic`, no result depends on the other requests in flight.** One request is worked on at a time, in
+//! calls whose layout depends on that request alone. The beginning of its prompt is computed in chunks of one size,
+//! each in its own call, followed by the rest and the continuations. Only whole chunks are reused from the previous
+//! request. They are bit-identical to recomputed ones: the same calls computed them, and they are in the same cells.
+//! Everything after them is removed first. Leftover data in free cells has no effect: it is masked, and adds exact
+//! zeros.
 
 mod admission;
 mod generation;
@@ -38,18 +37,18 @@ use request::{Request, RequestWork, Rolling, ScoredPart};
 use sequences::{CachedPrefix, Sequences};
 use std::collections::{HashMap, VecDeque};
 
-/// Earlier prompts that are kept.
+/// Maximum number of earlier prompts kept.
 const MAX_CACHED_PREFIXES: usize = 4;
 
 /// An event of the scheduler.
 pub enum Event {
-    /// A request is being worked on.
+    /// Work on a request began.
     Began(u64),
     /// A request is done.
     Done(u64, Result<JobResult, JobError>),
 }
 
-/// Works on the requests of one model.
+/// Scheduler of the requests of one model.
 pub struct Scheduler<'m> {
     preparation: Preparation<'m>,
     context: LlamaContext<'m>,
@@ -59,27 +58,27 @@ pub struct Scheduler<'m> {
     waiting: VecDeque<Request>,
     active: Vec<Request>,
     rolling: HashMap<u64, Rolling>,
-    /// Whether sequences can share a beginning, which those of recurrent models cannot.
+    /// True if sequences can share a prefix, which those of recurrent models cannot.
     shares: bool,
     cells: usize,
     rows: Vec<BatchRow>,
     events: Vec<Event>,
-    /// What was counted so far.
+    /// Counters so far.
     pub counts: Counts,
 }
 
-/// A row of logits that is wanted after a call.
+/// A row of logits that is needed after a call.
 struct BatchRow {
     row: i32,
     /// Index of the request among the active ones.
     request: usize,
-    /// The branch whose next token it predicts; none for the last token of a prompt, and for answers.
+    /// Branch whose next token it predicts. `None` for the last token of a prompt, and for answers.
     branch: Option<usize>,
-    /// Where the token stands that the row belongs to.
+    /// Position of the token that the row belongs to.
     position: usize,
 }
 
-/// Sequences that the context of a model needs.
+/// Returns the number of sequences that the context of a model needs.
 pub fn sequence_count(settings: &Settings, shares: bool) -> usize {
     let lanes = MAX_LANES + 1;
     match (settings.deterministic, shares) {
@@ -90,7 +89,7 @@ pub fn sequence_count(settings: &Settings, shares: bool) -> usize {
 }
 
 impl<'m> Scheduler<'m> {
-    /// A scheduler of a context that was made for [`sequence_count`] sequences.
+    /// Creates a scheduler for a context that was created for [`sequence_count`] sequences.
     pub fn new(
         model: &'m LlamaModel,
         context: LlamaContext<'m>,
@@ -124,17 +123,17 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Returns whether there is nothing to do.
+    /// Returns true if there is nothing to do.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.active.is_empty()
     }
 
-    /// What happened since this was last asked.
+    /// Returns the events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// Takes a request; one that cannot be worked on is answered at once.
+    /// Queues a request. One that cannot be worked on is answered immediately.
     pub fn push(&mut self, number: u64, job: Job) {
         let Job { name, task } = job;
         let made = match task {
@@ -180,7 +179,7 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Computes one call.
+    /// Computes one call of the model.
     pub fn step(&mut self) {
         self.admit();
         self.compute_image();
@@ -219,8 +218,10 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Begins the next round of continuations, whose sequences begin as that of the prompt does so far;
-    /// whether there is one.
+    /// Begins the next round of continuations, if there is one. Their sequences start as copies of the prompt's
+    /// sequence so far.
+    ///
+    /// Returns false if there is none.
     fn next_round(&mut self, request: &mut Request) -> Result<bool, JobError> {
         let Some(scoring) = request.scoring() else { return Ok(false) };
         let Some(lanes) = scoring.next_round() else { return Ok(false) };
@@ -234,7 +235,7 @@ impl<'m> Scheduler<'m> {
         Ok(true)
     }
 
-    /// Puts tokens into the batch: first those of answers, then prompts and continuations.
+    /// Adds tokens to the batch: first those of answers, then prompts and continuations.
     fn fill(&mut self) -> Result<(), JobError> {
         for (index, request) in self.active.iter().enumerate() {
             if let RequestWork::Generate(generation) = &request.work
@@ -294,7 +295,7 @@ impl<'m> Scheduler<'m> {
         Ok(())
     }
 
-    /// Reads a row of logits; `Some` when the request ends with it.
+    /// Reads a row of logits. Returns `Some` if it ends the request.
     fn read_row(&mut self, row: &BatchRow) -> Option<Result<FinishReason, JobError>> {
         let request = self.active.get_mut(row.request)?;
         let failed = |request: &Request, reason: &str| {
@@ -319,7 +320,7 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Begins the next round of a request whose round is done; whether it goes on.
+    /// Begins the next round of a request whose round is done. Returns true if the request continues.
     fn advance(&mut self, index: usize) -> Result<bool, JobError> {
         let Some(request) = self.active.get_mut(index) else { return Ok(false) };
         if request.computed < request.prompt.len() {
@@ -366,7 +367,7 @@ impl<'m> Scheduler<'m> {
             .push(Event::Done(number, answer.map(|answer| JobResult { answer, latency, first_token })));
     }
 
-    /// Gives the sequences of a request back, but for what a later one may begin like.
+    /// Releases the sequences of a request, except for a prefix that a later request may reuse.
     fn release(&mut self, request: Request, is_whole: bool) {
         let settings = self.preparation.settings;
         let mut kept = if is_whole && self.shares { request.computed.min(request.prompt.len()) } else { 0 };
@@ -398,7 +399,7 @@ impl<'m> Scheduler<'m> {
         self.sequences.release(held.sequence);
     }
 
-    /// Answers every request that is under way with an error, and begins afresh.
+    /// Answers every request in progress with an error, and resets the state.
     fn fail(&mut self, error: &JobError) {
         tracing::error!(%error, "a call of the model failed");
         self.batch.clear();

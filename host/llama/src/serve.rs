@@ -1,4 +1,4 @@
-//! The conversation of `gage-model` with `gage-host`, over the standard streams.
+//! Communication of `gage-model` with `gage-host` over the standard streams.
 
 use crate::bench::bench;
 use crate::build::build_info;
@@ -12,11 +12,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
-/// Greets, reads one command and carries it out. Returns when the host has closed the stream, or when the model cannot
-/// be loaded.
+/// Sends the greeting, then reads one command and executes it.
+///
+/// Returns when the host has closed the stream, or if the model cannot be loaded.
 ///
 /// # Errors
-/// When the streams break, or the first message is not a command of this version.
+/// If the streams break, or the first message is not a command of this version.
 pub fn serve() -> Result<()> {
     write_frame(&mut std::io::stdout().lock(), &build_info())?;
     // Read before the match, whose arms lock the stream again.
@@ -53,7 +54,7 @@ fn serve_model(options: ModelOptions) -> Result<()> {
     Ok(())
 }
 
-/// Counts the tokens of one text after the other.
+/// Counts the tokens of one text after another.
 fn count_tokens(path: &Path) -> Result<()> {
     let mut stdin = BufReader::new(std::io::stdin().lock());
     let mut stdout = BufWriter::new(std::io::stdout().lock());
@@ -67,10 +68,10 @@ fn count_tokens(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Measures a model, for as long as the host waits for it.
+/// Runs a benchmark for as long as the host waits for it.
 fn measure(options: &BenchOptions) -> Result<()> {
     std::thread::Builder::new().name("requests".to_owned()).spawn(|| {
-        // The host says nothing more; it closes the stream when it is gone.
+        // The host sends nothing more; it closes the stream when it exits.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         std::process::exit(0);
     })?;

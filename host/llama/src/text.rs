@@ -1,28 +1,29 @@
-//! An answer that grows token by token: bytes to text, and where it ends.
+//! Text of an answer that grows token by token: decodes bytes and detects the end.
 
 use std::str::from_utf8;
 
-/// The text of an answer, and the strings at which it ends.
+/// Text of an answer, and its stop strings.
 #[derive(Debug, Default)]
 pub struct AnswerText {
     text: String,
-    /// Bytes that may be the beginning of a character.
+    /// Trailing bytes that may be the beginning of a character.
     incomplete: Vec<u8>,
     stops: Vec<String>,
     longest_stop: usize,
 }
 
 impl AnswerText {
-    /// An empty answer.
+    /// Creates an empty answer.
     pub fn new(mut stops: Vec<String>) -> AnswerText {
         stops.retain(|stop| !stop.is_empty());
         let longest_stop = stops.iter().map(String::len).max().unwrap_or(0);
         AnswerText { stops, longest_stop, ..AnswerText::default() }
     }
 
-    /// Adds the bytes of a token. A character may be spread over tokens; bytes that are none are
-    /// replaced by `U+FFFD`. Returns whether a stop string is complete, wherever it began: the
-    /// text then ends before it.
+    /// Adds the bytes of a token. Returns true if a stop string is now complete, wherever it began; the text then ends
+    /// before it.
+    ///
+    /// A character may be split across tokens. Invalid bytes are replaced by `U+FFFD`.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         let searched = self.text.len().saturating_sub(self.longest_stop.saturating_sub(1));
         self.incomplete.extend_from_slice(bytes);
@@ -36,7 +37,7 @@ impl AnswerText {
         found.is_some()
     }
 
-    /// The text; a character that was never completed is replaced by `U+FFFD`.
+    /// Returns the text. A character that was never completed is replaced by `U+FFFD`.
     pub fn finish(mut self) -> String {
         if !self.incomplete.is_empty() {
             self.text.push(char::REPLACEMENT_CHARACTER);
@@ -67,7 +68,7 @@ fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The text, and which token completed a stop string.
+    /// Returns the text, and the index of the token that completed a stop string.
     fn run(stops: &[&str], tokens: &[&[u8]]) -> (String, Option<usize>) {
         let mut answer = AnswerText::new(stops.iter().map(|stop| (*stop).to_owned()).collect());
         let stopped = tokens.iter().position(|token| answer.push(token));

@@ -1,4 +1,4 @@
-//! Text to tokens and back.
+//! Converts text to tokens and back.
 
 use crate::runtime::internal;
 use crate::vision::ImageFacts;
@@ -8,26 +8,27 @@ use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::vocab::LlamaVocab;
 use std::collections::HashMap;
 
-/// Longest text that is tokenised at all; far beyond every context.
+/// Maximum length of a text that is tokenized, far beyond every context.
 const MAX_TEXT_BYTES: usize = 1 << 28;
 
-/// The tokens of a model.
+/// Tokenizer of a model.
 pub struct Tokenizer<'m> {
     vocabulary: LlamaVocab<'m>,
-    /// The token that every sequence is to begin with, if the model wants one.
+    /// Token that every sequence must begin with, if the model requires one.
     pub first: Option<LlamaToken>,
     first_text: String,
-    /// The token that stands before a text without any: the one that begins sequences, else the one that ends them.
+    /// Token put before a text that has none before it: the one that begins sequences, or else the one that ends them.
     pub lead: Option<LlamaToken>,
 }
 
 impl<'m> Tokenizer<'m> {
-    /// The tokenizer of a model.
+    /// Creates the tokenizer of a model.
     pub fn new(model: &'m LlamaModel) -> Tokenizer<'m> {
         let vocabulary = model.vocab();
         let existing = |token: LlamaToken| (token.0 >= 0).then_some(token);
         let first = existing(vocabulary.bos()).filter(|_| vocabulary.should_add_bos());
-        // Where a file names none llama.cpp takes a number by the kind of the vocabulary, which is any token in most.
+        // If a file specifies none, llama.cpp assumes a number by the kind of vocabulary. In most, that is an arbitrary
+        // token.
         let says = |key: &str| model.meta_count() > 0 && model.meta_val_str(key).is_ok();
         let is_usual = || {
             model.meta_count() > 0
@@ -41,15 +42,15 @@ impl<'m> Tokenizer<'m> {
         Tokenizer { vocabulary, first, first_text, lead }
     }
 
-    /// The tokens of a prompt and what follows it, as one text.
+    /// Tokenizes a prompt and its continuation as one text.
     ///
-    /// A model that wants its sequences to begin with a certain token gets it, unless the text
-    /// that a template rendered begins with it already.
+    /// If the model requires sequences to begin with a certain token, that token is added. It is not added if the text
+    /// rendered by a template already begins with it.
     ///
-    /// The text is split where an image stands, which takes as many places as it has positions.
+    /// The text is split at each image, which takes as many token slots as it has positions.
     ///
     /// # Errors
-    /// When the text is longer than 256 MiB, or does not have a place for each image.
+    /// If the text is longer than 256 MiB, or does not have a place for each image.
     pub fn tokens(
         &self,
         prompt: &Prompt,
@@ -89,11 +90,10 @@ impl<'m> Tokenizer<'m> {
         Ok(tokens)
     }
 
-    /// The tokens of a text with those that the model wants at the ends of a whole one, as those that make vectors of
-    /// texts do.
+    /// Tokenizes a whole text, with the tokens that the model requires at its start and end, as embedding models do.
     ///
     /// # Errors
-    /// When the text is longer than 256 MiB.
+    /// If the text is longer than 256 MiB.
     pub fn whole(&self, text: &str) -> Result<Vec<LlamaToken>, JobError> {
         check_length("text", text)?;
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
@@ -101,17 +101,17 @@ impl<'m> Tokenizer<'m> {
         Ok(tokens)
     }
 
-    /// Returns whether generation ends with this token.
+    /// Returns true if generation ends with this token.
     pub fn is_end(&self, token: LlamaToken) -> bool {
         self.vocabulary.is_eog(token)
     }
 
-    /// Returns how many tokens there are.
+    /// Returns the number of tokens in the vocabulary.
     pub fn size(&self) -> i32 {
         self.vocabulary.n_tokens()
     }
 
-    /// The text of a token, special ones as the vocabulary spells them; bytes that are no character are replaced.
+    /// Returns the text of a token, with special tokens as the vocabulary spells them. Invalid UTF-8 is replaced.
     pub fn shown(&self, token: LlamaToken) -> String {
         let mut bytes = Vec::new();
         self.piece(token, &mut bytes);
@@ -121,7 +121,7 @@ impl<'m> Tokenizer<'m> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The bytes of all tokens.
+    /// Returns the bytes of all tokens.
     pub fn pieces(&self) -> Pieces {
         let bytes = self.vocabulary.tokens().map(|token| {
             let mut bytes = Vec::new();
@@ -131,7 +131,7 @@ impl<'m> Tokenizer<'m> {
         Pieces::new(bytes, self.vocabulary.tokens().filter(|token| self.is_end(*token)).collect())
     }
 
-    /// Replaces a buffer by the bytes of a token; special tokens have none.
+    /// Replaces the contents of a buffer with the bytes of a token. Special tokens have none.
     pub fn piece(&self, token: LlamaToken, buffer: &mut Vec<u8>) {
         buffer.clear();
         self.vocabulary.token_to_piece_into(token, buffer, false, None);
@@ -147,16 +147,16 @@ fn check_length(what: &str, text: &str) -> Result<(), JobError> {
     Err(JobError::new(JobErrorKind::ContextLength, message))
 }
 
-/// The bytes of all tokens, and the tokens by their bytes.
+/// Bytes of all tokens, with an index of tokens by bytes.
 pub struct Pieces {
     bytes: Vec<Box<[u8]>>,
     by_bytes: HashMap<Box<[u8]>, Vec<LlamaToken>>,
-    /// The tokens that end an answer.
+    /// Tokens that end an answer.
     pub ends: Vec<LlamaToken>,
 }
 
 impl Pieces {
-    /// The bytes of each token, by number, and the tokens that end an answer.
+    /// Creates the table from the bytes of each token, in order of number, and the tokens that end an answer.
     pub fn new(pieces: impl Iterator<Item = Vec<u8>>, ends: Vec<LlamaToken>) -> Pieces {
         let bytes: Vec<Box<[u8]>> = pieces.map(Vec::into_boxed_slice).collect();
         let mut by_bytes: HashMap<Box<[u8]>, Vec<LlamaToken>> = HashMap::new();
@@ -168,18 +168,18 @@ impl Pieces {
         Pieces { bytes, by_bytes, ends }
     }
 
-    /// The tokens that write just these bytes.
+    /// Returns the tokens that produce exactly these bytes.
     pub fn written(&self, bytes: &[u8]) -> &[LlamaToken] {
         self.by_bytes.get(bytes).map_or(&[], Vec::as_slice)
     }
 
-    /// The bytes of a token.
+    /// Returns the bytes of a token.
     pub fn bytes(&self, token: LlamaToken) -> &[u8] {
         usize::try_from(token.0).ok().and_then(|number| self.bytes.get(number)).map_or(&[], |bytes| bytes)
     }
 }
 
-/// Returns how a token is written in a vocabulary, which for special tokens is their text.
+/// Returns the spelling of a token in a vocabulary, which is the text of special tokens.
 pub fn token_text(vocabulary: &LlamaVocab<'_>, token: LlamaToken) -> String {
     if token.0 < 0 || token.0 >= vocabulary.n_tokens() {
         return String::new();

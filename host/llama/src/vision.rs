@@ -1,8 +1,8 @@
 //! Images: from the bytes of a file to cells of a sequence, through llama.cpp's `mtmd`.
 //!
-//! In the tokens of a prompt an image stands as so many copies of a number of its own, which is negative, as those of
-//! no token are. Prompts that begin alike can so be told by comparing their tokens, and never share anything where
-//! their images differ.
+//! Among the tokens of a prompt, each position of an image holds the image's own number, which is negative and so never
+//! a valid token. Common prefixes can thus be found by comparing tokens, and prompts with different images never share
+//! them.
 
 mod picture;
 
@@ -25,52 +25,53 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// Images whose numbers are remembered, so that prompts with the same ones can share them.
+/// Maximum number of images whose numbers are remembered, so that prompts with the same images can share them.
 const MAX_CACHED_IMAGES: usize = 1024;
 
-/// The number of the first image; -1 is what llama.cpp calls no token.
+/// Number of the first image. llama.cpp uses -1 for "no token".
 const FIRST_NUMBER: i32 = -2;
 
-/// Width and height of the image that shows how many tokens one has at most, where that has to be known.
+/// Width and height of the image used to find the maximum number of tokens per image, if that must be known.
 const PROBE_SIDE: u32 = 2048;
 
-/// Kinds whose tokens of an image hang on where in the prompt it stands, while images are made ready by themselves here.
+/// Projectors whose image tokens depend on the position in the prompt, which is unsupported: images are prepared
+/// separately.
 const BY_PLACE: [&str; 2] = ["deepseek4v", "hunyuanvl"];
 
-/// What is known of an image once it was prepared.
+/// Facts about an image that has been prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// What stands for it among tokens; another for each image.
+    /// Number that represents it among tokens, unique to each image.
     pub number: i32,
-    /// How many positions it takes.
+    /// Number of positions that it takes.
     pub positions: usize,
-    /// How many cells it takes; more than positions where those of an image have two dimensions.
+    /// Number of cells that it takes; more than positions if its positions are two-dimensional.
     pub tokens: usize,
 }
 
 /// An image in a prompt.
 pub struct ImageTokens {
-    /// What is known of it.
+    /// Facts about it.
     pub facts: ImageFacts,
-    /// The position where it begins.
+    /// Position where it begins.
     pub start: usize,
-    /// The file.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
 }
 
 impl ImageTokens {
-    /// The positions that it takes.
+    /// Returns the positions that it takes.
     pub fn span(&self) -> Range<usize> {
         self.start..self.start + self.facts.positions
     }
 }
 
-/// Cells that images take beyond their positions.
+/// Returns the number of cells that images take beyond their positions.
 pub fn further_cells<'i>(images: impl IntoIterator<Item = &'i ImageTokens>) -> usize {
     images.into_iter().map(|image| image.facts.tokens.saturating_sub(image.facts.positions)).sum()
 }
 
-/// Where images stand in the tokens of a prompt that holds them in this order.
+/// Locates images in the tokens of a prompt that contains them in this order.
 pub fn placed(tokens: &[LlamaToken], facts: Vec<ImageFacts>, files: Vec<Vec<u8>>) -> Vec<ImageTokens> {
     let mut from = 0;
     let mut found = Vec::with_capacity(facts.len());
@@ -83,26 +84,26 @@ pub fn placed(tokens: &[LlamaToken], facts: Vec<ImageFacts>, files: Vec<Vec<u8>>
     found
 }
 
-/// Makes tokens of images for a model.
+/// Turns images into tokens for a model.
 pub struct Vision<'m> {
     context: MtmdContext,
-    /// Most tokens of a call.
+    /// Maximum number of tokens of a call.
     most_at_once: usize,
-    /// Whether the tokens of an image see each other, so that they have to be computed in one call.
+    /// True if the tokens of an image attend to one another, so that they must be computed in one call.
     is_whole: bool,
     known: VecDeque<(Digest, ImageFacts)>,
     next_number: i32,
-    /// The image that was prepared last.
+    /// Image that was prepared last.
     last: Option<(i32, MtmdInputChunks)>,
     /// `mtmd` keeps pointers into the model.
     model: PhantomData<&'m LlamaModel>,
 }
 
 impl<'m> Vision<'m> {
-    /// Loads the file that the options name, if they name one.
+    /// Loads the `mmproj` file, if the options name one.
     ///
     /// # Errors
-    /// When it is something else, or made for another model.
+    /// If the file is something else, or made for another model.
     pub fn open(
         model: &'m LlamaModel,
         options: &ModelOptions,
@@ -122,7 +123,7 @@ impl<'m> Vision<'m> {
         };
         let (made, log) = captured(|| MtmdContext::init_from_file(name, model, &params));
         let context = made.map_err(|error| {
-            // Its last lines only repeat that it failed.
+            // The last lines only repeat that loading failed.
             let reason = log.into_iter().find(|line| !line.trim().is_empty());
             let reason = reason.unwrap_or_else(|| error.to_string());
             let help = match reason.contains("unknown projector type") {
@@ -132,7 +133,7 @@ impl<'m> Vision<'m> {
             refused(format!("{reason}; {help}"))
         })?;
         if !context.support_vision() {
-            return Err(refused("it takes no images".to_owned()));
+            return Err(refused("it does not accept images".to_owned()));
         }
         let mut vision = Vision {
             is_whole: context.decode_use_non_causal(),
@@ -151,20 +152,20 @@ impl<'m> Vision<'m> {
         Ok(Some(vision))
     }
 
-    /// Tokens that a call of the model has to take at least.
+    /// Returns the number of tokens that a call of the model must at least be able to take.
     pub fn needed_call(&self) -> usize {
         if self.is_whole { self.most_at_once } else { 0 }
     }
 
-    /// Says how many tokens calls take.
+    /// Sets the number of tokens that a call can take.
     pub fn set_call(&mut self, tokens: usize) {
         self.most_at_once = tokens;
     }
 
-    /// Decodes an image and makes ready what is computed of it, unless that is known already.
+    /// Decodes and prepares an image, unless its facts are already known.
     ///
     /// # Errors
-    /// When it cannot be decoded, or has more tokens than can be computed.
+    /// If it cannot be decoded, or has more tokens than can be computed.
     pub fn image_facts(&mut self, bytes: &[u8]) -> Result<ImageFacts, String> {
         let digest = Digest::of_bytes(bytes);
         if let Some((_, facts)) = self.known.iter().find(|(known, _)| *known == digest) {
@@ -174,7 +175,8 @@ impl<'m> Vision<'m> {
         let most = largest(&chunks);
         if self.is_whole && most > self.most_at_once {
             return Err(format!(
-                "it has {most} tokens, which have to be computed in one call of at most {}; lower `image_max_tokens`",
+                "it has {most} tokens, which have to be computed in one call of at most {}; lower \
+                 `image_max_tokens`",
                 self.most_at_once
             ));
         }
@@ -195,10 +197,10 @@ impl<'m> Vision<'m> {
         Ok(facts)
     }
 
-    /// Computes an image after what its sequence holds.
+    /// Computes an image after the current contents of its sequence.
     ///
     /// # Errors
-    /// When `mtmd` or the model fails.
+    /// If `mtmd` or the model fails.
     pub fn compute(
         &mut self,
         image: &ImageTokens,
@@ -229,7 +231,7 @@ impl<'m> Vision<'m> {
         self.chunks(picture.width(), picture.height(), picture.as_raw())
     }
 
-    /// What is computed of an image, with the tokens that the model wants around it.
+    /// Splits an image into chunks to compute, including the tokens that the model requires around it.
     fn chunks(&self, width: u32, height: u32, pixels: &[u8]) -> Result<MtmdInputChunks, String> {
         let bitmap = MtmdBitmap::from_image_data(width, height, pixels).map_err(|error| error.to_string())?;
         let text =
@@ -240,17 +242,17 @@ impl<'m> Vision<'m> {
     }
 }
 
-/// Tokens of the largest part of an image that is computed at once.
+/// Returns the number of tokens in the largest part of an image that is computed at once.
 fn largest(chunks: &MtmdInputChunks) -> usize {
     let parts = (0..chunks.len()).filter_map(|index| chunks.get(index));
     let images = parts.filter(|part| part.chunk_type() != MtmdInputChunkType::Text);
     images.map(|part: MtmdInputChunk<'_>| part.n_tokens()).max().unwrap_or(0)
 }
 
-/// What makes tokens of images, as its file calls it.
+/// Returns the name of the projector given by its file.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn projector_of(path: &Path) -> Result<String, LoadError> {
     let gguf = Gguf::read(path)?;
     Ok(kind_of(&gguf).unwrap_or("not said").to_owned())
@@ -260,24 +262,23 @@ fn kind_of(gguf: &Gguf) -> Option<&str> {
     gguf.text("clip.projector_type").or_else(|| gguf.text("clip.vision.projector_type"))
 }
 
-/// Returns whether a file can make tokens of images at all, as far as it says so itself.
+/// Checks that a file can be a projector, as far as its metadata shows.
 fn check_file(path: &Path) -> Result<(), LoadError> {
     let gguf = Gguf::read(path)?;
     let wrong = |message: String| LoadError::Setting(format!("mmproj: {} {message}", path.display()));
     if gguf.architecture() != Some("clip") {
         let found = gguf.architecture().unwrap_or("nothing");
-        let help = "name the file that was made beside the model, often called mmproj-….gguf";
+        let help = "name the file that was published with the model, often called mmproj-….gguf";
         return Err(wrong(format!(
-            "says that it is `{found}`, not `clip`, so it makes no tokens of images; {help}"
+            "says that it is `{found}`, not `clip`, so it is not an image projector; {help}"
         )));
     }
     if gguf.metadata.get("clip.has_vision_encoder").and_then(serde_json::Value::as_bool) != Some(true) {
-        return Err(wrong("has no `clip.has_vision_encoder`: it takes no images".to_owned()));
+        return Err(wrong("has no `clip.has_vision_encoder`: it does not accept images".to_owned()));
     }
     if let Some(kind) = kind_of(&gguf).filter(|kind| BY_PLACE.contains(kind)) {
-        let reason =
-            "the tokens of its images hang on where in the prompt they stand, which is not done here";
-        return Err(wrong(format!("is of the kind `{kind}`: {reason}; ask a server")));
+        let reason = "its image tokens depend on their position in the prompt, which is not supported";
+        return Err(wrong(format!("is of the kind `{kind}`: {reason}; use a server")));
     }
     match available() {
         Some(available) if gguf.tensor_bytes() > available => Err(LoadError::Memory(format!(

@@ -1,4 +1,4 @@
-//! The worker of a model: the loop that answers its requests.
+//! Worker of a model: the loop that answers its requests.
 
 use crate::embedding::Embedder;
 use crate::load::{Adapter, OpenContext, load_model};
@@ -21,7 +21,7 @@ pub fn run(
         Err(error) => return refuse(&error, send),
     };
     let shares = keeps_prefixes(&opened.model);
-    // The model is borrowed by its contexts, so all that is asked of it is done in here.
+    // The model is borrowed by its contexts, so all work on it happens in this scope.
     let OpenContext { model, context, vision, adapter, loaded } = match opened.context(&mut options) {
         Ok(made) => made,
         Err(error) => return refuse(&error, send),
@@ -43,14 +43,14 @@ pub fn run(
 }
 
 fn refuse(error: &LoadError, mut send: impl FnMut(FromModel) -> ControlFlow<()>) {
-    // If the host is gone there is nothing to do.
+    // If the host is gone, there is nothing to do.
     let _ = send(FromModel::Refused(error.to_string()));
 }
 
 /// A loaded model and its requests.
 struct Worker<'m, S> {
     scheduler: Scheduler<'m>,
-    /// Made when vectors are first asked for.
+    /// Created when embeddings are first requested.
     embedder: Option<Embedder<'m>>,
     model: &'m LlamaModel,
     adapter: Option<Adapter<'m>>,
@@ -60,7 +60,7 @@ struct Worker<'m, S> {
 }
 
 impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
-    /// Takes in all messages that have come, computes one call of the model and sends what came of it.
+    /// Handles all pending messages, computes one call of the model and sends the results.
     fn step(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
         if self.scheduler.is_idle() {
             match messages.recv() {
@@ -96,7 +96,7 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
                 return ControlFlow::Continue(());
             }
         };
-        // What is done with a text before its turn comes may crash, too.
+        // Preparing a text, before its turn comes, may also crash.
         (self.send)(FromModel::Started(number))?;
         let message = match job {
             Job { name, task: Task::Embed(texts) } => {

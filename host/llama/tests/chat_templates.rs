@@ -1,14 +1,15 @@
-//! Chat templates of model families, rendered here and by llama.cpp's own engine, which knows the formats
-//! of these families natively.
+//! Renders chat templates of model families here and with llama.cpp's own engine, which supports these families
+//! natively.
 
 use gage_core::{Message, Role};
+use gage_recorded_messages::RecordedError as _;
 use gage_template::ChatTemplate;
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
 use std::path::Path;
 
-/// As the files of Qwen 2.5 write it: ChatML, with a system message where there is none.
+/// Template of the Qwen 2.5 files: ChatML, with a default system message.
 const QWEN: &str = r"{%- if messages[0]['role'] == 'system' -%}
     {{- '<|im_start|>system\n' + messages[0]['content'] + '<|im_end|>\n' -}}
 {%- else -%}
@@ -23,14 +24,14 @@ const QWEN: &str = r"{%- if messages[0]['role'] == 'system' -%}
     {{- '<|im_start|>assistant\n' -}}
 {%- endif -%}";
 
-/// As the files of Llama 3 write it.
+/// Template of the Llama 3 files.
 const LLAMA_3: &str = r"{% set turns = messages %}{% for message in turns %}{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>
 
 ' + message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}{% endfor %}{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>
 
 ' }}{% endif %}";
 
-/// As the files of Gemma 2 write it: no system message, and turns that alternate.
+/// Template of the Gemma 2 files: no system message, and alternating turns.
 const GEMMA: &str = r"{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}{% set role = 'model' if message['role'] == 'assistant' else message['role'] %}{{ '<start_of_turn>' + role + '
 ' + message['content'] | trim + '<end_of_turn>
 ' }}{% endfor %}{% if add_generation_prompt %}{{ '<start_of_turn>model
@@ -63,7 +64,7 @@ fn templates_of_families_give_what_llama_cpp_gives() {
             let expected = model.apply_chat_template(&native, &chat, true).expect("a known family");
             let messages: Vec<Message> =
                 turns.iter().map(|(role, text)| Message::text(*role, *text)).collect();
-            // llama.cpp adds the first token while it tokenises, and not to the text.
+            // llama.cpp adds the BOS token during tokenization, not to the text.
             let template = ChatTemplate::compile(text, "", "").expect("a template");
             let rendered = template.render(&messages, &[]).expect("a conversation that it takes");
             assert_eq!(rendered, expected, "{family}, {length} messages");
@@ -74,7 +75,8 @@ fn templates_of_families_give_what_llama_cpp_gives() {
 #[test]
 fn what_a_family_refuses_is_refused() {
     let template = ChatTemplate::compile(GEMMA, "<bos>", "").expect("a template");
-    let refused = |messages: &[Message]| template.render(messages, &[]).expect_err("refused").to_string();
+    let refused =
+        |messages: &[Message]| template.render(messages, &[]).expect_err("refused").recorded("model_files");
     assert!(refused(&[Message::text(Role::System, "x")]).contains("System role not supported"));
     let twice = [Message::text(Role::User, "a"), Message::text(Role::User, "b")];
     assert!(refused(&twice).contains("must alternate"));

@@ -1,4 +1,4 @@
-//! Tokens of llama.cpp and of `tokenizers`, from the same vocabulary.
+//! Compares the tokens of llama.cpp and of `tokenizers` for the same vocabulary.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -12,14 +12,14 @@ use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
-/// How the family of the tiny model's tokenizer cuts text before it is encoded, as its `tokenizer.json` says.
+/// Pre-tokenization pattern of the tiny model's tokenizer family, from its `tokenizer.json`.
 const PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 fn tiny_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf")
 }
 
-/// The texts of a list in a GGUF file.
+/// Returns the texts of a list in a GGUF file.
 fn list(bytes: &[u8], key: &str) -> Vec<String> {
     let number = |at: usize| {
         let field: [u8; 8] = bytes[at..at + 8].try_into().expect("eight bytes");
@@ -61,8 +61,8 @@ fn both_cut_mixed_text_alike() {
     }
 }
 
-/// The same for a model that people use and the `tokenizer.json` that its makers gave with it: a text for each line of
-/// the documentation besides.
+/// Makes the same comparison for a real model and its official `tokenizer.json`, also with each line of the
+/// documentation.
 #[test]
 #[ignore = "needs a model and its tokenizer.json: docs/contributing/llama-scheduling.md names them"]
 fn a_real_model_and_its_tokenizer_cut_alike() {

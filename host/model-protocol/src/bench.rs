@@ -1,42 +1,42 @@
-//! The benchmark of a model: what is measured, and the figures that come back.
+//! Benchmark of a model: its options, and the figures that it reports.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is measured.
+/// Options of a benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchOptions {
     /// The GGUF file.
     pub model_path: PathBuf,
-    /// Tokens of a prompt, about.
+    /// Approximate number of tokens of a prompt.
     pub prompt_tokens: u32,
-    /// Tokens of an answer.
+    /// Number of tokens of an answer.
     pub answer_tokens: u32,
-    /// Prompts that wait at once, for the last figure: as many as can are worked on together.
+    /// Number of prompts queued at once for the last figure; as many as possible are processed together.
     pub queued_prompts: u32,
-    /// How often each figure is measured.
+    /// Number of measurements per figure.
     pub repeats: u32,
 }
 
-/// One figure: the median of all measurements.
+/// A figure: the median of all measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchFigure {
-    /// What was measured.
+    /// Name of what was measured.
     pub what: String,
-    /// The unit.
+    /// Unit of the figure.
     pub unit: String,
-    /// The figure of the scheduler of this program.
+    /// Figure of this program's scheduler.
     pub host: f64,
-    /// The figure of a bare loop; for choices, one that computes the prompt again for each option.
+    /// Figure of a bare loop. For choices, the loop computes the prompt again for each option.
     pub bare: f64,
 }
 
-/// All figures.
+/// All figures of a benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchReport {
-    /// The kernels that llama.cpp computes with.
+    /// Kernels that llama.cpp computes with.
     pub kernels: String,
-    /// Threads of computation.
+    /// Number of compute threads.
     pub threads: i32,
     /// The figures.
     pub figures: Vec<BenchFigure>,

@@ -1,43 +1,44 @@
-//! The greeting of `gage-model`: its version, the version of the protocol, and the kernels that it was built with.
+//! Greeting of `gage-model`: its version, the protocol version, and the kernels that it was built with.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use strum::{Display, EnumString};
 
-/// The version of the messages between the two programs; it changes whenever a message does after the first release.
+/// Version of the messages between the two programs. After the first release, it changes with every change to a
+/// message.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// The kind of machine that llama.cpp's kernels were compiled for, by its name in the names of files.
+/// Kind of machine that llama.cpp's kernels were compiled for. Displayed as it appears in file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum KernelBuild {
-    /// Every 64-bit processor of the architecture that is not older than about 2013.
+    /// Every 64-bit processor of the architecture since about 2013.
     Baseline,
     /// x86-64 processors with AVX-512 and its VNNI extension.
     Avx512,
-    /// GPUs of NVIDIA.
+    /// NVIDIA GPUs.
     Cuda,
     /// GPUs through Vulkan.
     Vulkan,
-    /// GPUs of Apple.
+    /// Apple GPUs.
     Metal,
 }
 
 impl KernelBuild {
-    /// Returns whether it computes on GPUs.
+    /// Returns true if it computes on GPUs.
     pub fn is_for_gpus(self) -> bool {
         matches!(self, KernelBuild::Cuda | KernelBuild::Vulkan | KernelBuild::Metal)
     }
 }
 
-/// The kernel variant that a model runs with. Records hold it as a text: `avx512`, `cuda 9.0`.
+/// Kernel variant that a model runs with. Written to records as text: `avx512`, `cuda 9.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct KernelVariant {
-    /// The machines that the kernels were compiled for.
+    /// Machines that the kernels were compiled for.
     pub build: KernelBuild,
-    /// On CUDA, the compute capability of the GPUs: llama.cpp chooses its kernels by it. Several are joined by `+`.
+    /// Compute capability of the GPUs on CUDA, by which llama.cpp chooses its kernels. Several are joined by `+`.
     pub compute_capability: Option<String>,
 }
 
@@ -80,26 +81,26 @@ impl fmt::Display for KernelVariant {
     }
 }
 
-/// What a program was built from. `gage-model` sends its own as its first message.
+/// Build of a program. `gage-model` sends its own as its first message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInfo {
-    /// The version of the package.
+    /// Version of the package.
     pub version: String,
     /// [`PROTOCOL_VERSION`].
     pub protocol: u32,
-    /// The kernels that it computes with.
+    /// Kernels that it computes with.
     pub variant: KernelVariant,
-    /// The version of the crate with the bindings of llama.cpp.
+    /// Version of the crate with the llama.cpp bindings.
     pub llama_cpp_2: String,
-    /// The version of the crate with llama.cpp's sources.
+    /// Version of the crate with the llama.cpp sources.
     pub llama_cpp_sys_2: String,
 }
 
 impl BuildInfo {
-    /// Checks that a model program belongs to this one: the same version of the package and of the protocol.
+    /// Checks that a model program matches this one, in package version and protocol version.
     ///
     /// # Errors
-    /// The difference, in words.
+    /// If they differ, returns a description of the difference.
     pub fn check(&self) -> Result<(), String> {
         let expected = (env!("CARGO_PKG_VERSION"), PROTOCOL_VERSION);
         if (self.version.as_str(), self.protocol) == expected {

@@ -1,8 +1,8 @@
-//! Reads what a GGUF file says about itself, without loading the model.
+//! Reads the metadata of a GGUF file without loading the model.
 //!
-//! The format: `GGUF`, a version (2 or 3), the number of tensors, the number of keys, the keys with
-//! their values, a description of each tensor, and after an alignment the tensors. All numbers are
-//! little-endian. What a broken file claims is believed only as far as its length allows.
+//! A file consists of the magic `GGUF`, a version (2 or 3), the number of tensors, and the number of keys. The keys with
+//! their values, a description of each tensor, and, after alignment padding, the tensors follow. All numbers are
+//! little-endian. Lengths claimed by a damaged file are trusted only up to the size of the file.
 
 mod purpose;
 mod quantization;
@@ -19,31 +19,31 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Most keys, and most tensors, that are believed.
+/// Maximum number of keys, and of tensors, that is accepted.
 const MAX_ENTRIES: u64 = 1 << 20;
 
-/// Most elements of a list that are kept; of longer ones only the length is.
+/// Maximum number of list elements kept. For longer lists, only the length is kept.
 const KEPT_ELEMENTS: u64 = 64;
 
-/// Why a file is no model that can be loaded.
+/// Error for a file that cannot be loaded as a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GgufError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the model file {path}: {reason}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         reason: std::io::Error,
     },
-    /// It is something else.
+    /// The file is not in the GGUF format.
     #[error("the model file {path} is not in the GGUF format: it does not begin with `GGUF`")]
     NotGguf {
         /// The file.
         path: PathBuf,
     },
-    /// The version is not known.
+    /// The version is unknown.
     #[error(
         "the model file {path} is of the GGUF version {version}; 2 and 3 are supported, so convert the model again"
     )]
@@ -53,7 +53,7 @@ pub enum GgufError {
         /// The version.
         version: u32,
     },
-    /// It ends too early.
+    /// The file is truncated.
     #[error(
         "the model file {path} is cut off: it has {size} bytes and needs {needed} or more for {what}; \
          fetch or copy it again"
@@ -61,41 +61,41 @@ pub enum GgufError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// The bytes.
+        /// Size of the file in bytes.
         size: u64,
-        /// The bytes that it needs at least.
+        /// Minimum size that it needs, in bytes.
         needed: u64,
-        /// What for.
+        /// Part of the file that needs this size.
         what: String,
     },
-    /// It contradicts itself.
+    /// The file contradicts itself.
     #[error("the model file {path} is damaged: {reason}; fetch or copy it again")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How.
+        /// Description of the contradiction.
         reason: String,
     },
 }
 
-/// What a file says about itself.
+/// Metadata of a GGUF file.
 #[derive(Clone, Debug)]
 pub struct Gguf {
-    /// The version of the format.
+    /// Version of the format.
     pub version: u32,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub file_bytes: u64,
-    /// The values by key. A list of many elements is the number of them.
+    /// Values by key. For a long list, only its number of elements.
     pub metadata: BTreeMap<String, Value>,
-    /// The tensors, in the order of the file.
+    /// Tensors, in file order.
     pub tensors: Vec<Tensor>,
 }
 
 impl Gguf {
-    /// Reads a file.
+    /// Reads the metadata of a file.
     ///
     /// # Errors
-    /// When it is missing, is something else, is cut off or contradicts itself.
+    /// If the file is missing, has another format, is truncated or contradicts itself.
     pub fn read(path: &Path) -> Result<Gguf, GgufError> {
         let failed = |reason| GgufError::Read { path: path.to_owned(), reason };
         let file = File::open(path).map_err(failed)?;
@@ -106,12 +106,12 @@ impl Gguf {
         GgufReader::new(path, file, metadata.len()).gguf()
     }
 
-    /// A text.
+    /// Returns a non-empty text value.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// A whole number, or the first of a list, which models with unequal layers have.
+    /// Returns an integer, or the largest of a list, which models with unequal layers have.
     pub fn number(&self, key: &str) -> Option<u64> {
         match self.metadata.get(key)? {
             Value::Array(numbers) => numbers.iter().filter_map(Value::as_u64).max(),
@@ -119,7 +119,7 @@ impl Gguf {
         }
     }
 
-    /// Returns how many elements a list has.
+    /// Returns the number of elements of a list.
     pub fn length(&self, key: &str) -> Option<u64> {
         match self.metadata.get(key)? {
             Value::Array(elements) => u64::try_from(elements.len()).ok(),
@@ -127,27 +127,27 @@ impl Gguf {
         }
     }
 
-    /// The architecture, such as `llama`.
+    /// Returns the architecture, such as `llama`.
     pub fn architecture(&self) -> Option<&str> {
         self.text("general.architecture")
     }
 
-    /// A value below the name of the architecture, such as `block_count`.
+    /// Returns an integer stored under the architecture's prefix, such as `block_count`.
     pub fn of_architecture(&self, key: &str) -> Option<u64> {
         self.number(&format!("{}.{key}", self.architecture()?))
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> u64 {
         self.tensors.iter().map(Tensor::elements).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of all tensors.
+    /// Returns the size of all tensors in bytes.
     pub fn tensor_bytes(&self) -> u64 {
         self.tensors.iter().filter_map(Tensor::bytes).fold(0, u64::saturating_add)
     }
 
-    /// Returns how most parameters are stored: the name that the file gives, else the type of most of them.
+    /// Returns the quantization: the name given by the file, or else the most common type by parameters.
     pub fn quantization(&self) -> Option<String> {
         if let Some(number) = self.number("general.file_type") {
             return Some(quantization::name(number));
@@ -159,7 +159,7 @@ impl Gguf {
         by_type.into_iter().max_by_key(|(_, elements)| *elements).map(|(name, _)| name.to_owned())
     }
 
-    /// Number of tokens.
+    /// Returns the number of tokens in the vocabulary.
     pub fn vocabulary_size(&self) -> Option<u64> {
         self.length("tokenizer.ggml.tokens").or_else(|| self.of_architecture("vocab_size"))
     }

@@ -1,7 +1,7 @@
-//! The protocol between `gage-host` and `gage-model`, and what both know about model files without llama.cpp.
+//! Protocol between `gage-host` and `gage-model`, and what both know about model files without llama.cpp.
 //!
-//! Imports `gage-core` and, for the settings of a model, `gage-config`. Links no llama.cpp: a program that only reads
-//! GGUF files, estimates memory or talks to a model process needs no C++ compiler.
+//! Imports `gage-core` and, for the settings of a model, `gage-config`. Does not link llama.cpp, so a program that only
+//! reads GGUF files, estimates memory or talks to a model process needs no C++ compiler.
 
 mod bench;
 mod build_info;
@@ -23,5 +23,5 @@ pub use messages::{
 };
 pub use settings::{Settings, to_u32, to_usize};
 
-/// The target under which llama.cpp's own log lines are recorded.
+/// Log target of llama.cpp's own log lines.
 pub const LOG_TARGET: &str = "llama-cpp-2";

@@ -1,62 +1,61 @@
-//! The options that a model is loaded with.
+//! Options that a model is loaded with.
 
 use gage_config::{CacheType, FlashAttention, SplitMode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A grammar that answers are held to, as it is configured.
+/// Configured grammar that constrains answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GrammarSource {
-    /// GBNF, as it is.
+    /// GBNF, passed through unchanged.
     Gbnf(String),
-    /// A JSON Schema, from which llama.cpp makes a grammar.
+    /// JSON Schema, which llama.cpp converts to a grammar.
     JsonSchema(String),
 }
 
-/// What a model is loaded with.
+/// Options that a model is loaded with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ModelOptions {
     /// The GGUF file.
     pub model_path: PathBuf,
-    /// Most tokens of one sequence, prompt and answer; default: what the model was trained for,
-    /// at most 4096.
+    /// Maximum number of tokens of one sequence, prompt and answer. Default: the training context, at most 4096.
     pub context_length: Option<u32>,
-    /// How many answers are generated together, 1 to 64; default 8.
+    /// Number of answers generated together, 1 to 64; default 8.
     pub slots: u32,
-    /// Threads of computation; default: all that the machine has.
+    /// Number of compute threads; default: all cores of the machine.
     pub threads: Option<u32>,
-    /// Most tokens of one call of the model; default 512.
+    /// Maximum number of tokens of one call of the model; default 512.
     pub batch_size: u32,
-    /// Layers to keep on the GPU, in builds that have one; default 0.
+    /// Number of layers to keep on the GPU, in builds that support one; default 0.
     pub gpu_layers: u32,
-    /// The GPU for what is not split; default the first.
+    /// GPU for everything that is not split; default: the first.
     pub main_gpu: Option<u32>,
-    /// The devices that the model is split over; empty for all.
+    /// Devices that the model is split over; empty for all.
     pub devices: Vec<u32>,
-    /// How it is split.
+    /// Split of the model over devices.
     pub split_mode: SplitMode,
-    /// Whether attention is computed by the fused kernel.
+    /// Use of the fused attention kernel.
     pub flash_attention: FlashAttention,
-    /// How keys are stored.
+    /// Storage type of keys.
     pub cache_type_k: CacheType,
-    /// How values are stored.
+    /// Storage type of values.
     pub cache_type_v: CacheType,
-    /// Whether no figure depends on what else is in flight.
+    /// True if results must not depend on the other requests in flight.
     pub deterministic: bool,
-    /// Whether prompts that are too long lose their beginning rather than fail.
+    /// True if overlong prompts lose their beginning instead of failing.
     pub truncates_prompts: bool,
-    /// An adapter on top of the model, and how strongly it counts.
+    /// Adapter to apply on top of the model, and its scale.
     pub lora: Option<(PathBuf, f32)>,
-    /// The GGUF file of what makes tokens of images.
+    /// GGUF file of the projector, which turns images into tokens.
     pub mmproj: Option<PathBuf>,
-    /// Most tokens of one image, for models whose images differ in them.
+    /// Maximum number of tokens of one image, for models in which it varies.
     pub image_max_tokens: Option<u32>,
-    /// The grammar that answers will be held to, so that a wrong one is found before a request comes.
+    /// Grammar that answers will be constrained to. It is checked at load time, before the first request.
     pub grammar: Option<GrammarSource>,
 }
 
 impl ModelOptions {
-    /// This file with all defaults.
+    /// Creates options for this file, with all defaults.
     pub fn new(model_path: PathBuf) -> ModelOptions {
         ModelOptions {
             model_path,

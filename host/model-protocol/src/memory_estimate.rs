@@ -1,26 +1,28 @@
-//! Memory estimate of a model before it is loaded.
+//! Estimates the memory that a model needs before it is loaded.
 
 use crate::gguf::Gguf;
 use crate::settings::max_logits_rows;
 use gage_config::CacheType;
 use std::path::Path;
 
-/// What a model needs, in bytes. The memory of attention is exact for models of the usual kind; the rest is
-/// what llama.cpp was seen to take.
+/// Memory that a model needs, in bytes. The KV cache is exact for models of the usual kind; the rest is based on
+/// llama.cpp's observed usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryNeeds {
-    /// The weights, which are mapped from the file.
+    /// Weights, memory-mapped from the file.
     pub weights: u64,
-    /// Keys and values of all tokens.
+    /// KV cache of all tokens.
     pub cache: u64,
-    /// The logits of a call and what is computed on the way to them.
+    /// Logits of a call, and intermediate results.
     pub computation: u64,
 }
 
 impl MemoryNeeds {
-    /// What a model needs for so many cells of memory whose keys and values take so many bits each, and
-    /// calls of so many tokens, whose logits are wanted of no more than take 128 MiB. `None` where the file does
-    /// not say how it is built.
+    /// Estimates the memory for a KV cache of `cells`, whose keys and values take `bits` each, and calls of
+    /// `call_tokens`.
+    ///
+    /// Logits are counted for at most as many tokens as fit into 128 MiB. `None` if the file does not describe the
+    /// model's dimensions.
     pub fn of(gguf: &Gguf, cells: u64, bits: (f64, f64), call_tokens: u64) -> Option<MemoryNeeds> {
         let layers = gguf.of_architecture("block_count")?;
         let heads = gguf.of_architecture("attention.head_count").filter(|heads| *heads > 0)?;
@@ -31,7 +33,7 @@ impl MemoryNeeds {
         let elements = (cells.saturating_mul(layers)).saturating_mul(key_heads);
         let bytes = |length: u64, bits: f64| (elements.saturating_mul(length) as f64 * bits / 8.0) as u64;
         let inner = gguf.of_architecture("feed_forward_length").unwrap_or(4 * width);
-        // The logits lie once in the graph and once where they are read; a few layers' results beside them.
+        // Logits are held twice, in the graph and in the output buffer, along with the results of a few layers.
         let vocabulary = gguf.vocabulary_size().unwrap_or(0);
         let max_logits_rows =
             u64::try_from(max_logits_rows(usize::try_from(vocabulary).unwrap_or(usize::MAX)));
@@ -44,13 +46,13 @@ impl MemoryNeeds {
         })
     }
 
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> u64 {
         self.weights.saturating_add(self.cache).saturating_add(self.computation)
     }
 }
 
-/// Bits of a number of a type of the cache.
+/// Returns the number of bits per element of a cache type.
 pub fn cache_bits(kind: CacheType) -> f64 {
     match kind {
         CacheType::F32 => 32.0,
@@ -60,8 +62,10 @@ pub fn cache_bits(kind: CacheType) -> f64 {
     }
 }
 
-/// Memory that the machine can still give, in bytes, and no more than is left to the control group of the
-/// process, as in a container; `None` where it does not say.
+/// Returns the memory that the machine can still provide, in bytes, capped by what is left to the process's control
+/// group (as in a container).
+///
+/// `None` if the machine does not report it.
 pub fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -70,35 +74,38 @@ pub fn available() -> Option<u64> {
     Some(left_to_groups(Path::new(GROUPS), &groups).map_or(machine, |group| group.min(machine)))
 }
 
-/// Where Linux shows control groups.
+/// Folder in which Linux exposes control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// The files of a control group that say how much memory it may have, and has.
+/// Files of a control group that report its memory limit and usage.
 struct GroupFiles {
     limit: &'static str,
     usage: &'static str,
-    /// The line of `memory.stat` with the cached files that would make room, in it and in those below it.
+    /// Line of `memory.stat` with the reclaimable file cache of the group and its descendants.
     cached: &'static str,
 }
 
-/// Of the second version.
+/// Files of cgroup v2.
 const SECOND: GroupFiles =
     GroupFiles { limit: "memory.max", usage: "memory.current", cached: "inactive_file " };
 
-/// Of the first version.
+/// Files of cgroup v1.
 const FIRST: GroupFiles = GroupFiles {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     cached: "total_inactive_file ",
 };
 
-/// What the first version shows where there is no limit: the largest number that is whole pages, which has other
-/// last digits on machines with larger pages. No machine has as much.
+/// Threshold above which a cgroup v1 limit means no limit.
+///
+/// Without a limit, v1 reports the largest number of whole pages, whose last digits depend on the page size. No machine
+/// has that much memory.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// What the limits of the process's control groups and of those above them leave, without the cached files that
-/// would make room; nothing where there is no limit. `groups` are the lines of `/proc/self/cgroup`: a machine has
-/// groups of the second version, of the first, or both.
+/// Returns the memory that the limits of the process's control groups and their ancestors leave.
+///
+/// Reclaimable file cache does not count as used. `None` if there is no limit. `groups` are the lines of
+/// `/proc/self/cgroup`: a machine has v2 groups, v1 groups, or both.
 fn left_to_groups(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
         let (number, rest) = line.split_once(':')?;
@@ -108,7 +115,7 @@ fn left_to_groups(root: &Path, groups: &str) -> Option<u64> {
             _ if controllers.split(',').any(|one| one == "memory") => (root.join("memory"), FIRST),
             _ => return None,
         };
-        // Within a container the group is the root of what can be seen.
+        // Within a container, the group is the root of the visible hierarchy.
         let ancestors = Path::new(group.trim_start_matches('/')).ancestors().map(|group| root.join(group));
         ancestors.filter_map(|group| left_in(&group, &files)).min()
     });
@@ -172,7 +179,7 @@ mod tests {
             ("12:cpu,cpuacct:/x\n9:memory:/job\n0::/\n", Some(700)),
             ("9:memory:/job\n0::/user/job\n", Some(700)),
             ("9:hugetlb,memory:/job\n", Some(700)),
-            // As within a container, whose group cannot be seen by the name that it has outside.
+            // As within a container, which cannot see its group under the name used outside.
             ("9:memory:/docker/abc\n", None),
             ("9:cpu:/job\n1:name=systemd:/user\n", None),
             ("", None),
@@ -188,7 +195,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf");
         let gguf = Gguf::read(&file).expect("the model");
         let needs = |cells, bits| MemoryNeeds::of(&gguf, cells, bits, 64).expect("said").cache;
-        // 4 layers with keys and values of `heads * length` numbers for each token.
+        // 4 layers with keys and values of `heads * length` elements per token.
         let heads = gguf.of_architecture("attention.head_count_kv").expect("heads");
         let length = gguf.of_architecture("embedding_length").expect("width")
             / gguf.of_architecture("attention.head_count").expect("heads");

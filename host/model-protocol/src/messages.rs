@@ -1,7 +1,7 @@
-//! Messages between `gage-host` and the process of a model.
+//! Messages between `gage-host` and the model process.
 //!
-//! The process greets with its [`BuildInfo`] and gets one [`Command`]. For [`Command::Serve`] it then gets [`ToModel`]
-//! and sends [`FromModel`]; the other commands say what they send.
+//! The process sends its [`BuildInfo`] as a greeting and receives one [`Command`]. After [`Command::Serve`] it receives
+//! [`ToModel`] and sends [`FromModel`]. The other commands document what they send.
 
 use crate::bench::BenchOptions;
 use crate::build_info::BuildInfo;
@@ -12,127 +12,128 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The seed of a request that names none, so that every run is reproducible.
+/// Default seed, fixed so that every run is reproducible.
 pub const DEFAULT_SEED: u32 = 42;
 
-/// Longest answer where no request says otherwise, in tokens.
+/// Default maximum length of an answer, in tokens.
 pub const DEFAULT_MAX_NEW_TOKENS: u32 = 256;
 
-/// The first message to a process: what it is started for.
+/// First message to a model process: what it is started for.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Command {
     /// Load a model and answer [`ToModel`] until the stream ends.
     Serve(Box<ModelOptions>),
-    /// Read the vocabulary of this file, send `Result<(), String>`, and then answer each text with the number of its tokens.
+    /// Read the vocabulary of this file and send `Result<(), String>`. Then answer each text with its number of tokens.
     CountTokens(PathBuf),
     /// Measure a model and send `Result<BenchReport, String>`.
     Bench(BenchOptions),
 }
 
-/// A message to the process of a model.
+/// A message to the model process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToModel {
-    /// Work on this.
+    /// Work on this request.
     Ask(u64, Box<Job>),
-    /// Stop work on that request.
+    /// Stop working on this request.
     Cancel(u64),
 }
 
-/// A message from the process of a model.
+/// A message from the model process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromModel {
-    /// It is loaded.
+    /// The model is loaded.
     Opened(Box<LoadedModel>),
-    /// It cannot be loaded, for this reason.
+    /// The model cannot be loaded, for this reason.
     Refused(String),
-    /// A request is being worked on, be it only that its text is made tokens.
+    /// A request is being worked on, even if only its text is being tokenized.
     Started(u64),
-    /// It waits for room, and is not worked on.
+    /// A request is waiting for room and is not being worked on.
     Queued(u64),
     /// A request is done.
     Done(u64, Box<Result<JobResult, JobError>>, Counts),
 }
 
-/// What is known when a model is loaded.
+/// Facts about a loaded model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedModel {
-    /// What the model says about itself.
+    /// Metadata of the model.
     pub facts: ModelFacts,
-    /// The options with their defaults, and after whatever had to be given up for want of memory.
+    /// Options with defaults filled in, reduced if memory did not suffice.
     pub settings: Settings,
-    /// What llama.cpp says about itself and the machine: the kernels in use.
+    /// llama.cpp's description of itself and the machine: the kernels in use.
     pub kernels: String,
-    /// What makes tokens of images, as its file calls it.
+    /// Name of the projector in its file. `None` if the model takes no images.
     pub projector: Option<String>,
-    /// The grammar that answers are held to, where one was asked for: of a JSON Schema, what llama.cpp makes of it.
+    /// Grammar that constrains answers, if one was requested. For a JSON Schema, the grammar that llama.cpp makes of
+    /// it.
     pub grammar: Option<String>,
-    /// The program that loaded it.
+    /// Build of the program that loaded the model.
     pub build: BuildInfo,
 }
 
-/// What a model says about itself.
+/// Metadata of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
-    /// Such as `llama` or `gemma3`.
+    /// Architecture, such as `llama` or `gemma3`.
     pub architecture: Option<String>,
-    /// The name that its makers gave it.
+    /// Name given by its makers.
     pub name: Option<String>,
     /// Number of parameters.
     pub parameters: u64,
     /// Bytes of all tensors.
     pub tensor_bytes: u64,
-    /// How most tensors are stored, such as `Q4_K_M`.
+    /// Storage type of most tensors, such as `Q4_K_M`.
     pub quantization: Option<String>,
-    /// The context that it was trained for, in tokens.
+    /// Context length in training, in tokens.
     pub training_context: u32,
-    /// Number of tokens.
+    /// Number of tokens in the vocabulary.
     pub vocabulary_size: i32,
-    /// Length of its vectors.
+    /// Length of the embedding vectors.
     pub embedding_length: i32,
-    /// The chat template that the file carries.
+    /// Chat template in the file.
     pub chat_template: Option<String>,
-    /// The text of the token at which sequences begin.
+    /// Text of the BOS token.
     pub bos_token: String,
-    /// The text of the token at which they end.
+    /// Text of the EOS token.
     pub eos_token: String,
-    /// The texts of all control tokens.
+    /// Texts of all control tokens.
     pub special_tokens: Vec<String>,
 }
 
-/// A conversation as the text that a model reads.
+/// A conversation rendered as the text that a model reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// Whether special tokens that the text spells are meant: a chat template rendered it.
+    /// True if special tokens spelled in the text are intended, because a chat template rendered it.
     pub has_special_tokens: bool,
-    /// Where this code point stands, no token may span it.
+    /// Marker code point; no token may span it.
     pub mark: Option<char>,
-    /// Where this code point stands, the next image does.
+    /// Code point that marks the place of the next image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_mark: Option<char>,
-    /// The files of the images in base64, in their order.
+    /// Image files in base64, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
 }
 
 impl Prompt {
-    /// A text in which nothing special is meant.
+    /// Creates a prompt in which no special tokens are intended.
     pub fn plain(text: &str) -> Prompt {
         Prompt { text: text.to_owned(), ..Prompt::default() }
     }
 }
 
-/// A request.
+/// A request to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// Names the request in errors.
+    /// Name of the request in errors.
     pub name: String,
-    /// What to do.
+    /// Work to do.
     pub task: Task,
 }
 
-/// What there is to do.
+/// Work that a request asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Task {
     /// Continue a conversation.
@@ -141,7 +142,7 @@ pub enum Task {
     Score {
         /// The conversation.
         prompt: Prompt,
-        /// What might follow.
+        /// Candidate continuations.
         continuations: Vec<ScoredText>,
     },
     /// Score a whole text.
@@ -155,15 +156,15 @@ pub enum Task {
 pub struct GenerateTask {
     /// The conversation.
     pub prompt: Prompt,
-    /// Sampling parameters, with the defaults of the backend.
+    /// Sampling parameters, including the backend's defaults.
     pub params: SamplingParams,
-    /// What the answer is held to.
+    /// Constraint on the answer.
     pub constraint: Option<Constraint>,
-    /// How many alternatives to report with the log-probability of each token.
+    /// Number of alternatives to report with the log-probability of each token.
     pub logprobs: Option<u32>,
 }
 
-/// What an answer is held to.
+/// Constraint on an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Constraint {
     /// A grammar in GBNF.
@@ -175,130 +176,130 @@ pub enum Constraint {
 /// A continuation to score.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScoredText {
-    /// The id of the option.
+    /// Id of the option.
     pub id: String,
-    /// The text, marked as the prompt is.
+    /// Text, marked as the prompt is.
     pub text: String,
-    /// Bytes of the text as it was given.
+    /// Length in bytes of the text without markers.
     pub byte_count: u32,
 }
 
-/// A request that is done, and how long it took.
+/// Result of a finished request, and how long it took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobResult {
-    /// What came of it.
+    /// Answer to the request.
     pub answer: Answer,
-    /// Since the model began to work on it.
+    /// Time since the model began to work on the request.
     pub latency: Duration,
-    /// From the same moment to the first token of an answer.
+    /// Time from the same start to the first token of an answer.
     pub first_token: Option<Duration>,
 }
 
-/// What came of a request.
+/// Answer to a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// Of [`Task::Generate`].
+    /// Answer to [`Task::Generate`].
     Generated(Completion),
-    /// Of [`Task::Score`].
+    /// Answer to [`Task::Score`].
     Scored {
-        /// One for each continuation.
+        /// One score per continuation.
         scores: Vec<ContinuationScore>,
-        /// Tokens of the prompt, and of all continuations.
+        /// Tokens of the prompt and of all continuations.
         usage: Usage,
     },
-    /// Of [`Task::Roll`].
+    /// Answer to [`Task::Roll`].
     Rolled {
-        /// The natural logarithm of the probability of the text.
+        /// Natural logarithm of the probability of the text.
         logprob: f64,
-        /// The tokens.
+        /// Number of tokens.
         token_count: u64,
     },
-    /// Of [`Task::Embed`].
+    /// Answer to [`Task::Embed`].
     Embedded {
-        /// One for each text.
+        /// One vector per text.
         vectors: Vec<Vec<f32>>,
-        /// Tokens of all texts.
+        /// Number of tokens in all texts.
         tokens: u64,
     },
 }
 
-/// An answer.
+/// A generated answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Completion {
     /// The text.
     pub text: String,
-    /// Why it ended.
+    /// Reason why the answer ended.
     pub reason: FinishReason,
     /// Tokens of the prompt and of the answer.
     pub usage: Usage,
-    /// Of each token, where they are asked for.
+    /// Log-probability of each token, if requested.
     pub logprobs: Option<Vec<TokenLogprob>>,
-    /// Tokens of the prompt that were left out.
+    /// Number of prompt tokens that were dropped.
     pub left_out: usize,
 }
 
-/// How likely a token was before temperature, penalties and constraints.
+/// Log-probability of a token before temperature, penalties and constraints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenLogprob {
-    /// The text; bytes that are no character are replaced.
+    /// Text of the token; invalid UTF-8 is replaced.
     pub token: String,
-    /// The natural logarithm of its probability.
+    /// Natural logarithm of its probability.
     pub logprob: f64,
-    /// The most likely tokens at its place.
+    /// Most likely tokens at this position.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub top: Vec<TokenLogprob>,
 }
 
-/// Why the model could not answer a request.
+/// Reason why the model could not answer a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobErrorKind {
-    /// The request cannot be answered as it is.
+    /// The request cannot be answered in this form.
     Rejected,
     /// The prompt is longer than the model's context.
     ContextLength,
-    /// The model does not offer what was asked.
+    /// The model does not support the request.
     Unsupported,
-    /// A fault of the program or of llama.cpp.
+    /// A bug in the program or in llama.cpp.
     Internal,
 }
 
-/// A request that failed.
+/// Error of a failed request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct JobError {
-    /// Why.
+    /// Kind of the error.
     pub kind: JobErrorKind,
-    /// The same in words.
+    /// Description of the error.
     pub message: String,
 }
 
 impl JobError {
-    /// An error in words.
+    /// Creates an error with a message.
     pub fn new(kind: JobErrorKind, message: impl Into<String>) -> JobError {
         JobError { kind, message: message.into() }
     }
 }
 
-/// What a model counted since it was loaded.
+/// Counters of a model since it was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Tokens that were computed, those of images among them.
+    /// Tokens computed, including those of images.
     pub evaluated_tokens: u64,
-    /// Tokens of prompts that were taken over from other prompts.
+    /// Prompt tokens reused from other prompts.
     pub reused_tokens: u64,
-    /// Tokens of answers.
+    /// Tokens generated.
     pub generated_tokens: u64,
-    /// Images that were computed.
+    /// Images computed.
     pub images: u64,
     /// Calls of the model.
     pub calls: u64,
-    /// Most requests that were worked on at once.
+    /// Maximum number of requests worked on at once.
     pub most_requests: u64,
 }
 
 impl Counts {
-    /// What two models counted, of which one came after the other.
+    /// Combines the counters of two models that ran one after the other.
     pub fn and(self, later: Counts) -> Counts {
         Counts {
             evaluated_tokens: self.evaluated_tokens.saturating_add(later.evaluated_tokens),

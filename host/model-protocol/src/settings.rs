@@ -1,46 +1,46 @@
-//! The settings of a model: its options with every default filled in.
+//! Settings of a model: its options with every default filled in.
 
 use crate::load_options::ModelOptions;
 use serde::{Deserialize, Serialize};
 
-/// Context length where neither the configuration nor the model's training asks for less.
+/// Context length unless the configuration sets one or the model was trained for less.
 const DEFAULT_CONTEXT_LENGTH: u32 = 4096;
 
-/// Most answers that can be generated together.
+/// Maximum number of answers generated together.
 const MAX_SLOTS: u32 = 64;
 
-/// Tokens of a call where figures must not depend on how large calls are.
+/// Tokens per call if results must not depend on the size of calls.
 const FIXED_CALL_TOKENS: usize = 64;
 
-/// Most memory for the logits of one call, in bytes.
+/// Memory limit for the logits of one call, in bytes.
 const MAX_LOGITS_BYTES: usize = 128 << 20;
 
 /// The options with every default filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Most tokens of one sequence.
+    /// Maximum number of tokens of one sequence.
     pub context_length: usize,
-    /// Answers that are generated together.
+    /// Number of answers generated together.
     pub slots: usize,
-    /// Threads of computation.
+    /// Number of compute threads.
     pub threads: i32,
-    /// Most tokens of one call.
+    /// Maximum number of tokens of one call.
     pub call_tokens: usize,
-    /// Most tokens of one call whose logits are wanted.
+    /// Maximum number of tokens of one call whose logits are needed.
     pub call_rows: usize,
-    /// Whether no figure depends on what else is in flight.
+    /// True if results do not depend on the other requests in flight.
     pub deterministic: bool,
-    /// Layers on the GPU.
+    /// Number of layers on the GPU.
     pub gpu_layers: u32,
-    /// Tokens of an image that have to be computed in one call; 0 where none have to.
+    /// Number of image tokens that must be computed in one call; 0 if none must.
     pub image_tokens: usize,
 }
 
 impl Settings {
-    /// Fills in the defaults, given what the model was trained for and how many tokens it knows.
+    /// Fills in the defaults, given the model's training context and vocabulary size.
     ///
     /// # Errors
-    /// When an option is out of bounds.
+    /// If an option is out of range.
     pub fn resolve(
         options: &ModelOptions,
         training_context: u32,
@@ -62,7 +62,8 @@ impl Settings {
         let call_rows = max_logits_rows(vocabulary).min(asked).max(to_usize(options.slots));
         let (call_tokens, call_rows) = match (options.deterministic, options.gpu_layers) {
             (true, _) => (FIXED_CALL_TOKENS, FIXED_CALL_TOKENS),
-            // llama.cpp asks for memory for the logits of all tokens; only on a GPU is it taken where none are wanted.
+            // llama.cpp reserves memory for the logits of all tokens, but only on a GPU is it really taken if they are
+            // not needed.
             (false, 0) => (asked, call_rows),
             (false, _) => (call_rows, call_rows),
         };
@@ -78,35 +79,35 @@ impl Settings {
         })
     }
 
-    /// Returns how many requests can be in flight with profit.
+    /// Returns how many requests can usefully be in flight.
     pub fn concurrency(&self) -> usize {
         self.slots * 4
     }
 
-    /// Cells of memory in all, in the blocks that llama.cpp allots.
+    /// Returns the total number of KV cache cells, rounded up to llama.cpp's block size.
     pub fn cells(&self) -> usize {
         let sequences = if self.deterministic { 1 } else { self.slots };
-        // What options add to a prompt of full length.
+        // llama.cpp allocates cells in blocks of 256.
         (self.context_length.saturating_mul(sequences)).next_multiple_of(256)
     }
 
-    /// Most tokens of a call, whether of text or of an image.
+    /// Returns the maximum number of tokens of a call, whether of text or of an image.
     pub fn largest_call(&self) -> usize {
         self.call_tokens.max(self.image_tokens)
     }
 }
 
-/// Most tokens of a call whose logits are wanted, for a vocabulary of this size.
+/// Returns the maximum number of tokens of a call whose logits are needed, for a given vocabulary size.
 pub fn max_logits_rows(vocabulary: usize) -> usize {
     (MAX_LOGITS_BYTES / vocabulary.max(1).saturating_mul(size_of::<f32>())).max(FIXED_CALL_TOKENS)
 }
 
-/// A number of a configuration as an index.
+/// Converts a configured number to an index.
 pub fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// A size as llama.cpp takes it.
+/// Converts a size to llama.cpp's type.
 pub fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,11 @@
-//! Events: what happened, to which sample, and how much it matters.
+//! Events of a run, with the sample they concern and their severity.
 
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How much an event matters.
+/// Severity of an event.
 #[derive(
     Clone,
     Copy,
@@ -22,61 +22,61 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", ascii_case_insensitive)]
 pub enum Level {
-    /// One of many, as a stage of a sample.
+    /// One of many events, such as a stage of a sample.
     Debug,
-    /// What everybody wants to know, as the end of a task.
+    /// An event of general interest, such as the end of a task.
     Info,
-    /// Something went wrong, and the run goes on.
+    /// Something went wrong, but the run continues.
     Warn,
-    /// The run, or a task, could not go on.
+    /// The run, or a task, could not continue.
     Error,
 }
 
 impl Level {
-    /// The name of every level, the least first; [`str::parse`] reads them in any case.
+    /// Names of all levels, in ascending order; [`str::parse`] accepts them in any case.
     pub const NAMES: &'static [&'static str] = <Level as strum::VariantNames>::VARIANTS;
 
-    /// The name in files and on the command line.
+    /// Returns the name in files and on the command line.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Something that happened. Its number is given by the thread that writes it.
+/// An event of a run. The writing thread assigns its number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// When, in milliseconds since 1970 in UTC.
+    /// Time, in milliseconds since 1970 in UTC.
     pub unix_ms: u64,
-    /// What happened, as a short stable name: `task_started`.
+    /// Kind of the event, as a short stable name: `task_started`.
     pub kind: Cow<'static, str>,
-    /// How much it matters.
+    /// Severity of the event.
     pub level: Level,
-    /// The task, if it is about one.
+    /// Task that it concerns, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// The sample, if it is about one.
+    /// Sample that it concerns, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_id: Option<String>,
-    /// Everything else about it.
+    /// All other data of the event.
     pub payload: Value,
 }
 
 impl Event {
-    /// An event that happens now.
+    /// Creates an event with the current time.
     pub fn new(kind: impl Into<Cow<'static, str>>, level: Level, payload: Value) -> Event {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         Event { kind: kind.into(), level, unix_ms, task_id: None, sample_id: None, payload }
     }
 
-    /// The same, about a task.
+    /// Sets the task.
     #[must_use]
     pub fn of_task(mut self, task_id: &str) -> Event {
         self.task_id = Some(task_id.to_owned());
         self
     }
 
-    /// The same, about a sample of a task.
+    /// Sets the task and the sample.
     #[must_use]
     pub fn of_sample(mut self, task_id: &str, sample_id: &str) -> Event {
         self.sample_id = Some(sample_id.to_owned());

@@ -1,22 +1,22 @@
-//! The client that posts what a run says about itself.
+//! HTTP client that posts the events and telemetry of a run.
 
 use std::error::Error as _;
 use std::iter::successors;
 use std::time::Duration;
 
-/// Why nothing can be posted to an address.
+/// Failure to set up a client for an address.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// It is none, or not of a server. The address is not shown, for it may hold a password.
+    /// The address is invalid, or is not that of a server. It is not shown, because it may contain a password.
     #[error("the address is not valid: {0}; write it like https://collector.example/events")]
     Address(String),
-    /// No client can be made.
+    /// The client cannot be created.
     #[error("cannot make an HTTP client: {0}")]
     Client(String),
 }
 
-/// A client for one address. It follows no redirect: what a run says is for that server alone.
+/// Creates a client for one address. It follows no redirects, because the data is meant for that server alone.
 pub(crate) fn client(
     address: &str,
     timeout: Duration,
@@ -28,7 +28,7 @@ pub(crate) fn client(
             url.scheme()
         )));
     }
-    // Fails where a provider is installed already, which is as good.
+    // Fails if a provider is already installed, which works just as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .timeout(timeout)
@@ -39,7 +39,7 @@ pub(crate) fn client(
     Ok((url, client))
 }
 
-/// What went wrong, with all causes and without the address.
+/// Describes an error with all its causes and without the address.
 pub(crate) fn without_secrets(error: reqwest::Error) -> String {
     let error = error.without_url();
     let causes = successors(error.source(), |&cause| cause.source());

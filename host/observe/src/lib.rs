@@ -1,12 +1,12 @@
-//! Observability of a run: events, one a line, to a file, to memory and to a server; counters for Prometheus; traces and
-//! metrics for OpenTelemetry; and the set-up of logs.
+//! Observability of a run: events, one per line, to a file, to memory and to a server; counters for Prometheus;
+//! traces and metrics for OpenTelemetry; and the set-up of logs.
 //!
-//! - **A run never waits for an observer.** Events pass through a bounded queue to one thread that writes. An event that finds
-//!   the queue full is dropped and counted, and one warning reports the count.
+//! - **A run never waits for an observer.** Events pass through a bounded queue to one writing thread. An event that
+//!   finds the queue full is dropped and counted, and one warning reports the count.
 //! - **No failure of an observer fails a run**, or changes its results.
-//! - **Failures are always recorded**, however few samples are sampled.
+//! - **Failures are always recorded**, regardless of the sampling rate.
 //!
-//! The engine emits the events; the program decides where they go.
+//! The engine emits the events; the program chooses their destinations.
 
 mod event;
 mod http;

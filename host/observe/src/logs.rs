@@ -1,4 +1,4 @@
-//! Logs: on the standard error stream, in a file, and among the events of a run.
+//! Logs: on standard error, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
 use gage_core::Object;
@@ -20,56 +20,54 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// The shape of log lines.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For a person.
+    /// For human readers.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Which logs are kept where.
+/// Selection and destinations of logs.
 #[derive(Clone, Debug, Default)]
 pub struct LogSettings {
-    /// Those that are shown: `warn`, or `info,llama-cpp-2=debug`.
+    /// Filter of the logs to show: `warn`, or `info,llama-cpp-2=debug`.
     pub filter: String,
-    /// Their shape.
+    /// Format of the lines.
     pub format: LogFormat,
-    /// A file that gets them as well, at its end; `filter` counts for it too.
+    /// File that the logs are also appended to; `filter` applies to it too.
     pub file: Option<PathBuf>,
-    /// Logs of at least this level are among the events of the run, whatever `filter` says; none where
-    /// there is no level.
+    /// Minimum level of the logs to include in the events of the run, regardless of `filter`. `None` includes none.
     pub sink: Option<Level>,
 }
 
-/// Why logs cannot be sent where the settings say.
+/// Failure to set up the logs.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The filter cannot be read.
+    /// The filter is invalid.
     #[error("the log filter '{text}' is not valid: {source}")]
     Filter {
-        /// The filter.
+        /// Filter as given.
         text: String,
-        /// Why.
+        /// Cause of the failure.
         source: ParseError,
     },
     /// The file cannot be opened.
     #[error("cannot write logs to {}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
 }
 
-/// Sends logs where the settings say; `writer` is the standard error stream. Called once; a second call
-/// changes nothing.
+/// Sets up the logs; `writer` is the standard error stream. Only the first call has an effect.
 ///
 /// # Errors
-/// When the filter is not valid, or the file cannot be opened.
+/// When the filter is invalid, or the file cannot be opened.
 pub fn init_logs<W: Write + 'static>(
     settings: &LogSettings,
     writer: impl Fn() -> W + Send + Sync + 'static,
@@ -92,15 +90,15 @@ pub fn init_logs<W: Write + 'static>(
     };
     let sink = match settings.sink {
         None => None,
-        // The warnings of llama.cpp about a model file, which its process passes on, are not events of a run.
+        // The warnings of llama.cpp about a model file, which its process forwards, are not events of a run.
         Some(level) => Some(LogSink.with_filter(filter_of(&format!("{},llama-cpp-2=error", level.name()))?)),
     };
-    // Fails only where a subscriber is set already.
+    // Fails only if a subscriber is already set.
     let _ = tracing_subscriber::registry().with(shown).with(file).with(sink).try_init();
     Ok(())
 }
 
-/// Reads levels of targets. Unlike `EnvFilter`, they cost nothing when a span is entered.
+/// Parses the levels of targets. Unlike `EnvFilter`, they cost nothing when a span is entered.
 fn filter_of(text: &str) -> Result<Targets, LogError> {
     text.parse::<Targets>().map_err(|source| LogError::Filter { text: text.to_owned(), source })
 }
@@ -123,7 +121,7 @@ where
     }
 }
 
-/// Writes lines without secrets; a line comes in one piece.
+/// Writes lines with secrets redacted. Each line must arrive in one piece.
 struct RedactingWriter<W>(W);
 
 impl<W: Write> Write for RedactingWriter<W> {
@@ -138,17 +136,17 @@ impl<W: Write> Write for RedactingWriter<W> {
     }
 }
 
-/// The trace of the run that goes on, which gets logs as events.
+/// Trace of the current run, which receives logs as events.
 static SINK: RwLock<Option<Trace>> = RwLock::new(None);
 
-/// Sends logs to the events of a run from now on; nowhere if there is no trace.
+/// Sends logs to the events of a run from now on, or stops doing so if there is no trace.
 pub(crate) fn send_logs_to(trace: Option<Trace>) {
     *SINK.write() = trace;
 }
 
 struct LogSink;
 
-/// The texts among the fields of a span: the task and the sample that it is about.
+/// Text fields of a span: its task and its sample.
 #[derive(Default)]
 struct SpanTexts(Vec<(&'static str, String)>);
 
@@ -171,10 +169,10 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogSink {
     }
 
     fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
-        // A log that is written while the sink changes has no run to belong to.
+        // A log written while the sink changes belongs to no run.
         let Some(sink) = SINK.try_read() else { return };
         let Some(trace) = &*sink else { return };
-        // Events of the crate `log` have their target among their fields, with places in the sources of their crate.
+        // Events of the crate `log` have their target among their fields, with source paths of their crate.
         let normalized = event.normalized_metadata();
         let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
         let mut fields = Object::from_iter([("target".to_owned(), metadata.target().into())]);
@@ -192,7 +190,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogSink {
                 }
             }
         }
-        // The level of the smallest logs, `trace`, is none of events.
+        // Events have no level `trace`.
         let level = metadata.level().as_str().parse().unwrap_or(Level::Debug);
         let mut fields = Value::Object(fields);
         redact_value(&mut fields);

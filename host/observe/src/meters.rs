@@ -10,35 +10,35 @@ use prometheus_client::registry::{Metric, Registry};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What is known of a model's answer.
+/// Measurements of a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnswerMeasurements {
-    /// From the moment that the sample was ready to its turn, in milliseconds.
+    /// Time the sample was ready before its turn, in milliseconds.
     pub queue_ms: f64,
-    /// The model call, its last attempt, in milliseconds.
+    /// Duration of the model call, for its last attempt, in milliseconds.
     pub latency_ms: f64,
-    /// From the start of the call to the first piece of the answer, in milliseconds.
+    /// Time from the start of the call to the first piece of the answer, in milliseconds.
     pub first_token_ms: Option<f64>,
-    /// How often the model was called; 0 when it never was.
+    /// Number of model calls; 0 if there was none.
     pub attempts: u32,
-    /// How many of these calls were made again for one that failed.
+    /// Number of these calls that repeated a failed one.
     pub retries: u32,
-    /// Tokens of the prompt, where the backend counts them.
+    /// Prompt tokens, if the backend counts them.
     pub prompt_tokens: u64,
-    /// Tokens of the answer, where the backend counts them.
+    /// Answer tokens, if the backend counts them.
     pub completion_tokens: u64,
 }
 
-/// What a process asked of its models, all tasks together.
+/// Totals of a process's model calls, across all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestTotals {
-    /// Calls, those that were made again counted too.
+    /// Calls, including retries.
     pub requests: u64,
-    /// Calls that were made again for one that failed.
+    /// Retries after failed calls.
     pub retries: u64,
-    /// Tokens of prompts.
+    /// Prompt tokens.
     pub prompt_tokens: u64,
-    /// Tokens of answers.
+    /// Answer tokens.
     pub completion_tokens: u64,
 }
 
@@ -68,7 +68,7 @@ struct Tokens {
 
 type Durations = Family<TaskLabels, Histogram, fn() -> Histogram>;
 
-/// Counters of a run. Clones are handles of the same; nothing here waits for anything.
+/// Counters of a run. Clones share the same counters. No method blocks.
 #[derive(Clone)]
 pub struct Meters(Arc<MeterState>);
 
@@ -85,7 +85,7 @@ struct MeterState {
     durations: [Durations; 4],
 }
 
-/// The handles of a task, which are looked up once.
+/// Handles of a task, which are looked up once.
 struct TaskMeters {
     requests: Counter,
     retries: Counter,
@@ -106,12 +106,12 @@ const DURATIONS: [(&str, &str); 4] = [
     ("scoring_duration_seconds", "A sample's share of the time of its batch of scores"),
 ];
 
-/// From 100 µs to about 28 minutes, each step twice the one before.
+/// Creates a histogram with buckets from 100 µs to about 28 minutes, each twice the one before.
 fn durations() -> Histogram {
     Histogram::new(exponential_buckets(0.0001, 2.0, 24))
 }
 
-/// A metric at zero that is registered under a name.
+/// Registers a metric under a name, starting at zero.
 fn metric<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(name, help, metric.clone());
@@ -119,7 +119,7 @@ fn metric<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help
 }
 
 impl Meters {
-    /// Counters at zero.
+    /// Creates counters at zero.
     pub fn new(version: &str) -> Meters {
         let mut registry = Registry::with_prefix("gage_host");
         let build = prometheus_client::metrics::info::Info::new(vec![("version", version.to_owned())]);
@@ -144,24 +144,24 @@ impl Meters {
         Meters(Arc::new(state))
     }
 
-    /// A task begins, with `total` samples if that is known.
+    /// Records the start of a task, with `total` samples if known.
     pub fn task_started(&self, task_id: &str, total: Option<u64>) {
         if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
             self.0.planned.get_or_create_owned(&TaskLabels { task_id: task_id.to_owned() }).set(total);
         }
     }
 
-    /// The model of a sample is asked.
+    /// Records the start of a sample's model call.
     pub fn request_began(&self, task_id: &str) {
         self.with(task_id, |task| task.in_flight.inc());
     }
 
-    /// The model of a sample has answered, or failed.
+    /// Records the end of a sample's model call, successful or not.
     pub fn request_ended(&self, task_id: &str) {
         self.with(task_id, |task| task.in_flight.dec());
     }
 
-    /// A model has answered, or failed in the end.
+    /// Records the final result of a sample's model calls.
     pub fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.with(task_id, |task| {
             task.requests.inc_by(u64::from(answered.attempts));
@@ -183,23 +183,23 @@ impl Meters {
         });
     }
 
-    /// A sample's share of the time of its batch.
+    /// Records a sample's share of the scoring time of its batch.
     pub fn scored(&self, task_id: &str, scoring_ms: f64) {
         self.with(task_id, |task| task.scoring.observe(scoring_ms / 1_000.0));
     }
 
-    /// A sample is finished.
+    /// Records the end of a sample.
     pub fn finished(&self, task_id: &str, outcome: &'static str) {
         self.0.ended.get_or_create(&OutcomeLabels { task_id: task_id.to_owned(), outcome }).inc();
     }
 
-    /// A sample was not scored.
+    /// Records a sample that was not scored.
     pub fn failed(&self, task_id: &str, stage: &'static str, kind: &str) {
         let labels = FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() };
         self.0.failed.get_or_create(&labels).inc();
     }
 
-    /// What was asked of the models so far.
+    /// Returns the totals of the model calls so far.
     pub fn work(&self) -> RequestTotals {
         let tasks = self.0.tasks.read();
         let sum = |counter: fn(&TaskMeters) -> &Counter| tasks.values().map(|task| counter(task).get()).sum();
@@ -211,10 +211,10 @@ impl Meters {
         }
     }
 
-    /// All of it in the text format of OpenMetrics, which Prometheus reads.
+    /// Encodes all metrics in the OpenMetrics text format, which Prometheus reads.
     pub fn encode(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &self.0.registry);
         text
     }

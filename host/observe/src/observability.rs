@@ -1,4 +1,4 @@
-//! The observers of a run, put together: recorders of events, telemetry, logs and counters.
+//! All observers of a run: recorders of events, telemetry, logs and counters.
 
 use crate::logs::send_logs_to;
 use crate::recorder::{FileRecorder, HttpRecorder, HttpRecorderSettings, Recorder};
@@ -7,35 +7,35 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a run tells about itself beyond its results, and whom. The default writes `events.jsonl` with what
-/// is not about single samples, and with every failure.
+/// Observers of a run. The default writes `events.jsonl` with all failures and the events that do not concern single
+/// samples.
 #[derive(Clone)]
 pub struct Observability {
-    /// The counters of the run.
+    /// Counters of the run.
     pub meters: Meters,
-    /// A collector that gets traces and metrics.
+    /// Collector that receives traces and metrics.
     pub telemetry: Option<Arc<Telemetry>>,
-    /// Whether there are events of every stage of every sample that `sampling` keeps.
+    /// True if events of every stage are emitted for each sample that `sampling` keeps.
     pub has_stages: bool,
-    /// Of which samples there are such events, and traces.
+    /// Samples that get such events, and traces.
     pub sampling: Sampling,
-    /// Events go here rather than into a file.
+    /// Receives the events instead of a file.
     pub memory: Option<MemoryRecorder>,
-    /// A server that gets the events as well; `run_id` and `fallback` are set by the run.
+    /// Server that also receives the events; the run sets `run_id` and `fallback`.
     pub http: Option<HttpRecorderSettings>,
 }
 
-/// Why the events of a run cannot be recorded.
+/// Failure to record the events of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObserveError {
     /// The file cannot be opened.
     #[error("cannot open the file of events: {0}")]
     File(std::io::Error),
-    /// No event can be posted.
-    #[error("cannot post events: {0}")]
+    /// Events cannot be posted.
+    #[error(transparent)]
     Http(#[from] HttpRecorderError),
-    /// The machine has no thread left.
+    /// The system cannot start another thread.
     #[error("cannot begin to record events: {0}")]
     Thread(std::io::Error),
 }
@@ -64,10 +64,10 @@ impl std::fmt::Debug for Observability {
 }
 
 impl Observability {
-    /// Begins to record the events of a run. Logs are among them from now on.
+    /// Starts recording the events of a run, which include logs from now on.
     ///
     /// # Errors
-    /// When a file cannot be opened, or there is no thread left.
+    /// When a file cannot be opened, or no thread can be started.
     pub fn begin(&self, run_id: &str, file: &Path, unsent: &Path) -> Result<Trace, ObserveError> {
         let mut recorders: Vec<Box<dyn Recorder>> = Vec::new();
         let mut first_id = 0;
@@ -92,8 +92,8 @@ impl Observability {
         Ok(trace)
     }
 
-    /// Ends what [`Observability::begin`] began, and the traces and metrics of the run; returns how many events were lost. All
-    /// servers are waited for at the same time, and no longer than `timeout` together.
+    /// Ends what [`Observability::begin`] started, and the traces and metrics of the run. Returns the number of lost
+    /// events. Waits for all servers at the same time, for at most `timeout` in total.
     pub fn end(&self, trace: &Trace, timeout: Duration) -> u64 {
         send_logs_to(None);
         let by = Instant::now() + timeout;
@@ -103,5 +103,19 @@ impl Observability {
             }
             trace.finish(by)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_recorded_messages::RecordedError as _;
+
+    #[test]
+    fn file_of_events_that_cannot_be_opened_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let began = Observability::default().begin("r", folder.path(), &folder.path().join("unsent"));
+        let error = began.err().unwrap().recorded("observing");
+        assert!(error.starts_with("cannot open the file of events: "), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Traces and metrics of a run to an OpenTelemetry collector, by OTLP over HTTP.
+//! Traces and metrics of a run, sent to an OpenTelemetry collector by OTLP over HTTP.
 
 mod client;
 mod instruments;
@@ -27,59 +27,59 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Spans that may wait to be sent.
+/// Maximum number of spans waiting to be sent.
 const SPAN_QUEUE_CAPACITY: usize = 16_384;
 
-/// Where traces and metrics go.
+/// Destination and description of traces and metrics.
 #[derive(Clone, Debug)]
 pub struct TelemetrySettings {
-    /// The collector: `http://127.0.0.1:4318`. `/v1/traces` and `/v1/metrics` are put behind it. Headers
-    /// are taken from `OTEL_EXPORTER_OTLP_HEADERS`.
+    /// Collector: `http://127.0.0.1:4318`. `/v1/traces` and `/v1/metrics` are appended. Headers come from
+    /// `OTEL_EXPORTER_OTLP_HEADERS`.
     pub endpoint: String,
-    /// How long a post may take; default 10 s.
+    /// Time limit of a post; default 10 s.
     pub timeout: Duration,
-    /// The run, which the resource names.
+    /// ID of the run, included in the resource.
     pub run_id: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
 }
 
-/// Why nothing can be sent at all.
+/// Failure to set up telemetry.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TelemetryError {
-    /// The address is none, or no client can be made.
+    /// The address is invalid, or no client can be created.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The settings of the exporter are not valid; they may be of the environment.
-    #[error("cannot export traces and metrics: {0}")]
+    /// The settings of the exporter are invalid; they may come from the environment.
+    #[error(transparent)]
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
-    /// The machine has no thread left.
+    /// The system cannot start another thread.
     #[error("cannot begin to export traces and metrics: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// A sample at its end.
+/// A finished sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleEnd<'a> {
-    /// The task.
+    /// ID of the task.
     pub task_id: &'a str,
-    /// The id.
+    /// ID of the sample.
     pub sample_id: &'a str,
-    /// The number of its row.
+    /// Number of its row.
     pub index: u64,
-    /// How it ended.
+    /// Outcome of the sample.
     pub outcome: &'a str,
-    /// Where and why it failed: the stage, the kind and the message.
+    /// Stage, kind and message of its failure.
     pub error: Option<(&'a str, &'a str, &'a str)>,
-    /// The answer, and when that was recorded.
+    /// Answer, and the time when that was recorded.
     pub answered: Option<(AnswerMeasurements, SystemTime)>,
-    /// The share of the time of scoring, in milliseconds.
+    /// Share of the scoring time, in milliseconds.
     pub scoring_ms: Option<f64>,
 }
 
-/// Sends a trace of the run with a span for each task, a trace for each sample that is kept, linked to
-/// the span of its task, and metrics. Nothing here waits but [`Telemetry::finish`].
+/// Sends a trace of the run with a span for each task, and metrics. Each sampled sample gets a trace of its own,
+/// linked to the span of its task. Only [`Telemetry::finish`] blocks.
 pub struct Telemetry {
     tracer: SdkTracer,
     spans: SdkTracerProvider,
@@ -90,15 +90,15 @@ pub struct Telemetry {
     ended: AtomicU64,
     arrived: Arc<AtomicU64>,
     transport: Transport,
-    // The exporters send by this as long as they live.
+    // The exporters use this runtime as long as they exist.
     runtime: Mutex<Option<tokio::runtime::Runtime>>,
 }
 
 impl Telemetry {
-    /// Begins the trace of a run.
+    /// Starts the trace of a run.
     ///
     /// # Errors
-    /// When the address is not one of a server, or the environment has settings that are not valid.
+    /// When the address is not that of a server, or the environment has invalid settings.
     pub fn start(settings: &TelemetrySettings) -> Result<Telemetry, TelemetryError> {
         let (_, client) = crate::http::client(&settings.endpoint, settings.timeout)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -156,7 +156,7 @@ impl Telemetry {
         })
     }
 
-    /// A task begins.
+    /// Records the start of a task.
     pub fn task_started(&self, task_id: &str) {
         let builder = SpanBuilder::from_name("task").with_attributes([task(task_id)]);
         let span = self.tracer.build_with_context(builder, &self.run);
@@ -166,29 +166,29 @@ impl Telemetry {
         }
     }
 
-    /// A task ends.
+    /// Records the end of a task.
     pub fn task_finished(&self, task_id: &str) {
         let context = self.tasks.lock().remove(task_id);
         context.iter().for_each(|context| self.end(context, SystemTime::now()));
     }
 
-    /// The model of a sample is asked, or has answered.
+    /// Changes the number of model calls in flight.
     pub fn in_flight(&self, task_id: &str, change: i64) {
         self.instruments.in_flight(task_id, change);
     }
 
-    /// A model has answered, or failed in the end.
+    /// Records the final result of a sample's model calls.
     pub fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.instruments.answered(task_id, answered, has_failed);
     }
 
-    /// A sample is finished, for the metrics.
+    /// Records the end of a sample in the metrics.
     pub fn finished(&self, task_id: &str, outcome: &str) {
         self.instruments.finished(task_id, outcome);
     }
 
-    /// A sample is finished, for the traces. Where its parts lie in time is worked out from how long they
-    /// took, before the moment at which they were recorded.
+    /// Records the end of a sample in the traces. The start and end of its stages are derived from their durations,
+    /// counting back from the time they were recorded.
     pub fn sample(&self, sample: &SampleEnd<'_>) {
         let end = SystemTime::now();
         let of_task =
@@ -242,7 +242,8 @@ impl Telemetry {
         self.end(&whole, end);
     }
 
-    /// Ends the trace, and sends what is left until `by` at most. Returns how many spans did not arrive; says so once.
+    /// Ends the trace, and sends the remaining data until `by` at most. Returns the number of spans that did not
+    /// arrive, and warns about it once.
     pub fn finish(&self, by: Instant) -> u64 {
         let Some(runtime) = self.runtime.lock().take() else {
             return 0;
@@ -265,8 +266,9 @@ impl Telemetry {
         lost
     }
 
-    /// Sends spans and metrics at the same time. Returns whether both came to an end in time. An exporter may be in the middle
-    /// of a post that nobody answers, and knows no other time but that of the post; so whoever waits for it is left alone.
+    /// Sends spans and metrics concurrently. Returns whether both finished in time. An exporter may be in the middle
+    /// of an unanswered post, and knows no time limit other than that of the post. Therefore the threads that wait
+    /// for it are abandoned.
     fn shut_down(&self, by: Instant) -> bool {
         let left = || by.saturating_duration_since(Instant::now());
         let (spans, metrics, timeout) = (self.spans.clone(), self.metrics.clone(), left());
@@ -278,16 +280,16 @@ impl Telemetry {
         let count = works.len();
         for work in works {
             let sender = sender.clone();
-            // If the machine has no thread left, no end is reported.
+            // If no thread can be started, no end is reported.
             let _ = std::thread::Builder::new().name("telemetry-end".to_owned()).spawn(move || {
-                // What else went wrong is known from the transport.
+                // The transport knows any other failure.
                 let _ = sender.send(!matches!(work(), Err(OTelSdkError::Timeout(_))));
             });
         }
         (0..count).all(|_| ended.recv_timeout(left()).unwrap_or(false))
     }
 
-    /// Records a stage of a sample, which is over.
+    /// Records a finished stage of a sample.
     fn stage(&self, builder: SpanBuilder, end: SystemTime, sample: &Context) {
         let span = self.tracer.build_with_context(builder, sample);
         self.end(&Context::new().with_span(span), end);
@@ -303,7 +305,7 @@ impl Telemetry {
 
 impl Drop for Telemetry {
     fn drop(&mut self) {
-        // A run that came to its end has done it before.
+        // A run that ended normally has already done this.
         self.finish(Instant::now() + SHUTDOWN_TIMEOUT_AFTER_FAILURE);
     }
 }

@@ -10,16 +10,17 @@ pub use http::{HttpRecorder, HttpRecorderError, HttpRecorderSettings};
 pub use memory::MemoryRecorder;
 use std::time::Instant;
 
-/// Takes events, one after the other, on the thread that writes them. Never fails the run: what cannot be
-/// kept is counted, and said once.
+/// Records events, one after another, on the writing thread. Never fails the run: events that cannot be stored are
+/// counted, and reported once.
 pub trait Recorder: Send {
-    /// Takes an event, and its line of JSON with the line break.
+    /// Records an event, given with its line of JSON including the line break.
     fn record(&mut self, event: &Event, line: &[u8]);
 
-    /// Hands on what is held back; called a few times a second where something was recorded.
+    /// Passes on buffered events; called a few times a second after recordings.
     fn flush(&mut self) {}
 
-    /// Hands on everything, and waits for it, but not for others beyond the time `by`. Returns how many events were lost.
+    /// Passes on everything and waits for completion, but not for others after the time `by`. Returns the number of
+    /// lost events.
     fn finish(&mut self, _by: Instant) -> u64 {
         0
     }

@@ -1,13 +1,13 @@
-//! Sampling of events, if there are too many to keep all.
+//! Sampling of events that are too many to keep.
 
 use std::str::FromStr;
 
-/// What may have a rate of its own.
+/// Stages that may have a rate of their own.
 const STAGES: [&str; 2] = ["inference", "scoring"];
 
-/// How many of the events of samples are kept, by stage. Whether a sample is among them depends on its
-/// name alone, so it is the same in every run, and a sample that is kept at a low rate is kept at every
-/// higher one. Events of samples that fail are always kept.
+/// Share of the samples' events that is kept, by stage. The choice of a sample depends only on its name, so it is the
+/// same in every run. A sample that is kept at a low rate is kept at every higher one. Events of samples that fail
+/// are always kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
     rates: [f64; STAGES.len()],
@@ -17,13 +17,13 @@ impl Sampling {
     /// Keeps everything.
     pub const ALL: Sampling = Sampling { rates: [1.0; STAGES.len()] };
 
-    /// Returns whether the events of a stage are kept for a sample. A stage that is not known is kept.
+    /// Returns whether the events of a stage are kept for a sample. Always true for an unknown stage.
     pub fn keeps(&self, stage: &str, task_id: &str, sample_id: &str) -> bool {
         let rate = STAGES.iter().position(|known| *known == stage).map_or(1.0, |place| self.rates[place]);
         if rate >= 1.0 {
             return true;
         }
-        // The upper 53 bits are a number between 0 and 1 that a float holds exactly.
+        // The upper 53 bits form a number between 0 and 1 that a float represents exactly.
         let part = (hash(&[task_id.as_bytes(), sample_id.as_bytes()]) >> 11) as f64 / (1_u64 << 53) as f64;
         part < rate
     }
@@ -62,7 +62,7 @@ impl FromStr for Sampling {
     }
 }
 
-/// FNV-1a of the parts, with a byte between them that no text holds, mixed so that all bits count.
+/// Returns FNV-1a of the parts, separated by a byte that no text contains, mixed so that all bits count.
 fn hash(parts: &[&[u8]]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in parts.iter().flat_map(|part| part.iter().copied().chain([0xff])) {

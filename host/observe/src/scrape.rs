@@ -1,4 +1,4 @@
-//! The address at which Prometheus reads the counters of a run.
+//! HTTP endpoint where Prometheus reads the counters of a run.
 
 use crate::Meters;
 use http_body_util::Full;
@@ -14,18 +14,18 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// The format of [`Meters::encode`].
+/// Content type of [`Meters::encode`].
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// How long a client may take to send its request.
+/// Time limit for a client to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Clients that are connected at the same time.
+/// Maximum number of concurrent connections.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Listens at an address, for as long as the runtime lives that this is called in: `GET /metrics` gives the
-/// counters. Returns the address with its real port.
+/// Listens at an address for the lifetime of the current runtime: `GET /metrics` returns the counters. Returns the
+/// address with its real port.
 ///
 /// # Errors
-/// When the address cannot be listened at.
+/// When it cannot listen at the address.
 pub async fn serve_metrics(address: SocketAddr, meters: Meters) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
@@ -43,12 +43,12 @@ async fn accept(listener: TcpListener, meters: Meters) {
                     let service = service_fn(move |request| answer(request, meters.clone()));
                     let mut server = hyper::server::conn::http1::Builder::new();
                     server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIMEOUT);
-                    // A reader that goes away needs no answer.
+                    // A reader that disconnects needs no answer.
                     let _ = server.serve_connection(TokioIo::new(stream), service).await;
                     drop(reader);
                 });
             }
-            // As where no file can be opened any more, which passes.
+            // For example, when no file can be opened any more, which is temporary.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }

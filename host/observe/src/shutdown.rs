@@ -1,8 +1,8 @@
-//! The timeouts of observers at the end of a run.
+//! Timeouts of observers at the end of a run.
 
 use std::time::Duration;
 
-/// How long the end of a run waits for the servers that receive its events, traces and metrics.
+/// Maximum wait at the end of a run for the servers that receive its events, traces and metrics.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same for a run that a failure has ended.
+/// Maximum wait after a run ended by a failure.
 pub const SHUTDOWN_TIMEOUT_AFTER_FAILURE: Duration = Duration::from_secs(1);

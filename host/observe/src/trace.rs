@@ -1,4 +1,4 @@
-//! The events of a run: emitted from any thread without waiting, written by one thread.
+//! Events of a run: emitted from any thread without waiting, written by one thread.
 
 use crate::Level;
 use crate::event::Event;
@@ -11,15 +11,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Events that may wait for the thread that writes them. An event is a few hundred bytes.
+/// Maximum number of events waiting for the writing thread. An event is a few hundred bytes.
 const QUEUE_CAPACITY: usize = 16_384;
 /// Above this many waiting events, only failures and events of the run or a task are accepted.
 const SAMPLE_EVENT_CAPACITY: usize = QUEUE_CAPACITY / 4 * 3;
-/// How long an event is buffered at most before it can be read in the file.
+/// Maximum delay before an event can be read in the file.
 const MAX_FLUSH_DELAY: Duration = Duration::from_millis(250);
 
-/// Takes the events of a run. Clones are handles of the same; what was emitted before
-/// [`Trace::finish`] is recorded.
+/// Accepts the events of a run. Clones share the same state. Events emitted before [`Trace::finish`] are recorded.
 #[derive(Clone)]
 pub struct Trace(Arc<TraceState>);
 
@@ -36,10 +35,10 @@ enum Message {
 }
 
 impl Trace {
-    /// Starts the thread that writes, with `first_id` as the id of the first event.
+    /// Starts the writing thread, with `first_id` as the ID of the first event.
     ///
     /// # Errors
-    /// When the machine has no thread left.
+    /// When no thread can be started.
     pub fn start(recorders: Vec<Box<dyn Recorder>>, first_id: u64) -> std::io::Result<Trace> {
         let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
         let shared = Arc::new(TraceState {
@@ -48,7 +47,7 @@ impl Trace {
             lost: AtomicU64::new(0),
             writer: Mutex::new(None),
         });
-        // A strong handle would keep the thread from ever seeing its last sender go.
+        // A strong handle would keep the thread's own sender alive.
         let counts = Arc::downgrade(&shared);
         let writer = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             let mut writer = Writer { recorders, next_id: first_id, lost: 0 };
@@ -63,8 +62,8 @@ impl Trace {
         Ok(Trace(shared))
     }
 
-    /// Accepts an event of the run, of a task or of a failure. Never waits. The event is dropped only if
-    /// even the capacity that is reserved for such events is used up.
+    /// Accepts an event of the run, of a task or of a failure. Never waits. The event is dropped only if the capacity
+    /// reserved for such events is exhausted.
     pub fn emit(&self, event: Event) {
         self.put(event, QUEUE_CAPACITY);
     }
@@ -74,13 +73,13 @@ impl Trace {
         self.put(event, SAMPLE_EVENT_CAPACITY);
     }
 
-    /// Returns how many events found no room so far.
+    /// Returns the number of events dropped so far because the queue was full.
     pub(crate) fn lost_events(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Writes what was emitted, and ends the thread; servers are waited for until `by` at most. Returns how many events were
-    /// lost on the way or by a recorder. Later events are lost.
+    /// Writes the emitted events, and ends the thread. Waits for servers until `by` at most. Returns the number of
+    /// events lost on the way or by a recorder. Later events are lost.
     pub fn finish(&self, by: Instant) -> u64 {
         let writer = self.0.writer.lock().take();
         let Some(writer) = writer else { return self.lost_events() };
@@ -89,7 +88,7 @@ impl Trace {
             tracing::warn!(lost, "events are lost: they came faster than they could be written");
             self.emit(Event::new("events_lost", Level::Warn, json!({"count": lost})));
         }
-        // Fails only where the thread is gone.
+        // Fails only if the thread has ended.
         let _ = self.0.sender.send(Message::Finish(by));
         lost + writer.join().unwrap_or(0)
     }
@@ -115,7 +114,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Returns until when servers are waited for.
+    /// Runs the thread. Returns the deadline for servers.
     fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) -> Instant {
         let mut held_since: Option<Instant> = None;
         loop {
@@ -136,7 +135,7 @@ impl Writer {
                 }
                 Ok(Message::Finish(by)) => return by,
                 Err(RecvTimeoutError::Timeout) => {}
-                // The last handle is gone, so that nothing is waited for.
+                // The last handle is gone, so there is nothing to wait for.
                 Err(RecvTimeoutError::Disconnected) => return Instant::now(),
             }
         }
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(ids, (0..200).collect::<Vec<u64>>());
     }
 
-    /// Takes an event only when it is allowed to.
+    /// Takes an event only when permitted.
     struct SlowRecorder(Receiver<()>, MemoryRecorder);
 
     impl Recorder for SlowRecorder {
@@ -202,6 +201,7 @@ mod tests {
 
     #[test]
     fn a_slow_disk_blocks_no_emitter_and_failures_are_kept() {
+        gage_recorded_messages::record_warnings("observing");
         let (allow, allowed) = std::sync::mpsc::channel();
         let memory = MemoryRecorder::default();
         let trace = Trace::start(vec![Box::new(SlowRecorder(allowed, memory.clone()))], 0).unwrap();
@@ -211,7 +211,7 @@ mod tests {
         trace.emit(Event::new("failure", Level::Warn, Value::Null));
         let lost = trace.lost_events();
         assert!(lost > 0 && lost as usize >= QUEUE_CAPACITY - SAMPLE_EVENT_CAPACITY - 1, "{lost}");
-        // With nobody to allow, everything is allowed.
+        // Without a sender, everything is permitted.
         drop(allow);
         assert_eq!(trace.finish(Instant::now()), lost);
         let events = memory.events();

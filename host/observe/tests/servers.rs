@@ -1,4 +1,4 @@
-//! Observers as servers on loopback, and the data that they receive.
+//! Observers with servers on loopback, and the data that these receive.
 
 #![expect(clippy::expect_used, reason = "a test says what it expects")]
 
@@ -21,6 +21,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 const LONG: Duration = Duration::from_secs(120);
 
 fn settings(url: String, folder: &Path) -> HttpRecorderSettings {
+    gage_recorded_messages::record_warnings("observing");
     HttpRecorderSettings {
         url,
         run_id: "r \"1\"".to_owned(),
@@ -31,7 +32,7 @@ fn settings(url: String, folder: &Path) -> HttpRecorderSettings {
     }
 }
 
-/// Emits so many events, and waits for the end; returns how many were lost, and the ids in the fallback.
+/// Emits `count` events, and waits for the end. Returns the number of lost events, and the IDs in the fallback.
 fn emit(settings: HttpRecorderSettings, count: u64) -> (u64, Vec<u64>) {
     let fallback = settings.fallback.clone();
     let recorder = HttpRecorder::start(settings).expect("a recorder");
@@ -107,7 +108,7 @@ async fn a_failure_now_and_then_is_in_the_file_and_the_rest_is_posted() {
 #[test]
 fn events_lost_to_server_and_file_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
-    // A port that was free a moment ago has nobody behind it.
+    // No server listens at a port that was just free.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
@@ -138,12 +139,12 @@ fn telemetry(endpoint: String) -> Telemetry {
     Telemetry::start(&settings).expect("telemetry")
 }
 
-/// A run of one task with two samples, of which one fails.
+/// Records a run of one task with two samples: one succeeds and one fails.
 fn run(telemetry: &Telemetry) -> u64 {
     run_by(telemetry, Instant::now() + LONG)
 }
 
-/// The same, for whose end one waits no longer than this.
+/// Records the same run with a deadline for its end.
 fn run_by(telemetry: &Telemetry, by: Instant) -> u64 {
     telemetry.task_started("t");
     let answered = AnswerMeasurements {
@@ -272,7 +273,7 @@ async fn hanging_servers_do_not_delay_the_end_of_a_run() {
         fallback: fallback.clone(),
         ..settings(uri.clone(), folder.path())
     };
-    // As soon as the run is over, for a test need not wait either.
+    // The deadline is the end of the run, so that the test does not wait either.
     let (lost, lost_spans) = blocking(move || {
         let telemetry = telemetry(uri);
         let recorders: Vec<Box<dyn Recorder>> =

@@ -12,52 +12,52 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a component is measured.
+/// Options of a benchmark.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// Cases that inputs are taken from; without any they are made up.
+    /// Cases that provide inputs; without any, inputs are generated.
     pub cases: Vec<Case>,
-    /// Which member, where there are several.
+    /// Member to measure, if the component has several.
     pub member: Option<String>,
-    /// Items in a batch.
+    /// Number of items in a batch.
     pub batch: usize,
-    /// Bytes of each input that is made up.
+    /// Size of each generated input, in bytes.
     pub bytes: usize,
-    /// For how long each figure is measured.
+    /// Duration of each measurement.
     pub time: Duration,
-    /// Whether to measure what counting fuel and time costs. The component then runs without anything
-    /// that would end it, so it must be trusted.
+    /// True to measure the cost of counting fuel and time. The component then runs without limits, so it must
+    /// be trusted.
     pub uncounted: bool,
 }
 
-/// What a component costs.
+/// Costs of a component.
 #[derive(Clone, Debug)]
 pub struct BenchReport {
-    /// Before it does anything.
+    /// Costs before any work.
     pub component: ComponentCosts,
-    /// Doing what it is for, where that is measured: metrics and extractors.
+    /// Costs of scoring or extracting, for metrics and extractors.
     pub items: Option<ItemsReport>,
 }
 
-/// What items cost.
+/// Costs of items.
 #[derive(Clone, Debug)]
 pub struct ItemsReport {
     /// The member.
     pub member: String,
-    /// Items in a batch.
+    /// Number of items in a batch.
     pub batch: usize,
-    /// One item, in an instance of its own.
+    /// One item in its own instance.
     pub singly: ItemCosts,
-    /// In a batch.
+    /// Items in a batch.
     pub batched: ItemCosts,
-    /// The batch without counting fuel and time, where that was asked for: what counting costs.
+    /// The batch without counting fuel and time, if requested; the difference is the cost of counting.
     pub uncounted: Option<ItemCosts>,
 }
 
 /// Measures a component. `host` should have a cache folder, so that the cache is measured too.
 ///
 /// # Errors
-/// When the component, the member or the cases cannot be used.
+/// If the component, the member or the cases cannot be used.
 pub fn bench(
     host: &PluginHost,
     name: &str,
@@ -91,7 +91,7 @@ fn load_error(error: LoadError) -> ToolError {
     ToolError { message: error.to_string(), help: error.help }
 }
 
-/// A member with what makes its items.
+/// A member with the source of its items.
 struct Bench {
     name: String,
     member: Box<dyn ItemBench>,
@@ -114,7 +114,7 @@ impl Bench {
         if !options.cases.is_empty() && inputs.is_empty() {
             return Err(ToolError::with_help(
                 "no case of this member has `inputs`",
-                "write cases with `inputs`, or leave --cases out to measure with texts that are made up",
+                "write cases with `inputs`, or leave --cases out to measure with generated texts",
             ));
         }
         let problems = |problems: Vec<FieldError>| {
@@ -127,12 +127,12 @@ impl Bench {
         match family {
             AnyComponent::Metric(component) => Bench::of(component, named, &params, inputs, options.bytes),
             AnyComponent::Extractor(component) => Bench::of(component, named, &params, inputs, options.bytes),
-            _ => return Err(ToolError::new("items are measured of metrics and extractors alone")),
+            _ => return Err(ToolError::new("items are measured only for metrics and extractors")),
         }
         .map_err(problems)
     }
 
-    /// Measures a member with `inputs`, or with texts of `bytes` bytes that are made up.
+    /// Measures a member with `inputs`, or with generated texts of `bytes` bytes.
     fn of<K: PluginKind + ResolvedInputs>(
         component: &Arc<PluginComponent<K>>,
         named: Option<&str>,
@@ -161,7 +161,7 @@ impl Bench {
     }
 }
 
-/// Texts of words, of so many bytes each; a few that differ, so that items are not all alike.
+/// Generates texts of the given size. A few differ, so that the items are not all alike.
 fn made_up(inputs: &[InputDescription], bytes: usize) -> Vec<Object> {
     const WORDS: [&str; 12] =
         ["the", "answer", "is", "forty", "two", "because", "Paris", "lies", "on", "river", "Seine", "north"];

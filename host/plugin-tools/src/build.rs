@@ -14,46 +14,46 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How to build.
+/// Options of a build.
 #[derive(Clone)]
 pub struct BuildOptions<'a> {
-    /// Where tools that are fetched are kept, and what all projects share; `None` where there is
-    /// no such folder. It is made if need be.
+    /// Folder for downloaded tools and files shared by all projects; `None` if there is no such folder.
+    /// Created if necessary.
     pub cache_folder: Option<PathBuf>,
-    /// Takes lines that tell of progress, and warnings of the tools.
+    /// Receives progress messages, and warnings from the tools.
     pub say: &'a dyn Fn(&str),
 }
 
-/// What was built.
+/// Result of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltComponent {
-    /// The file.
+    /// Path of the component.
     pub component: PathBuf,
-    /// The size.
+    /// Size of the component, in bytes.
     pub bytes: usize,
-    /// How long it took.
+    /// Duration of the build.
     pub took: Duration,
-    /// The tools that built it, with versions.
+    /// Tools used for the build, with versions.
     pub with: String,
 }
 
-/// A component that is not checked yet, and the tools that built it.
+/// An unchecked component, and the tools that built it.
 struct BuildOutput {
     bytes: Vec<u8>,
     with: String,
 }
 
-/// Builds the project in a folder, and writes `NAME.wasm` there. Runs the tools of its language,
-/// which may fetch packages; on an error the file stays what it was.
+/// Builds the project in a folder, and writes `NAME.wasm` there. Runs the tools of its language, which may
+/// download packages. On an error, the existing file is unchanged.
 ///
 /// # Errors
-/// When the project cannot be read, a tool is missing or fails, or what was built is not what
-/// `gage-plugin.toml` says.
+/// If the project cannot be read, a tool is missing or fails, or the component does not match
+/// `gage-plugin.toml`.
 pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent, ToolError> {
     let started = Instant::now();
     let mut project = Project::read(folder)?;
     let component = project.component();
-    // Tools run within the folder, and some are told of files elsewhere.
+    // Tools run in the project folder, and some receive paths of files elsewhere.
     project.folder = folder.canonicalize().map_err(|error| ToolError::io("read", folder, &error))?;
     let made = match project.language {
         Language::Rust => rust::build(&project, options),
@@ -65,7 +65,7 @@ pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent
     Ok(BuiltComponent { component, bytes: made.bytes.len(), took: started.elapsed(), with: made.with })
 }
 
-/// Looks for folders of a project that its tools need.
+/// Checks that the folders needed by the project's tools exist.
 fn require(project: &Project, folders: &[&str]) -> Result<(), ToolError> {
     match folders.iter().map(|folder| project.folder.join(folder)).find(|folder| !folder.is_dir()) {
         None => Ok(()),
@@ -76,19 +76,19 @@ fn require(project: &Project, folders: &[&str]) -> Result<(), ToolError> {
     }
 }
 
-/// Refuses a component that is not what its project says.
+/// Rejects a component that does not match its project.
 fn check(project: &Project, bytes: &[u8], say: &dyn Fn(&str)) -> Result<(), ToolError> {
     let summary = summarise(&project.name, bytes).map_err(|error| ToolError {
-        message: format!("what was built cannot be used: {}", error.message),
+        message: format!("the built component cannot be used: {}", error.message),
         help: error.help,
     })?;
     if summary.world != project.world {
         return Err(ToolError::with_help(
             format!(
-                "what was built is a plugin of the kind {}, where {SETTINGS} says kind = \"{}\"",
+                "the built component is a plugin of the kind {}, but {SETTINGS} says kind = \"{}\"",
                 summary.world, project.world
             ),
-            "correct the one or the other",
+            "correct one of them",
         ));
     }
     let used = summary.capabilities();
@@ -99,13 +99,13 @@ fn check(project: &Project, bytes: &[u8], say: &dyn Fn(&str)) -> Result<(), Tool
         let wanted: Vec<Capability> = project.imports.iter().chain(&missing).copied().collect();
         let quoted: Vec<String> = wanted.iter().map(|one| format!("\"{}\"", one.name())).collect();
         return Err(ToolError::with_help(
-            format!("the plugin uses {}, which {SETTINGS} does not ask for", names(&missing)),
-            format!("write imports = [{}] there, or use it no more", quoted.join(", ")),
+            format!("the plugin uses {}, which {SETTINGS} does not list", names(&missing)),
+            format!("write imports = [{}] there, or stop using it", quoted.join(", ")),
         ));
     }
     let unused: Vec<Capability> = project.imports.iter().filter(is_unused).copied().collect();
     if !unused.is_empty() {
-        say(&format!("note: {SETTINGS} asks for {}, which the plugin does not use", names(&unused)));
+        say(&format!("note: {SETTINGS} lists {}, which the plugin does not use", names(&unused)));
     }
     Ok(())
 }
@@ -115,11 +115,11 @@ fn names(capabilities: &[Capability]) -> String {
     names.join(" and ")
 }
 
-/// Puts a file in its place when it is whole.
+/// Moves a file into place once it is complete.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
     let fail = |error: std::io::Error| ToolError::io("write", path, &error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A folder, since the file within it gets the usual permissions.
+    // A temporary folder rather than a file, since a file inside it gets the usual permissions.
     let scratch = tempfile::Builder::new().prefix(".gage-build-").tempdir_in(folder).map_err(fail)?;
     let whole = scratch.path().join("component");
     fs::write(&whole, bytes).map_err(fail)?;
@@ -139,7 +139,7 @@ mod tests {
 
     /// A component that imports and exports empty instances.
     fn component(imports: &[&str], export: &str) -> Vec<u8> {
-        // Header; then a type section with an instance type, imports of it, and the export of one.
+        // Header; then a type section with an instance type, imports of that type, and an export of one.
         let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
         let mut section = |id: u8, content: Vec<u8>| {
             bytes.push(id);
@@ -173,10 +173,10 @@ mod tests {
         let error = check(&project("judge", ""), &component(&[], "metric"), &silent).unwrap_err();
         assert_eq!(
             error.message,
-            "what was built is a plugin of the kind metric, where gage-plugin.toml says kind = \"judge\""
+            "the built component is a plugin of the kind metric, but gage-plugin.toml says kind = \"judge\""
         );
         let error = check(&project("judge", ""), b"\0asm\x01\0\0\0", &silent).unwrap_err();
-        assert!(error.message.starts_with("what was built cannot be used: "));
+        assert!(error.message.starts_with("the built component cannot be used: "));
     }
 
     #[test]
@@ -185,10 +185,10 @@ mod tests {
         let say = |line: &str| said.borrow_mut().push(line.to_owned());
         let bytes = component(&["http", "media"], "backend");
         let error = check(&project("backend", "'media', 'llm'"), &bytes, &say).unwrap_err();
-        assert_eq!(error.message, "the plugin uses http, which gage-plugin.toml does not ask for");
+        assert_eq!(error.message, "the plugin uses http, which gage-plugin.toml does not list");
         assert!(error.help.unwrap().contains(r#"imports = ["media", "llm", "http"]"#));
         assert_eq!(check(&project("backend", "'media', 'llm', 'http'"), &bytes, &say), Ok(()));
-        assert_eq!(*said.borrow(), ["note: gage-plugin.toml asks for llm, which the plugin does not use"]);
+        assert_eq!(*said.borrow(), ["note: gage-plugin.toml lists llm, which the plugin does not use"]);
     }
 
     #[test]

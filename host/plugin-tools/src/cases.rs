@@ -1,4 +1,4 @@
-//! The files of cases that a plugin is tested with: one JSON object a line.
+//! Files of test cases for plugins: one JSON object per line.
 
 use crate::error::ToolError;
 use gage_core::Object;
@@ -6,38 +6,38 @@ use gage_plugin::World;
 use serde_json::Value;
 use std::path::Path;
 
-/// Keys of every case.
+/// Keys allowed in every case.
 const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
 
-/// Most bytes of a file of cases.
+/// Maximum size of a file of cases, in bytes.
 const MAX_CASES_BYTES: u64 = 256 << 20;
 
-/// One case.
+/// A test case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What messages call it: its file, its line, and the name that it gives itself.
+    /// Name for messages: its file, its line, and its own name if it has one.
     pub name: String,
-    /// The member that it is for; the only one where it does not say.
+    /// Member under test; `None` for the only one.
     pub member: Option<String>,
     /// The parameters.
     pub params: Value,
-    /// Everything else.
+    /// All other keys.
     pub body: Object,
 }
 
 impl Case {
-    /// A part of the case, or null.
+    /// Returns a value of the case, or null.
     pub(crate) fn get(&self, key: &str) -> &Value {
         self.body.get(key).unwrap_or(&Value::Null)
     }
 
-    /// A part of the case as an object; empty where it is missing or something else.
+    /// Returns a value of the case as an object. Empty if it is missing or not an object.
     pub(crate) fn object(&self, key: &str) -> Object {
         self.get(key).as_object().cloned().unwrap_or_default()
     }
 }
 
-/// The keys of cases for a kind of plugins, beside those of all.
+/// Returns the additional keys of cases for a plugin kind.
 pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
     match world {
         World::Metric => &[
@@ -59,10 +59,10 @@ pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
     }
 }
 
-/// Reads the cases of a file for a kind of plugins. Blank lines are passed over.
+/// Reads the cases in a file for a plugin kind. Blank lines are skipped.
 ///
 /// # Errors
-/// When the file cannot be read, a line is no object, or a key is not known.
+/// If the file cannot be read, a line is not an object, or a key is unknown.
 pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let shown = path.display().to_string();
     let fail = |error: String| ToolError::new(format!("cannot read the cases {shown}: {error}"));
@@ -91,7 +91,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
         .map_err(|error| ToolError::new(format!("{place}:{}: not a JSON object: {error}", error.column())))?;
     let known = || COMMON.iter().chain(keys_of(world)).copied();
     for key in body.keys() {
-        // Recorded results of older programs carry what they knew besides.
+        // Recorded results of older programs contain additional keys.
         if !known().any(|one| one == key) && key != "expected_metadata" {
             let near = gage_core::nearest(key, known()).map(|near| format!("did you mean `{near}`? "));
             let allowed = known().collect::<Vec<_>>().join(", ");
@@ -113,7 +113,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
     if !expects {
         return Err(ToolError::with_help(
             format!("{place}: the case expects nothing"),
-            "say what should come of it: `expected`, or `expected_error`",
+            "give `expected`, or `expected_error`",
         ));
     }
     let name = match named {
@@ -123,8 +123,8 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
     Ok(Case { name, member, params, body })
 }
 
-/// How what was found differs from what is expected: nothing where it does not. Of an object only the
-/// keys that are expected are compared, of a list all items, of numbers 9 digits.
+/// Lists the differences between the found and the expected value. Objects are compared only by the expected
+/// keys, lists by all items, and numbers to 9 digits.
 pub(crate) fn differences(expected: &Value, found: &Value, path: &str, list: &mut Vec<String>) {
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {

@@ -1,8 +1,8 @@
-//! The files that new projects are made of, carried in the program.
+//! Embedded files from which new projects are created.
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The files below a folder: path from there, and text.
+/// Returns the files below a folder, as relative paths and texts.
 pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().filter_map(move |(path, text)| Some((path.strip_prefix(folder)?.strip_prefix('/')?, *text)))
 }

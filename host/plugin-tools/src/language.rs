@@ -1,4 +1,4 @@
-//! The languages that projects are written in.
+//! Programming languages of projects.
 
 /// A language with an SDK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -6,18 +6,18 @@
 pub enum Language {
     /// Small and fast components.
     Rust,
-    /// Components that carry CPython.
+    /// Components that contain CPython.
     Python,
-    /// JavaScript and TypeScript; components that carry an engine.
+    /// JavaScript and TypeScript; components that contain an engine.
     #[serde(rename = "js")]
     JavaScript,
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Language; 3] = [Language::Rust, Language::Python, Language::JavaScript];
 
-    /// What the command line and gage-plugin.toml call it.
+    /// Returns the name used on the command line and in gage-plugin.toml.
     pub fn name(self) -> &'static str {
         match self {
             Language::Rust => "rust",
@@ -26,7 +26,7 @@ impl Language {
         }
     }
 
-    /// The language of a name.
+    /// Returns the language with this name.
     pub fn of_name(name: &str) -> Option<Language> {
         Language::ALL.into_iter().find(|language| language.name() == name)
     }

@@ -1,8 +1,8 @@
-//! Tools for plugin authors: they make projects, build, test and measure components.
+//! Tools for plugin authors: create projects, and build, test and benchmark components.
 //!
-//! A project is a folder with `gage-plugin.toml`, the author's source, and `gage/`, which holds the
-//! contract and the SDK. All that a new one needs is carried in the program; building one runs
-//! the tools of its language. Imports `gage-plugin` and `gage-toolchain`; knows nothing of runs.
+//! A project is a folder with `gage-plugin.toml`, the author's source, and `gage/`, which holds the contract
+//! and the SDK. The program embeds everything that a new project needs. Builds run the tools of the project's
+//! language. Depends on `gage-plugin` and `gage-toolchain`; knows nothing of runs.
 
 mod bench;
 mod build;

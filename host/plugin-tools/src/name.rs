@@ -1,9 +1,9 @@
-//! Names of projects.
+//! Project names.
 
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Names that would be something else in one of the languages.
+/// Names that have another meaning in one of the languages.
 const RESERVED: &str = "\
     abstract alloc and as assert async await become bool box break build bytes case class const continue \
     core crate def del deps dict do dyn elif else enum except extern false final finally float fn for \
@@ -12,14 +12,14 @@ const RESERVED: &str = "\
     static std str struct super test trait true try tuple type typeof union unsafe unsized use virtual \
     where while with yield";
 
-/// Names of devices, which no file or folder can have on Windows.
+/// Device names, which Windows does not allow for files or folders.
 const DEVICES: &str = "con prn aux nul com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 \
     lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9";
 
-/// Checks the name of a project, which becomes that of a folder, a package and a function.
+/// Checks the name of a project, which is also used for a folder, a package and a function.
 ///
 /// # Errors
-/// What is wrong, and what is allowed.
+/// The problem, and the allowed characters.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let allowed = format!(
         "a name is 1 to {MAX_NAME_CHARS} lower-case letters, digits, '-' and '_', begins with a letter, and has letters or \
@@ -48,7 +48,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The name with `_` in place of `-`, as functions and members are called.
+/// Returns the name with `-` replaced by `_`, for functions and members.
 pub(crate) fn snake(name: &str) -> String {
     name.replace('-', "_")
 }

@@ -6,21 +6,21 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 
-/// The file that makes a folder a project.
+/// File that marks a folder as a project.
 pub const SETTINGS: &str = "gage-plugin.toml";
 
-/// A folder with a plugin that is built.
+/// A folder with a plugin project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// The folder with `gage-plugin.toml`.
     pub folder: PathBuf,
-    /// The plugin's name, after which the component's file is called.
+    /// The plugin's name, also used for the component's file.
     pub name: String,
     /// The kind of plugin.
     pub world: World,
-    /// What it is written in.
+    /// Programming language.
     pub language: Language,
-    /// What it asks its user for.
+    /// Capabilities that it imports.
     pub imports: Vec<Capability>,
 }
 
@@ -43,7 +43,7 @@ impl Project {
     /// Reads the project in a folder.
     ///
     /// # Errors
-    /// When there is none, or its `gage-plugin.toml` cannot be used; with the line at fault.
+    /// If there is none, or its `gage-plugin.toml` is invalid; the message names the line.
     pub fn read(folder: &Path) -> Result<Project, ToolError> {
         let path = folder.join(SETTINGS);
         let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
@@ -56,7 +56,7 @@ impl Project {
         Project::parse(folder, &text)
     }
 
-    /// Where the component is written: `NAME.wasm` in the folder.
+    /// Returns the path of the built component: `NAME.wasm` in the folder.
     pub fn component(&self) -> PathBuf {
         self.folder.join(format!("{}.wasm", self.name))
     }
@@ -68,7 +68,7 @@ impl Project {
             format!("{}:{line}", path.display())
         };
         let settings: Settings = toml::from_str(text).map_err(|error| {
-            // What is missing has no place.
+            // Missing keys have no position.
             let place = match error.span() {
                 Some(span) if span.end > 0 => place(span.start),
                 _ => path.display().to_string(),
@@ -104,11 +104,11 @@ impl Project {
     }
 }
 
-/// The text of a new project's `gage-plugin.toml`.
+/// Returns the text of a new project's `gage-plugin.toml`.
 pub(crate) fn new_settings(name: &str, world: World, language: Language) -> String {
     format!(
         "name = \"{name}\"\nkind = \"{world}\"\nlanguage = \"{language}\"\n\
-         # What the plugin asks its user for, of media, http and llm.\nimports = []\n"
+         # Capabilities that the plugin needs from the host: media, http, llm.\nimports = []\n"
     )
 }
 
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Import {
         let found = Capability::ALL.into_iter().find(|capability| capability.name() == name);
         found.map(Import).ok_or_else(|| {
             let names = Capability::ALL.map(Capability::name).join(", ");
-            D::Error::custom(format!("there is nothing to import that is called '{name}'; use {names}"))
+            D::Error::custom(format!("there is no import '{name}'; use {names}"))
         })
     }
 }
@@ -181,9 +181,7 @@ mod tests {
         assert!(error("name = 'A B'").starts_with("p/gage-plugin.toml:1: the name 'A B' cannot be used"));
         assert!(error(&format!("{start}language 4")).starts_with("p/gage-plugin.toml:3: "));
         let imports = |what: &str| error(&format!("{start}language = 'js'\nimports = [\n  '{what}',\n]"));
-        assert!(
-            imports("files").starts_with("p/gage-plugin.toml:4: there is nothing to import that is called")
-        );
+        assert!(imports("files").starts_with("p/gage-plugin.toml:4: there is no import"));
         assert_eq!(imports("http"), "p/gage-plugin.toml:5: a plugin of the kind metric cannot import http");
     }
 

@@ -1,4 +1,4 @@
-//! New projects.
+//! Creation of new projects.
 
 use crate::project::{SETTINGS, new_settings};
 use crate::{Language, ToolError, files, name};
@@ -8,33 +8,33 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a new project is to be.
+/// Settings of a new project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewProject {
-    /// What it is written in.
+    /// Programming language.
     pub language: Language,
     /// The kind of plugin.
     pub world: World,
-    /// The name, and that of its folder: lower-case letters, digits, `-` and `_`.
+    /// Name of the project and of its folder: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// The folder in which its folder is made; an empty path is the working folder.
+    /// Parent folder; an empty path is the working folder.
     pub folder: PathBuf,
 }
 
-/// What was made.
+/// A newly created project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatedProject {
     /// The project's folder.
     pub folder: PathBuf,
-    /// What to type next, one line each.
+    /// Commands to run next, one per line.
     pub next: Vec<String>,
 }
 
-/// Makes the folder of a new project, with a plugin that builds and passes its cases, the contract
-/// and the SDK. All of it or, on an error, nothing.
+/// Creates the folder of a new project, with the contract, the SDK, and a plugin that builds and passes its
+/// cases. On an error, nothing is created.
 ///
 /// # Errors
-/// When the name cannot be used, the folder is in use, or cannot be written.
+/// If the name is invalid, the folder exists, or it cannot be written.
 pub fn create(new: &NewProject) -> Result<CreatedProject, ToolError> {
     name::check(&new.name).map_err(ToolError::new)?;
     let files = files_of(new)?;
@@ -49,7 +49,7 @@ pub fn create(new: &NewProject) -> Result<CreatedProject, ToolError> {
     check_unused(&target)?;
     let fail = |error: io::Error| ToolError::io("make", &target, &error);
     let scratch = tempfile::Builder::new().prefix(".gage-new-").tempdir_in(parent).map_err(fail)?;
-    // Below the scratch folder, which nobody else may read.
+    // Inside the scratch folder, which other users cannot read.
     let whole = scratch.path().join(&new.name);
     for (path, text) in &files {
         let file = whole.join(path);
@@ -67,7 +67,7 @@ pub fn create(new: &NewProject) -> Result<CreatedProject, ToolError> {
     Ok(CreatedProject { folder: target, next })
 }
 
-/// The files of a project by path.
+/// Returns the files of a project by path.
 fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
     let (language, kind, snake) = (new.language.name(), new.world.kind(), name::snake(&new.name));
     let fill = |text: &str| {
@@ -76,7 +76,7 @@ fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
     let mut project = BTreeMap::new();
     let template = format!("sdk/templates/{language}/{kind}");
     for (path, text) in files::below(&template) {
-        // There the name becomes one of the module's own.
+        // In Python, the name becomes a function of the module.
         if new.language == Language::Python && uses(text, &snake) {
             return Err(ToolError::with_help(
                 format!("the name '{}' is that of a function which the plugin uses", new.name),
@@ -99,7 +99,7 @@ fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
     Ok(project)
 }
 
-/// Returns whether Python source calls a function of this name or decorates with it.
+/// Returns whether Python source calls or decorates with a function of this name.
 fn uses(source: &str, name: &str) -> bool {
     source.match_indices(name).any(|(at, _)| {
         let (before, after) = (source[..at].chars().next_back(), source[at + name.len()..].chars().next());
@@ -111,7 +111,7 @@ fn uses(source: &str, name: &str) -> bool {
     })
 }
 
-/// Refuses what is there already, but for an empty folder.
+/// Rejects an existing path, except for an empty folder.
 fn check_unused(target: &Path) -> Result<(), ToolError> {
     let in_use = |what: &str| {
         Err(ToolError::with_help(
@@ -130,7 +130,7 @@ fn check_unused(target: &Path) -> Result<(), ToolError> {
     }
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_./".contains(one);

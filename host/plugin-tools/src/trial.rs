@@ -1,4 +1,4 @@
-//! Runs cases, and says what comes of each, as JSON.
+//! Runs test cases and reports their results as JSON.
 
 mod observe;
 mod samples;
@@ -9,57 +9,57 @@ use gage_plugin::{AnyComponent, World};
 use observe::CaseRun;
 use serde_json::{Value, json};
 
-/// A case that did not give what it expects.
+/// A failed case.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CaseFailure {
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// How what was found differs.
+    /// Differences from the expectation.
     pub differences: Vec<String>,
-    /// What was found, whole.
+    /// The complete result.
     pub found: Value,
 }
 
-/// Whether a plugin gives the same for the same input whatever comes with it.
+/// Result of the purity check: the same input must give the same result in every batch.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(tag = "verdict", content = "because", rename_all = "snake_case")]
 pub enum Purity {
-    /// It does.
+    /// The plugin is pure.
     Pure,
-    /// It does not: what differed, case by case.
+    /// The plugin is not pure; lists the differences, case by case.
     Impure(Vec<String>),
-    /// It was not tried, and why.
+    /// Purity was not checked, for this reason.
     NotTried(String),
 }
 
-/// What came of the cases.
+/// Results of a test.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct TestReport {
-    /// How many there were.
+    /// Number of cases.
     pub cases: usize,
-    /// Those that failed.
+    /// Failed cases.
     pub failures: Vec<CaseFailure>,
-    /// Whether the plugin keeps state.
+    /// Result of the purity check.
     pub purity: Purity,
 }
 
 impl TestReport {
-    /// Returns whether all is well.
+    /// Returns whether the test passed.
     pub fn is_passed(&self) -> bool {
         self.failures.is_empty() && !matches!(self.purity, Purity::Impure(_))
     }
 }
 
-/// Cases for one member with one set of parameters, which can be called together.
+/// Cases with the same member and parameters, which can share a call.
 struct Group<'c> {
     trial: Result<CaseRun, Vec<FieldError>>,
     cases: Vec<&'c Case>,
 }
 
-/// Runs the cases: each alone for what it gives, then together and in other orders.
+/// Runs the cases: first each one alone, then together and in other orders.
 pub fn test(family: &AnyComponent, cases: &[Case]) -> TestReport {
     let groups = group(family, cases);
-    // Each call may cost money, and its answers may differ.
+    // Each call may cost money, and answers may differ.
     let asks_others = family.summary().capabilities().iter().any(|one| one.name() != "media");
     let mut failures = Vec::new();
     let mut impure = Vec::new();
@@ -110,7 +110,7 @@ fn text_of(problems: &[FieldError]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Compares what was found with what a case expects.
+/// Compares a result with the expectation of a case.
 fn judge(world: World, case: &Case, found: &Value) -> Option<CaseFailure> {
     let mut list = Vec::new();
     if let Some(expected) = case.body.get("expected_error") {
@@ -133,7 +133,7 @@ fn judge(world: World, case: &Case, found: &Value) -> Option<CaseFailure> {
     })
 }
 
-/// Where each expectation of a case is found.
+/// Compares each expectation of a case with the matching part of the result.
 fn compare(world: World, case: &Case, found: &Value, list: &mut Vec<String>) {
     let mut at = |key: &str, part: &Value, path: &str| {
         if let Some(expected) = case.body.get(key) {
@@ -152,11 +152,11 @@ fn compare(world: World, case: &Case, found: &Value, list: &mut Vec<String>) {
         World::DocHook | World::Extractor => at("expected", &found["result"], ""),
         World::Aggregator => {
             at("expected", &found["figures"], "");
-            // A figure too many is a difference as well.
+            // A surplus figure is a difference as well.
             let wanted = case.object("expected");
             for name in found["figures"].as_object().into_iter().flat_map(|figures| figures.keys()) {
                 if !wanted.contains_key(name) {
-                    list.push(format!("{name}: a figure that is not expected"));
+                    list.push(format!("{name}: this figure is not expected"));
                 }
             }
         }

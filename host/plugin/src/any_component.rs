@@ -1,4 +1,4 @@
-//! A component of whatever kind it turns out to be.
+//! A component of any kind, detected from its bytes.
 
 use crate::component::{InstanceSetup, LoadError};
 use crate::component_members::{LoadedComponent, PluginComponent, PluginKind};
@@ -16,9 +16,9 @@ use crate::world::World;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A kind of plugins that an [`AnyComponent`] may turn out to be.
+/// A plugin kind that an [`AnyComponent`] may hold.
 pub trait AnyKind: PluginKind {
-    /// The component, if it is of this kind.
+    /// Returns the component if it is of this kind.
     fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<Self>>>;
 }
 
@@ -51,10 +51,10 @@ macro_rules! any_component {
         }
 
         impl AnyComponent {
-            /// Loads a component of the kind that its bytes say.
+            /// Loads a component of the kind that its bytes declare.
             ///
             /// # Errors
-            /// As for [`PluginComponent::load`].
+            /// Same as for [`PluginComponent::load`].
             pub fn load(
                 host: &PluginHost,
                 name: &str,
@@ -90,10 +90,10 @@ any_component!(
     Backend: BackendKind,
 );
 
-/// Reads what a component is, without compiling or running it. `name` is what messages call it.
+/// Describes a component without compiling or running it. `name` is used in messages.
 ///
 /// # Errors
-/// When it is not a component that this host could run, whatever it was granted.
+/// If this host could not run the component with any grants.
 pub fn summarise(name: &str, bytes: &[u8]) -> Result<ComponentSummary, LoadError> {
     inspect(bytes).map_err(|refusal| LoadError::refused(name, refusal))
 }

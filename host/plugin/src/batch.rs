@@ -1,23 +1,23 @@
-//! Calls with a batch of items, and what happens when one item of it is to blame.
+//! Calls with a batch of items, and isolation of a faulty item.
 
 use crate::component::CallError;
 use gage_core::Outcome;
 
-/// Why an item has no result.
+/// Error of an item that has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemError {
     /// `plugin_error` or `plugin_timeout`.
     pub outcome: Outcome,
-    /// A short name of what went wrong: the kind that the plugin gave, `trap` or `budget`.
+    /// Short name of the error: the kind given by the plugin, `trap` or `budget`.
     pub kind: &'static str,
-    /// The same in words.
+    /// Description of the error.
     pub message: String,
-    /// JSON pointer into the input, where the plugin named a field.
+    /// JSON pointer into the input, if the plugin named a field.
     pub pointer: Option<String>,
 }
 
 impl ItemError {
-    /// A fault of the plugin.
+    /// Creates the error of a faulty plugin.
     pub(crate) fn new(kind: &'static str, message: impl Into<String>) -> ItemError {
         ItemError { outcome: Outcome::PluginError, kind, message: message.into(), pointer: None }
     }
@@ -33,21 +33,21 @@ impl From<CallError> for ItemError {
     }
 }
 
-/// What came of items that were called with.
+/// Results of calls with a batch of items.
 pub(crate) struct BatchResult<R> {
-    /// One for each item, in order.
+    /// One result per item, in order.
     pub(crate) results: Vec<Result<R, ItemError>>,
-    /// The work of all calls, those that failed among them.
+    /// Fuel used by all calls, including failed ones.
     pub(crate) fuel: u64,
 }
 
-/// Calls with all items at once. When a call fails, its batch is halved until the guilty item stands
-/// alone, so that only it carries the error; what is left is then called with in batches that the budget
-/// of one item is likely to suffice for.
+/// Calls with all items at once. If a call fails, its batch is halved until the faulty item is alone, so that
+/// only that item gets the error. The remaining items are then passed in batches that are likely to fit the
+/// budget of one item.
 ///
-/// The budget of a call is that of one item: a batch that stays within it proves that each of its items
-/// does, and one that does not is decided item by item. So whether an item runs out does not depend on
-/// what it was batched with, and equal items cost equal fuel: nothing is learned from other calls.
+/// The budget of a call is that of one item. A batch that stays within it proves that each of its items does.
+/// A batch that exceeds it is decided item by item. An item's result thus does not depend on its batch.
+/// Equal items cost equal fuel, since nothing is learned from other calls.
 pub(crate) fn call_in_batches<T, R>(
     items: &[T],
     budget: u64,
@@ -73,7 +73,7 @@ pub(crate) fn call_in_batches<T, R>(
                 batched.results.push(Err(error.into()));
                 rest = later;
             }
-            // The first half, and then whatever is behind it.
+            // Do the first half, then the rest.
             Err(_) => {
                 let half = call_in_batches(&batch[..batch.len() / 2], budget, call);
                 rest = &rest[half.results.len()..];

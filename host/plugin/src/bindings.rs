@@ -1,5 +1,5 @@
-//! The generated bindings, one module a world. What the host offers, and the types that are shared,
-//! are those of the backend world, which imports all of it.
+//! The generated bindings, one module per world. Host interfaces and shared types come from the backend
+//! world, which imports all of them.
 
 #![expect(missing_docs, reason = "generated from wit/, which documents them")]
 
@@ -11,7 +11,7 @@ pub mod backend_world {
     });
 }
 
-/// The bindings of a world that shares everything but its exports.
+/// Generates the bindings of a world that shares everything but its exports.
 macro_rules! world {
     ($module:ident, $world:literal $(, $media:literal)?) => {
         pub mod $module {

@@ -1,12 +1,11 @@
 //! The cache of compiled components.
 //!
-//! One file for each component and engine, `<component>-<engine>-<checksum>.cwasm`: the digest of the
-//! component, a hash of everything in the engine that code depends on, and the BLAKE3 checksum of the
-//! file itself. Files appear by renaming, so that two processes may race; one whose checksum is
-//! another is removed and made anew.
+//! One file per component and engine, `<component>-<engine>-<checksum>.cwasm`: the digest of the component, a
+//! hash of all engine settings that affect code, and the BLAKE3 checksum of the file itself. Files are
+//! renamed into place, so two processes may race. A file with a wrong checksum is deleted and compiled again.
 //!
-//! Compiled code is run as it is read. So the folder must belong to this user and nobody else may
-//! write to it, and so must each file.
+//! Compiled code is executed as read. The folder and each file must therefore belong to this user, and no
+//! other user may have write access.
 
 use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler, compile};
 use crate::host_options::HostOptions;
@@ -18,7 +17,7 @@ use std::time::{Duration, Instant};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Takes components from a folder, and compiles those that are not there.
+/// Loads components from a folder, and compiles those that are missing.
 pub(crate) struct CompileCache {
     folder: Option<PathBuf>,
     engine: String,
@@ -28,10 +27,10 @@ pub(crate) struct CompileCache {
 }
 
 impl CompileCache {
-    /// Opens the folder; it is made if it does not exist.
+    /// Opens the folder, creating it if necessary.
     ///
     /// # Errors
-    /// What is wrong with the folder.
+    /// The problem with the folder.
     pub(crate) fn open(engine: &Engine, options: &HostOptions) -> Result<CompileCache, String> {
         let folder = options.cache_folder.as_deref().map(prepare).transpose()?;
         let mut hasher = DefaultHasher::new();
@@ -45,7 +44,7 @@ impl CompileCache {
         })
     }
 
-    /// The component, from the folder or compiled.
+    /// Returns the component, from the folder or newly compiled.
     #[tracing::instrument(name = "compile_plugin", skip_all, fields(plugin = name))]
     pub(crate) fn component(
         &self,
@@ -67,14 +66,14 @@ impl CompileCache {
                     Ok(component) => return Ok(component),
                     Err(error) => tracing::warn!("{}: {error}", path.display()),
                 },
-                // The component is there all the same; the next process compiles again.
+                // The component is still usable; the next process compiles it again.
                 Err(error) => tracing::warn!("compile cache {}: {error}", folder.display()),
             }
         }
         load_bytes(engine, &code)
     }
 
-    /// Returns whether compiled components are kept.
+    /// Returns whether compiled components are cached.
     pub(crate) fn is_kept(&self) -> bool {
         self.folder.is_some()
     }
@@ -93,7 +92,7 @@ impl CompileCache {
     }
 }
 
-/// Makes the folder, and makes sure that it is this user's alone.
+/// Creates the folder, and checks that only this user can write to it.
 fn prepare(folder: &Path) -> Result<PathBuf, String> {
     let describe = |error: &dyn std::fmt::Display| format!("compile cache {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(|error| describe(&error))?;
@@ -101,7 +100,7 @@ fn prepare(folder: &Path) -> Result<PathBuf, String> {
     folder.canonicalize().map_err(|error| describe(&error))
 }
 
-/// A component whose file is there and sound.
+/// Loads a component if its file exists and is intact.
 fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let name = entry.file_name();
@@ -137,11 +136,11 @@ fn check(path: &Path, checksum: &str) -> Result<(), String> {
     }
 }
 
-/// Writes the code under a name that says what it is.
+/// Writes the code under a name derived from its content.
 fn store(folder: &Path, prefix: &str, code: &[u8]) -> std::io::Result<PathBuf> {
     use std::io::Write as _;
     let path = folder.join(format!("{prefix}{}.cwasm", blake3::hash(code).to_hex()));
-    // Readable and writable by this user alone, which is what it makes.
+    // tempfile makes it readable and writable only by this user.
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     file.write_all(code)?;
     file.persist(&path).map_err(|error| error.error)?;
@@ -150,8 +149,8 @@ fn store(folder: &Path, prefix: &str, code: &[u8]) -> std::io::Result<PathBuf> {
 
 #[expect(unsafe_code, reason = "the only two places where machine code is loaded")]
 fn load_file(engine: &Engine, path: &Path) -> Result<Component, String> {
-    // SAFETY: the file was made by this program's own compiler, from a folder and with an owner that
-    // were checked, and its checksum is that of what was written.
+    // SAFETY: the file was written by this program's own compiler. Its folder and owner were checked, and its
+    // checksum matches what was written.
     unsafe { Component::deserialize_file(engine, path) }.map_err(|error| format!("{error:#}"))
 }
 

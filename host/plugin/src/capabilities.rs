@@ -12,7 +12,7 @@ use media::MediaSet;
 use models::{ModelAccess, Models};
 use std::sync::Arc;
 
-/// What a component has been granted, ready to be used.
+/// Access of a component under its grants, ready to use.
 #[derive(Clone, Default)]
 pub(crate) struct Access {
     pub(crate) http: Option<Arc<HttpAccess>>,
@@ -21,14 +21,14 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Makes the most of some grants: secrets are looked up, clients set up. Models come later,
-    /// with [`Access::with_models`], since they are opened after plugins.
+    /// Sets up access from grants: looks up secrets and creates clients. Models are added later with
+    /// [`Access::with_models`], since they are opened after plugins.
     pub(crate) fn new(grants: &Grants, secret: &dyn Fn(&str) -> Option<String>) -> Result<Access, String> {
         let http = match grants.http.is_empty() {
             true => None,
             false => Some(Arc::new(HttpAccess::new(grants, secret)?)),
         };
-        // Calls with media of their own put them in place of none.
+        // Calls with media replace this empty set.
         let media = grants.media.then(Arc::default);
         Ok(Access { http, models: None, media })
     }
@@ -41,17 +41,17 @@ impl Access {
     }
 }
 
-/// An error that is returned to a guest.
+/// Creates an error that is returned to a guest.
 pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> PluginError {
     PluginError { kind, message: message.into(), pointer: None, retryable: false }
 }
 
-/// The error of a guest that asks for what it was not granted.
+/// Creates the error of a guest that uses something it was not granted.
 pub(crate) fn denied(message: impl Into<String>) -> PluginError {
     refuse(ErrorKind::Denied, message)
 }
 
-/// The error of a guest that asks for more than it may.
+/// Creates the error of a guest that exceeds a limit.
 pub(crate) fn exceeded(message: impl Into<String>) -> PluginError {
     refuse(ErrorKind::LimitExceeded, message)
 }

@@ -1,8 +1,8 @@
-//! Compilation of a component to machine code, bounded in time and memory.
+//! Compilation of a component to machine code, with limits on time and memory.
 //!
-//! The compiler has no bounds of its own, and a component of a few kilobytes can keep it busy for
-//! hours. So the program compiles in a child process: itself, called with [`ComponentCompiler::Child`]'s
-//! arguments, where [`compile_from_stdin`] reads the component and writes the code.
+//! The compiler has no limits of its own, and a component of a few kilobytes can keep it busy for hours. The
+//! program therefore compiles in a child process. The child is the program itself with the arguments of
+//! [`ComponentCompiler::Child`]; in it, [`compile_from_stdin`] reads the component and writes the code.
 
 use crate::engine::compiling_engine;
 use std::io::{Read as _, Write as _};
@@ -11,19 +11,19 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wasmtime::Engine;
 
-/// How often the state of the compiling process is polled.
+/// Interval at which the child process is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Most bytes of machine code that a child may hand back.
+/// Maximum size of the machine code returned by a child, in bytes.
 const MAX_CODE_BYTES: u64 = 2 << 30;
 
-/// Who compiles components.
+/// Process that compiles components.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ComponentCompiler {
-    /// This process, without bounds; for components that are trusted, such as those of tests.
+    /// This process, without limits; only for trusted components, such as those of tests.
     #[default]
     InProcess,
-    /// A child process, which must end up in [`compile_from_stdin`].
+    /// A child process, which must call [`compile_from_stdin`].
     Child {
         /// The program.
         program: PathBuf,
@@ -32,28 +32,28 @@ pub enum ComponentCompiler {
     },
 }
 
-/// How much a compilation may use at most; small components may use less, in proportion to their size.
-/// Not enforced in this process.
+/// Maximum resources of a compilation. Small components get less, in proportion to their size. Not enforced
+/// for [`ComponentCompiler::InProcess`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Processor time of all cores; default 10 minutes. A Python component of 18 MB takes about one. The wall time may
-    /// be ten times as long, so that a busy machine fails nothing that an idle one does not.
+    /// CPU time of all cores; default 10 minutes. A Python component of 18 MB takes about one minute. The
+    /// wall time limit is ten times as long, so that a busy machine does not cause failures.
     pub time: Duration,
-    /// Addresses of the child process; default 8 GiB.
+    /// Address space of the child process; default 8 GiB.
     pub memory_bytes: u64,
 }
 
-/// The time and the memory of a compilation grow with the size of the component, from these minima.
+/// Minimum time and memory of a compilation. Both limits grow with the size of the component.
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
 const SECONDS_PER_MEBIBYTE: u32 = 20;
 const MIN_MEMORY_BYTES: u64 = 1 << 30;
 const MEMORY_BYTES_PER_CODE_BYTE: u64 = 384;
 
-/// The wall-clock limit of a compilation, as a multiple of its limit of processor time.
+/// Wall time limit of a compilation, as a multiple of its CPU time limit.
 const WALL_TIME_FACTOR: u32 = 10;
 
 impl CompileLimits {
-    /// Those of a component of this size.
+    /// Returns the limits for a component of this size.
     fn for_size(self, bytes: usize) -> CompileLimits {
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
         let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(SECONDS_PER_MEBIBYTE)));
@@ -62,17 +62,17 @@ impl CompileLimits {
         CompileLimits { time: self.time.min(MIN_TIMEOUT + more), memory_bytes: self.memory_bytes.min(memory) }
     }
 
-    /// The processor time in the unit in which the system bounds it.
+    /// Returns the CPU time in seconds, the unit of the system's limit.
     fn seconds(self) -> u64 {
         self.time.as_secs().max(1)
     }
 
-    /// Most wall time.
+    /// Returns the maximum wall time.
     fn wall_time(self) -> Duration {
         self.time * WALL_TIME_FACTOR
     }
 
-    /// Why a compilation did not end.
+    /// Returns the message for a compilation that exceeded its time.
     fn too_slow(self) -> String {
         format!("it did not compile within {} s", self.time.as_secs_f64())
     }
@@ -84,16 +84,16 @@ impl Default for CompileLimits {
     }
 }
 
-/// How a compilation goes.
+/// Progress of a compilation.
 #[derive(Clone, Copy, Debug)]
 pub struct CompileProgress<'a> {
     /// The component, as the suite names it.
     pub name: &'a str,
-    /// How many bytes it has.
+    /// Size of the component, in bytes.
     pub bytes: usize,
-    /// Since it began.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// Whether it has ended, well or not.
+    /// True if it has ended, successfully or not.
     pub is_over: bool,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn compile(
 }
 
 fn in_this_process(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, String> {
-    // Text would be taken as well otherwise.
+    // The compiler would otherwise accept text too.
     if !bytes.starts_with(b"\0asm") {
         return Err("it is not a WebAssembly component".to_owned());
     }
@@ -133,7 +133,7 @@ fn in_child(
     let began = Instant::now();
     let mut child = command
         .env_clear()
-        // What the program's allocator reserves at once, in KiB: addresses are bounded there as memory is.
+        // Size of the allocator's initial reservation, in KiB. The memory limit applies to address space.
         .env("MIMALLOC_ARENA_RESERVE", "65536")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -142,7 +142,7 @@ fn in_child(
         .map_err(|error| format!("cannot start the process that compiles it: {error}"))?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let ended = std::thread::scope(|scope| {
-        // A child that has ended early takes no more: that shows in how it ended.
+        // A child that ends early closes the pipe; its exit status reports why.
         scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(bytes)));
         let code = scope.spawn(move || {
             let mut code = Vec::new();
@@ -185,12 +185,11 @@ fn in_child(
     }
 }
 
-/// What the child does: bounds its own memory and processor time, reads a component from the standard input, and writes
-/// its code to the standard output.
+/// Entry point of the child: limits its own memory and CPU time, reads a component from standard input, and
+/// writes its code to standard output.
 ///
 /// # Errors
-/// Why it does not compile; the caller prints it to the standard error stream and exits with a code
-/// other than 0.
+/// The reason why it does not compile. The caller prints it to standard error and exits with a nonzero code.
 pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String> {
     bound(memory_bytes, seconds)?;
     let mut bytes = Vec::new();
@@ -200,7 +199,7 @@ pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String>
     output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
 }
 
-/// Returns whether a child was ended for the processor time that it took.
+/// Returns whether a child was killed for exceeding its CPU time.
 #[cfg(unix)]
 fn was_too_slow(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
@@ -211,9 +210,9 @@ fn was_too_slow(status: ExitStatus) -> bool {
 fn bound(memory_bytes: u64, seconds: u64) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let exactly = |most| Rlimit { current: Some(most), maximum: Some(most) };
-    // The first of the two can be told from being killed by somebody.
+    // The soft limit's signal is distinguishable from an ordinary kill.
     let time = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
-    // No core file of several gigabytes when a bound is met.
+    // Prevents a core file of several gigabytes when a limit is hit.
     setrlimit(Resource::Core, exactly(0))
         .and_then(|()| setrlimit(Resource::As, exactly(memory_bytes)))
         .and_then(|()| setrlimit(Resource::Cpu, time))

@@ -1,4 +1,4 @@
-//! A component on its way to being called: inspected, compiled, linked.
+//! A component that is inspected, compiled and linked, ready to be called.
 
 use crate::bindings::types::PluginInfo;
 use crate::bindings::{http, llm, log, media, types};
@@ -20,71 +20,71 @@ use std::time::Duration;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-/// Why a component cannot be used.
+/// Error from loading a component.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("plugin '{name}': {message}")]
 #[non_exhaustive]
 pub struct LoadError {
     /// The plugin, as the suite names it.
     pub name: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// Advice on how to fix it.
     pub help: Option<String>,
 }
 
 impl LoadError {
-    /// The error of a plugin that is refused.
+    /// Creates the error of a rejected plugin.
     pub(crate) fn refused(name: &str, refusal: Refusal) -> LoadError {
         LoadError { name: name.to_owned(), message: refusal.message, help: refusal.help }
     }
 }
 
-/// How a component is run: what differs from the defaults.
+/// Settings for running a component that differ from the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceSetup {
-    /// How the suite names its file, for messages; default: the component's name.
+    /// Name of its file in the suite, for messages; default: the component's name.
     pub source: Option<String>,
-    /// What it may use.
+    /// Limits of the component.
     pub limits: PluginLimits,
-    /// What it is allowed.
+    /// Grants of the component.
     pub grants: Grants,
-    /// Load it even where it imports what it was not granted: to have it describe itself, which it may
-    /// not use anything for.
+    /// Load the component even if it imports interfaces that were not granted, so that it can describe
+    /// itself. It cannot use those interfaces.
     pub is_only_described: bool,
 }
 
 impl InstanceSetup {
-    /// The defaults, for a component that a suite names by its file.
+    /// Returns the defaults for a component that a suite names by its file.
     pub(crate) fn of_file(path: &Path) -> InstanceSetup {
         InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() }
     }
 
-    /// The defaults but for some limits.
+    /// Returns the defaults with different limits.
     pub fn with_limits(limits: PluginLimits) -> InstanceSetup {
         InstanceSetup { limits, ..InstanceSetup::default() }
     }
 }
 
-/// What a record of a run says about a plugin.
+/// Description of a plugin in the record of a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PluginIdentity {
     /// The component's own name.
     pub name: String,
-    /// The version.
+    /// Version of the component.
     pub version: String,
-    /// Digest of its bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// The version of `gage:plugin` that it was built against.
+    /// Version of `gage:plugin` that it was built against.
     pub wit_version: String,
-    /// What it may use.
+    /// Limits of the plugin.
     pub limits: Limits,
 }
 
-/// How much work a component has done.
+/// Amount of work that a component has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallWork {
-    /// Calls, each in an instance of its own.
+    /// Number of calls, each in its own instance.
     pub calls: u64,
     /// Units of fuel.
     pub fuel: u64,
@@ -103,17 +103,17 @@ pub(crate) struct LinkedComponent {
     fuel: AtomicU64,
 }
 
-/// Why a call did not give a result.
+/// Error of a call without a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallError {
-    /// The guest used up its fuel, its time, or another budget.
+    /// The guest exhausted its fuel, its time, or another budget.
     Budget(String),
-    /// The guest trapped, wanted too much memory, or returned something that is not allowed.
+    /// The guest trapped, requested too much memory, or returned an invalid result.
     Failed(String),
 }
 
 impl CallError {
-    /// The error in a sentence that begins with what the plugin was doing.
+    /// Returns the error as a sentence that starts with what the plugin was doing.
     pub(crate) fn while_doing(&self, doing: &str) -> String {
         match self {
             CallError::Budget(message) => format!("it {message} while {doing}"),
@@ -166,23 +166,23 @@ impl LinkedComponent {
         })
     }
 
-    /// Gives it the models of the run, so far as they are granted.
+    /// Sets the models of the run, as far as they are granted.
     pub(crate) fn set_models(&self, models: Arc<dyn Models>) {
         let mut access = self.access.write();
         *access = access.clone().with_models(&self.grants, models);
     }
 
-    /// What it has been granted, for a call that may use it.
+    /// Returns its access, for calls that may use it.
     pub(crate) fn access(&self) -> Access {
         self.access.read().clone()
     }
 
-    /// What it was granted.
+    /// Returns its grants.
     pub(crate) fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// What a record of a run says about the component, which says the rest of itself.
+    /// Returns the description for the record of a run, using the component's own info.
     pub(crate) fn identity(&self, info: &PluginInfo) -> PluginIdentity {
         PluginIdentity {
             name: info.name.clone(),
@@ -193,13 +193,13 @@ impl LinkedComponent {
         }
     }
 
-    /// Returns how much it has done so far.
+    /// Returns the work done so far.
     pub(crate) fn work(&self) -> CallWork {
         CallWork { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
     }
 
-    /// Calls into a fresh instance, which is gone afterwards. Without access to anything: for calls
-    /// that describe or check.
+    /// Calls into a fresh instance, which is dropped afterwards. The instance has no access, so this is for
+    /// calls that describe or check.
     pub(crate) fn call<R>(
         &self,
         call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
@@ -207,7 +207,7 @@ impl LinkedComponent {
         self.call_with(Access::default(), call)
     }
 
-    /// Calls into a fresh instance that may use what it is given access to.
+    /// Calls into a fresh instance with the given access.
     pub(crate) fn call_with<R>(
         &self,
         access: Access,
@@ -216,7 +216,7 @@ impl LinkedComponent {
         self.call_counted(access, call).0
     }
 
-    /// The same, with the fuel that was used.
+    /// Like `call_with`, but also returns the fuel used.
     #[tracing::instrument(name = "call_plugin", level = "debug", skip_all, fields(plugin = self.name))]
     pub(crate) fn call_counted<R>(
         &self,
@@ -228,7 +228,7 @@ impl LinkedComponent {
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
         let counts = self.host.counts();
-        // The tick under way may end at once, so one more is given.
+        // The current tick may end immediately, so add one.
         store.set_epoch_deadline(ticks(limits.wall_time) + 1);
         store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited_ticks() {
             0 => Err(Trap::Interrupt.into()),
@@ -248,7 +248,7 @@ fn ticks(time: Duration) -> u64 {
     u64::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX / 2)
 }
 
-/// What an entry of `plugins` for this component could be called.
+/// Suggests an id for an entry of `plugins` for this component.
 fn id_of(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.strip_suffix(".wasm").unwrap_or(file)
@@ -293,12 +293,12 @@ fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits)
         (Some(Trap::Interrupt), _) => {
             CallError::Budget(format!("did not end within {} s", limits.wall_time.as_secs_f64()))
         }
-        // Allocators give up by `unreachable`; a guest that traps otherwise has survived the refusal.
+        // Allocators abort with `unreachable`; a guest with another trap has survived the refusal.
         (Some(Trap::UnreachableCodeReached) | None, Some("memory")) => {
-            CallError::Failed(format!("wanted more than its {} bytes of memory", limits.memory_bytes))
+            CallError::Failed(format!("needed more than its {} bytes of memory", limits.memory_bytes))
         }
         (Some(Trap::UnreachableCodeReached) | None, Some(what)) => {
-            CallError::Failed(format!("wanted more than its {} {what}", limits.table_elements))
+            CallError::Failed(format!("needed more than its {} {what}", limits.table_elements))
         }
         (Some(trap), _) => CallError::Failed(trap.to_string()),
         (None, None) => {

@@ -1,4 +1,4 @@
-//! Components with members, which are described, checked and configured. All kinds of plugins share this.
+//! Components with members, which are described, checked and configured. Shared by all plugin kinds.
 
 use crate::batch::{BatchResult, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, Item, MemberSpec, PluginError, PluginInfo};
@@ -21,33 +21,33 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-/// Most members of a component.
+/// Maximum number of members in a component.
 const MAX_MEMBERS: usize = 256;
 
-/// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
+/// A plugin kind, with the calls into its bindings. Sealed: there is one per world.
 pub trait PluginKind: Sized + Send + Sync + 'static {
     /// The world.
     const WORLD: World;
-    /// The component, with its exports found.
+    /// The component with its resolved exports.
     type PreInstance: Send + Sync;
-    /// An instance.
+    /// An instance of the component.
     type PluginInstance;
-    /// What a member says of itself beyond its [`MemberDescription`].
+    /// Declarations of a member beyond its [`MemberDescription`].
     type Detail: Send + Sync;
 
-    /// Finds the exports.
+    /// Resolves the exports.
     fn prepare(instance: InstancePre<GuestState>) -> wasmtime::Result<Self::PreInstance>;
-    /// Makes an instance.
+    /// Creates an instance.
     fn instantiate(
         pre: &Self::PreInstance,
         store: &mut Store<GuestState>,
     ) -> wasmtime::Result<Self::PluginInstance>;
-    /// Asks the component what it is and what it holds.
+    /// Queries the component's description and members.
     fn describe(
         plugin: &Self::PluginInstance,
         store: &mut Store<GuestState>,
     ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<Self>>)>;
-    /// Has the component check parameters of a member.
+    /// Lets the component check parameters of a member.
     #[expect(clippy::ptr_arg, reason = "the bindings take no other reference to a text")]
     fn check(
         plugin: &Self::PluginInstance,
@@ -57,7 +57,7 @@ pub trait PluginKind: Sized + Send + Sync + 'static {
     ) -> wasmtime::Result<Result<(), PluginError>>;
 }
 
-/// What a component declares of a member.
+/// Declarations of a member by its component.
 pub struct DeclaredMember<K: PluginKind> {
     pub(crate) spec: MemberSpec,
     pub(crate) inputs: Vec<InputSpec>,
@@ -71,7 +71,7 @@ pub(crate) struct Member<K: PluginKind> {
     schema: ParamsSchema,
 }
 
-/// What is the same for components of all kinds: what they say of themselves, and what runs them.
+/// Parts that components of all kinds share: their descriptions and the linked code.
 pub struct LoadedComponent {
     pub(crate) linked: LinkedComponent,
     identity: PluginIdentity,
@@ -84,7 +84,7 @@ pub struct LoadedComponent {
 pub struct PluginComponent<K: PluginKind> {
     loaded: LoadedComponent,
     pre: K::PreInstance,
-    /// In the order of their descriptions.
+    /// Members in the order of their descriptions.
     pub(crate) members: Vec<Member<K>>,
 }
 
@@ -97,57 +97,57 @@ impl<K: PluginKind> Deref for PluginComponent<K> {
 }
 
 impl LoadedComponent {
-    /// Returns its kind.
+    /// Returns the kind.
     pub fn world(&self) -> World {
         self.linked.summary.world
     }
 
-    /// What a record of a run says about the component.
+    /// Returns the description of the component for the record of a run.
     pub fn identity(&self) -> &PluginIdentity {
         &self.identity
     }
 
-    /// What it says of itself, in a sentence.
+    /// Returns the component's own description, in one sentence.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Returns its `extra` metadata: licence, homepage, the grants that it hopes for.
+    /// Returns the `extra` metadata: license, homepage, requested grants.
     pub fn extra(&self) -> &Object {
         &self.extra
     }
 
-    /// What was read from its bytes.
+    /// Returns the summary that was read from its bytes.
     pub fn summary(&self) -> &ComponentSummary {
         &self.linked.summary
     }
 
-    /// What it may use.
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.linked.limits
     }
 
-    /// What its members say of themselves.
+    /// Returns the descriptions of its members.
     pub fn descriptions(&self) -> &[MemberDescription] {
         &self.descriptions
     }
 
-    /// Returns how much it has done so far.
+    /// Returns the work done so far.
     pub fn work(&self) -> CallWork {
         self.linked.work()
     }
 
-    /// Gives it the models of the run, so far as it was granted them.
+    /// Sets the models of the run, as far as they are granted.
     pub fn set_models(&self, models: Arc<dyn Models>) {
         self.linked.set_models(models);
     }
 }
 
 impl<K: PluginKind> PluginComponent<K> {
-    /// Loads a component and asks it what it holds.
+    /// Loads a component and queries its members.
     ///
     /// # Errors
-    /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
+    /// If it is a plugin of another kind, imports an interface that was not granted, does not compile, or
     /// declares something invalid.
     pub fn load(
         host: &PluginHost,
@@ -173,10 +173,10 @@ impl<K: PluginKind> PluginComponent<K> {
         Ok(PluginComponent { loaded, pre, members })
     }
 
-    /// Makes one of its members ready to be called; without a name the only one.
+    /// Configures one of its members, or its only member if no name is given.
     ///
     /// # Errors
-    /// Everything that is wrong with the name and the parameters; pointers lead into `params`.
+    /// All problems with the name and the parameters. Pointers refer to `params`.
     pub fn configure(
         self: &Arc<PluginComponent<K>>,
         name: Option<&str>,
@@ -190,14 +190,12 @@ impl<K: PluginKind> PluginComponent<K> {
             None if self.members.len() == 1 => 0,
             None => {
                 let known = known();
-                return Err(problem(format!(
-                    "the component holds several; name one {world} with #: {known}"
-                )));
+                return Err(problem(format!("the component has several; name one {world} with #: {known}")));
             }
             Some(name) => {
                 let found = names().position(|one| one == name);
                 found.ok_or_else(|| {
-                    problem(format!("the component holds no {world} '{name}'; it holds {}", known()))
+                    problem(format!("the component has no {world} '{name}'; it has {}", known()))
                 })?
             }
         };
@@ -220,7 +218,7 @@ impl<K: PluginKind> PluginComponent<K> {
     }
 }
 
-/// Checks and keeps what a component declares of a member.
+/// Checks and stores a component's declaration of a member.
 fn read_member<K: PluginKind>(
     declared: DeclaredMember<K>,
     limits: &Limits,
@@ -251,10 +249,10 @@ fn read_member<K: PluginKind>(
 
 fn check_names(world: World, members: &[MemberDescription]) -> Result<(), String> {
     if members.is_empty() {
-        return Err(format!("it holds no {world}"));
+        return Err(format!("it has no {world}"));
     }
     if members.len() > MAX_MEMBERS {
-        return Err(format!("it holds {} members; at most {MAX_MEMBERS} are allowed", members.len()));
+        return Err(format!("it has {} members; at most {MAX_MEMBERS} are allowed", members.len()));
     }
     for (place, MemberDescription { name, .. }) in members.iter().enumerate() {
         if members[..place].iter().any(|earlier| earlier.name == *name) {
@@ -270,12 +268,12 @@ pub struct ConfiguredMember<K: PluginKind> {
     index: usize,
     pub(crate) inputs: Inputs,
     params: String,
-    /// The parameters as they were given, those that name paths among them.
+    /// The parameters as given, including those that name paths.
     given: Object,
 }
 
 impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
-    /// Returns its inputs, with the paths that count here.
+    /// Returns its inputs, with the effective paths.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs.list
     }
@@ -286,7 +284,7 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
     }
 
-    /// Takes the inputs by their names, without a sample.
+    /// Takes the inputs by name, without a sample.
     pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
         let inputs = self.inputs.by_name(values);
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
@@ -294,40 +292,40 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
 }
 
 impl<K: PluginKind> ConfiguredMember<K> {
-    /// What it says of itself.
+    /// Returns the member's description.
     pub fn description(&self) -> &MemberDescription {
         &self.component.descriptions[self.index]
     }
 
-    /// The same member with some parameters changed.
+    /// Returns the same member with some parameters changed.
     ///
     /// # Errors
-    /// Everything that is wrong with the parameters.
+    /// All problems with the parameters.
     pub fn with_params(&self, changed: &Object) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let mut params = self.given.clone();
         params.extend(changed.clone());
         self.component.configure(Some(self.name()), Value::Object(params))
     }
 
-    /// What a record of a run says about its component.
+    /// Returns the description of its component for the record of a run.
     pub fn identity(&self) -> &PluginIdentity {
         self.component.identity()
     }
 
-    /// Returns whether its component names it in a list among what it says of itself optional.
+    /// Returns whether its component lists it under this key in the `extra` metadata.
     pub(crate) fn is_named_in(&self, list: &str) -> bool {
         let names = self.component.extra.get(list).and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|name| name == self.name()))
     }
 
-    /// The digest of all that its results hang on beside what it is asked: the bytes of its component, which of its
-    /// members it is, and the parameters that it was given.
+    /// Returns the digest of everything that determines its results besides its input: the bytes of the
+    /// component, the name of the member, and the given parameters.
     pub fn digest(&self) -> Digest {
         let component = self.identity().digest;
         Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
     }
 
-    /// Returns how much its component has done so far, for all that use it.
+    /// Returns the work done so far by its component, for all users.
     pub fn work(&self) -> CallWork {
         self.component.work()
     }
@@ -336,7 +334,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self.component.members[self.index]
     }
 
-    /// Returns its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.description().name
     }
@@ -361,8 +359,8 @@ impl<K: PluginKind> ConfiguredMember<K> {
         })
     }
 
-    /// Calls with items, in batches that a budget is likely to suffice for. `check` turns what the component
-    /// returned for an item, unless that is an error, into a result.
+    /// Calls with items, in batches that are likely to fit a budget. `check` converts the component's output
+    /// for an item into a result, unless the output is an error.
     pub(crate) fn batch<T, Raw, R>(
         &self,
         items: &[T],
@@ -376,7 +374,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         self.batch_with(self.component.linked.access(), items, call, check).results
     }
 
-    /// The same with access of its own.
+    /// Like `batch`, but with separate access.
     pub(crate) fn batch_with<T, Raw, R>(
         &self,
         access: Access,

@@ -1,37 +1,37 @@
-//! The WebAssembly engine: its configuration, and the thread that counts time for running guests.
+//! The WebAssembly engine: its configuration, and the thread that advances time for running guests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
-/// How often the deadline of running guests is looked at.
+/// Interval at which the deadlines of running guests are checked.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// The stack of a guest.
+/// Stack size of a guest, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
-/// Slots of the pool. Guests run on threads of their own, of which there are far fewer; a
-/// component may be made of many core instances, each with a memory or a table.
+/// Number of slots in the pool. Guests run on their own threads, and there are far fewer threads than
+/// slots. A component may consist of many core instances, each with a memory or a table.
 const MAX_COMPONENTS: u32 = 128;
 const MAX_CORE_INSTANCES: u32 = 1024;
-/// Each slot reserves 4 GiB of addresses, and no memory.
+/// Each slot reserves 4 GiB of address space, but no memory.
 const MAX_MEMORIES: u32 = 256;
-/// The most that limits can be set to.
+/// Maximum for the configurable limit.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
-/// Bytes of an instance that are cleared rather than given back to the system when it is gone.
+/// Bytes of an instance that are cleared rather than returned to the system when it is dropped.
 const KEEP_BYTES: usize = 256 << 10;
-/// The same where the system says which pages were written, so that no others are cleared: about what a batch
-/// of a few hundred short texts takes.
+/// Same as `KEEP_BYTES` for systems that report written pages, so that only those are cleared. A batch of a
+/// few hundred short texts needs about this much.
 const KEEP_WRITTEN_BYTES: usize = 1 << 20;
 
-/// An engine that runs components: with a pool of instances if the system has enough addresses for it.
+/// Creates an engine that runs components, with a pool of instances if the system has enough address space.
 pub(crate) fn running_engine(counts: bool) -> Result<Engine, String> {
     let engine = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
     engine.map_err(|error| format!("WebAssembly engine: {error:#}"))
 }
 
-/// What compiled code depends on.
+/// Returns the settings that affect compiled code.
 fn base(counts: bool) -> Config {
     let mut config = Config::new();
     config
@@ -39,15 +39,15 @@ fn base(counts: bool) -> Config {
         .consume_fuel(counts)
         .epoch_interruption(counts)
         .max_wasm_stack(STACK_BYTES)
-        // The backtrace of a guest says nothing to the person who runs a suite.
+        // The backtrace of a guest does not help the user of a suite.
         .wasm_backtrace_max_frames(None);
     config
 }
 
-/// With slots that are reserved once and reused, so that an instance costs microseconds. Where the
-/// system does not give so many addresses, the plain strategy takes over.
+/// Reserves and reuses slots, so that an instance costs microseconds. If the system lacks the address space,
+/// the on-demand strategy is used instead.
 fn pooled(counts: bool) -> Config {
-    // Linux says from 6.7 on which pages were written.
+    // Linux reports written pages since 6.7.
     let keep =
         if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_WRITTEN_BYTES } else { KEEP_BYTES };
     let mut pool = PoolingAllocationConfig::new();
@@ -68,12 +68,12 @@ fn pooled(counts: bool) -> Config {
     config
 }
 
-/// An engine that only compiles, for a process that does nothing else.
+/// Creates an engine that only compiles, for a process that does nothing else.
 pub(crate) fn compiling_engine() -> Result<Engine, String> {
     Engine::new(&base(true)).map_err(|error| format!("WebAssembly engine: {error:#}"))
 }
 
-/// Advances the epoch of the engine for as long as it lives.
+/// Advances the engine's epoch until dropped.
 pub(crate) struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,

@@ -1,14 +1,14 @@
-//! The figure that an aggregator reports.
+//! A figure reported by an aggregator.
 
-/// A figure that an aggregator gives.
+/// A figure reported by an aggregator.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct AggregatorFigure {
     /// The name.
     pub name: String,
     /// The value.
     pub value: f64,
-    /// The standard error, where there is one.
+    /// The standard error; `None` if unknown.
     pub stderr: Option<f64>,
-    /// How many rows it stands for.
+    /// Number of rows that it summarizes.
     pub count: u64,
 }

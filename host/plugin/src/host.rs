@@ -1,4 +1,4 @@
-//! The plugin host: the engine and the compile cache that all plugins of a process share.
+//! The plugin host: the engine and the compile cache shared by all plugins of a process.
 
 use crate::cache::CompileCache;
 use crate::engine::{Ticker, running_engine};
@@ -18,10 +18,10 @@ pub struct PluginHost {
 }
 
 impl PluginHost {
-    /// Sets up the engine and starts the thread that counts time for running guests.
+    /// Sets up the engine and starts the thread that advances time for running guests.
     ///
     /// # Errors
-    /// When the cache folder cannot be used, or the platform is not supported.
+    /// If the cache folder cannot be used, or the platform is not supported.
     pub fn new(options: &HostOptions) -> Result<PluginHost, String> {
         let counts = !options.uncounted;
         let engine = running_engine(counts)?;
@@ -35,27 +35,27 @@ impl PluginHost {
         &self.engine
     }
 
-    /// Returns whether its code counts fuel and time.
+    /// Returns whether compiled code counts fuel and time.
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }
 
-    /// Returns whether compiled components are kept.
+    /// Returns whether compiled components are cached.
     pub(crate) fn has_cache(&self) -> bool {
         self.cache.is_kept()
     }
 
-    /// Compiles a component whether or not it is in the cache, and keeps nothing.
+    /// Compiles a component without reading or writing the cache.
     pub(crate) fn compile_anew(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         self.cache.compile(&self.engine, name, bytes).map(drop)
     }
 
-    /// The value of a secret.
+    /// Returns the value of a secret.
     pub(crate) fn secret(&self, name: &str) -> Option<String> {
         (self.secret)(name)
     }
 
-    /// Takes a component from the cache, or compiles it.
+    /// Loads a component from the cache, or compiles it.
     pub(crate) fn component(
         &self,
         name: &str,

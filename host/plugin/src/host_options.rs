@@ -4,20 +4,20 @@ use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How a [`crate::PluginHost`] is set up.
+/// Options of a [`crate::PluginHost`].
 #[derive(Clone, Default)]
 pub struct HostOptions {
-    /// Where compiled components are kept; without it each process compiles anew.
+    /// Folder of compiled components; if `None`, each process compiles them again.
     pub cache_folder: Option<PathBuf>,
-    /// Who compiles.
+    /// Process that compiles.
     pub compiler: ComponentCompiler,
-    /// How much a compilation may use.
+    /// Maximum resources of a compilation.
     pub compile_limits: CompileLimits,
-    /// Compiles code that counts neither fuel nor time, to measure what counting costs; nothing ends
-    /// a guest then, so this is for components that are trusted. Default no.
+    /// Compiles code that counts neither fuel nor time, to measure the cost of counting. Guests then run
+    /// without limits, so this is only for trusted components. Default false.
     pub uncounted: bool,
-    /// The value of a granted secret, by name; default: the environment variable.
+    /// Looks up a granted secret by name; default: the environment variable.
     pub secret: Option<fn(&str) -> Option<String>>,
-    /// Told how a compilation goes.
+    /// Callback for the progress of compilations.
     pub on_compile: Option<Arc<dyn Fn(CompileProgress<'_>) + Send + Sync>>,
 }

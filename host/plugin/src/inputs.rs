@@ -1,4 +1,4 @@
-//! The values that the host resolves for a member: from paths and parameters to what is handed over.
+//! Resolution of a member's inputs: from paths and parameters to values.
 
 use crate::batch::ItemError;
 use crate::bindings::types::{InputSpec, Item, Value as GuestValue, ValueKind};
@@ -8,18 +8,18 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The parameter that says what happens when a field is missing.
+/// Parameter that controls the handling of missing fields.
 const ON_MISSING: &str = "on_missing_field";
 
-/// The largest integer up to which an f64 holds all of them.
+/// Largest integer up to which f64 represents all integers exactly.
 const EXACT: u64 = 1 << 53;
 
-/// One input of a member: the paths that are tried in turn.
+/// An input of a member, with the paths that are tried in order.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The name.
     pub name: String,
-    /// The paths; the first that leads somewhere counts.
+    /// Paths, in order; the first one that exists counts.
     pub paths: Vec<FieldPath>,
     kind: ValueKind,
 }
@@ -31,7 +31,7 @@ enum OnMissing {
     Error,
 }
 
-/// The inputs of a member, with the paths that count here.
+/// The inputs of a member, with the effective paths.
 pub(crate) struct Inputs {
     pub(crate) list: Vec<Input>,
     missing: OnMissing,
@@ -39,7 +39,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Resolves the inputs of one sample; `member` is who asks, for a warning.
+    /// Resolves the inputs of one sample. `member` names the member in warnings.
     pub(crate) fn resolve(
         &self,
         member: &str,
@@ -49,7 +49,7 @@ impl Inputs {
         self.list.iter().map(|input| self.resolve_one(input, member, sample_id, roots)).collect()
     }
 
-    /// Takes values by the names of the inputs, for tests of plugins.
+    /// Takes values by input name, for tests of plugins.
     pub(crate) fn by_name(&self, values: &Object) -> Result<Vec<GuestValue>, ItemError> {
         self.list
             .iter()
@@ -72,7 +72,7 @@ impl Inputs {
                 OnMissing::Ignore => {}
                 OnMissing::Warn => {
                     if !self.has_warned.swap(true, Ordering::Relaxed) {
-                        tracing::warn!(%member, sample = %sample_id, "nothing at {paths}; this is said once");
+                        tracing::warn!(%member, sample = %sample_id, "nothing at {paths}; this is reported once");
                     }
                 }
                 OnMissing::Error => {
@@ -87,13 +87,13 @@ impl Inputs {
     }
 }
 
-/// The kinds whose members have inputs that the host resolves.
+/// Plugin kinds whose members have inputs that the host resolves.
 pub trait ResolvedInputs {}
 
 /// One item of a batch, resolved from a sample.
 pub struct MetricItem(pub(crate) Result<Item, ItemError>);
 
-/// Calls with the items whose inputs could be resolved, and puts the results where they belong.
+/// Calls with the items whose inputs could be resolved, and puts the results in the original positions.
 pub(crate) fn with_sound_items<R>(
     items: Vec<MetricItem>,
     call: impl FnOnce(&[Item]) -> Vec<Result<R, ItemError>>,
@@ -111,7 +111,7 @@ pub(crate) fn with_sound_items<R>(
         .collect()
 }
 
-/// Takes the parameters that are the host's out of those of the member, and checks both.
+/// Separates the host's parameters from those of the member, and checks both.
 pub(crate) fn split_params(
     specs: &[InputSpec],
     schema: &ParamsSchema,
@@ -126,7 +126,7 @@ pub(crate) fn split_params(
         }
     };
     let mut problems = Vec::new();
-    // A member without inputs has no missing ones.
+    // A member without inputs cannot have missing ones.
     let mut host_keys: Vec<String> = if specs.is_empty() { Vec::new() } else { vec![ON_MISSING.to_owned()] };
     let mut list = Vec::new();
     for input in specs {
@@ -181,25 +181,25 @@ pub(crate) fn split_params(
     }
 }
 
-/// What is wrong with a path that is spelled as no path is.
+/// Checks a path for unusual spelling, and returns the problem.
 fn oddity(key: &str, path: &str) -> Option<FieldError> {
     let oddity = FieldPath::new(path).oddity()?;
     Some(FieldError { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
 }
 
-/// The document that a path was probably meant to begin in, where it begins in none: a first
-/// segment that is nearly the name of one is a slip and not a field of the Sample.
+/// Returns the document in which a path was probably meant to start, if it starts in none. A first segment
+/// that resembles a document's name is a typo, not a field of the Sample.
 fn meant_root(path: &str) -> Option<&'static str> {
     const ROOTS: [&str; 4] = ["sample", "model_output", "judge_output", "support_output"];
     let (first, _) = path.split_once('.')?;
     if ROOTS.contains(&first) { None } else { gage_core::nearest(first, ROOTS) }
 }
 
-/// Turns a value into the kind that the metric declared; a missing value is `absent`.
+/// Converts a value to the kind that the metric declared; a missing value is `absent`.
 fn convert(value: Option<Cow<'_, Value>>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
     let value = match value {
         None => return Ok(GuestValue::Absent),
-        // A text that is nobody else's is handed over as it is.
+        // An owned text is passed on without a copy.
         Some(Cow::Owned(Value::String(text))) if matches!(kind, ValueKind::Any | ValueKind::Text) => {
             return Ok(GuestValue::Text(text));
         }

@@ -1,34 +1,34 @@
-//! The summary of a component, read from its bytes before anything is compiled.
+//! Summary of a component, read from its bytes before compilation.
 
 use crate::world::{Capability, World};
 use gage_config::Grants;
 use gage_core::Digest;
 use wasmparser::{Encoding, Parser, Payload};
 
-/// The version of `gage:plugin` that this host speaks.
+/// Version of `gage:plugin` that this host supports.
 pub const WIT_VERSION: &str = "0.1.0";
 
-/// Most levels of components within components: real ones have a few, and the compiler takes time and
-/// memory that grow with their square.
+/// Maximum nesting of components. Real components have a few levels, and the compiler's time and memory grow
+/// with their square.
 const MAX_NESTED_COMPONENTS: usize = 100;
 
 /// Interfaces that every component may import.
 const FREE: [&str; 2] = ["log", "types"];
 
-/// The parts of WASI 0.2 that are there, and empty.
+/// Interfaces of WASI 0.2 that are provided as empty stubs.
 const WASI: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
 
-/// What a component is.
+/// Summary of a component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentSummary {
-    /// Digest of its bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: usize,
     /// The world.
     pub world: World,
-    /// The version of `gage:plugin` that it was built against.
+    /// Version of `gage:plugin` that it was built against.
     pub wit_version: String,
     /// The interfaces that it imports.
     pub imports: Vec<String>,
@@ -37,30 +37,30 @@ pub struct ComponentSummary {
 }
 
 impl ComponentSummary {
-    /// Returns whether it imports WASI, as guests that carry an interpreter do.
+    /// Returns whether it imports WASI, as guests with an interpreter do.
     pub(crate) fn needs_wasi(&self) -> bool {
         self.imports.iter().any(|import| import.starts_with("wasi:"))
     }
 
-    /// The capabilities that it imports, each of which needs a grant.
+    /// Returns the imported capabilities; each needs a grant.
     pub fn capabilities(&self) -> Vec<Capability> {
         let imports = |capability: &Capability| self.import_of(*capability).is_some();
         Capability::ALL.into_iter().filter(imports).collect()
     }
 
-    /// The import of a capability, as it stands in the component.
+    /// Returns the import of a capability, as spelled in the component.
     fn import_of(&self, capability: Capability) -> Option<&str> {
         self.imports.iter().map(String::as_str).find(|import| own(import) == Some(capability.name()))
     }
 }
 
-/// The name of an interface of `gage:plugin` in the version that this host speaks.
+/// Returns the name of an interface of `gage:plugin` in this host's version.
 fn own(import: &str) -> Option<&str> {
     let (name, version) = import.strip_prefix("gage:plugin/")?.split_once('@')?;
     (version == WIT_VERSION).then_some(name)
 }
 
-/// What is wrong with a component, and what to do about it.
+/// A problem of a component, with advice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
@@ -77,7 +77,7 @@ impl Refusal {
     }
 }
 
-/// Reads what a component imports and exports, and refuses what no grant would make this host run.
+/// Reads a component's imports and exports, and rejects components that no grant would make usable.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
     let (imports, exports) = names_of(bytes)?;
     let (world, wit_version) = world_of(&exports)?;
@@ -94,7 +94,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
     })
 }
 
-/// Refuses imports that are not granted. `id` and `source` are how the suite names the component.
+/// Rejects imports that are not granted. `id` and `source` are the suite's names for the component.
 pub(crate) fn check_grants(
     summary: &ComponentSummary,
     grants: &Grants,
@@ -117,7 +117,7 @@ pub(crate) fn check_grants(
     Err(Refusal::with_help(
         format!("it imports {}, which the suite does not grant", imports.join(" and ")),
         format!(
-            "if it is to be trusted with that, write\n  plugins:\n    - id: {id}\n      source: {source}\n      grants:{lines}"
+            "to grant it, write\n  plugins:\n    - id: {id}\n      source: {source}\n      grants:{lines}"
         ),
     ))
 }
@@ -132,7 +132,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
         }
         let allowed: Vec<&str> = capability.worlds().iter().map(|world| world.kind()).collect();
         return Err(Refusal::with_help(
-            format!("it imports {import}, which no {world} may have"),
+            format!("it imports {import}, which a {world} cannot have"),
             format!("plugins that may be granted it: {}", allowed.join(", ")),
         ));
     }
@@ -145,7 +145,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
         return Err(other_version(&format!("imports gage:plugin/{name}"), version));
     }
     Err(Refusal::with_help(
-        format!("it imports {import}, which this host does not give"),
+        format!("it imports {import}, which this host does not provide"),
         format!(
             "a component may import gage:plugin/log@{WIT_VERSION}, what the suite grants of media, http and llm, \
              and WASI 0.2 without wasi:http, which is there and empty"
@@ -155,17 +155,18 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
 
 fn other_version(what: &str, version: &str) -> Refusal {
     Refusal::with_help(
-        format!("it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION}"),
-        format!("build it against gage:plugin@{WIT_VERSION}, or use the gage-host that speaks {version}"),
+        format!("it {what} of version {version}; this host supports gage:plugin@{WIT_VERSION}"),
+        format!("build it against gage:plugin@{WIT_VERSION}, or use a gage-host that supports {version}"),
     )
 }
 
-/// The names of imports and exports of a component.
+/// Returns the names of a component's imports and exports.
 fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
     const BUILD: &str = "build the plugin with `gage-host plugin build`";
     if bytes.starts_with(b"\x7fELF") {
         return Err(Refusal::with_help(
-            "it is machine code (a precompiled file?), not a WebAssembly component; machine code of others is never loaded"
+            "it is machine code (a precompiled file?), not a WebAssembly component; foreign machine code is \
+             never loaded"
                 .to_owned(),
             "give the component itself, the .wasm file",
         ));

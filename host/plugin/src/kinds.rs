@@ -1,4 +1,4 @@
-//! The kinds of plugins, one module each: which exports are called, and what their results become.
+//! The plugin kinds, one module each, with their exports and results.
 
 pub(crate) mod aggregator;
 pub(crate) mod backend;
@@ -9,7 +9,8 @@ pub(crate) mod metric;
 pub(crate) mod preprocessor;
 pub(crate) mod role_adapter;
 
-/// The items of [`crate::component_members::PluginKind`] that differ between kinds only in the names of the bindings.
+/// The items of [`crate::component_members::PluginKind`] whose code differs between kinds only in binding
+/// names.
 ///
 /// With a guest interface, the function that lists its members and a conversion to `DeclaredMember`, the macro adds
 /// `describe` and `check` too.
@@ -63,7 +64,7 @@ use crate::bindings::types::MemberSpec;
 use crate::component_members::{DeclaredMember, PluginKind};
 use crate::member_description::OptionalMetadata;
 
-/// A member that declares nothing beyond what all kinds do.
+/// Creates a member without kind-specific declarations.
 fn plain<K: PluginKind<Detail = ()>>(spec: MemberSpec) -> DeclaredMember<K> {
     DeclaredMember { spec, inputs: Vec::new(), optional: OptionalMetadata::default(), detail: () }
 }

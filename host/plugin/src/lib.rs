@@ -1,11 +1,11 @@
-//! Plugins: WebAssembly components of the worlds in `wit/`, which run in a sandbox.
+//! Plugins: WebAssembly components of the worlds in `wit/`, run in a sandbox.
 //!
-//! Each batch of items gets a fresh instance of a component that was linked beforehand. An instance has limits of work, time and
-//! memory, and access only to what the suite grants.
+//! Each batch of items gets a fresh instance of a component that was linked beforehand. An instance has
+//! limits on work, time and memory, and access only to what the suite grants.
 //!
-//! The module `validate_output` checks everything that a guest returns before any other code sees it. The crate imports
-//! `gage-core` and `gage-config`, and knows nothing of datasets, models or runs. All calls block, so they are made from threads
-//! that may block.
+//! The module `validate_output` checks everything that a guest returns before any other code sees it. The
+//! crate depends on `gage-core` and `gage-config`, and knows nothing of datasets, models or runs. All calls
+//! block, so they must be made from threads that may block.
 
 mod any_component;
 mod batch;

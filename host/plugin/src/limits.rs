@@ -3,47 +3,46 @@
 use gage_config::PluginLimits;
 use std::time::Duration;
 
-/// The budgets of a plugin. All of them are configuration; the defaults are safe.
+/// Limits of a plugin. All are configurable; the defaults are safe.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Limits {
-    /// Bytes of all linear memories of an instance together; default 64 MiB, 256 MiB for guests
-    /// that carry an interpreter.
+    /// Total size of all linear memories of an instance, in bytes; default 64 MiB, 256 MiB for guests with an
+    /// interpreter.
     pub memory_bytes: usize,
-    /// Elements of all tables of an instance together; default 20,000, for interpreters 100,000.
+    /// Total number of elements in all tables of an instance; default 20,000, for interpreters 100,000.
     pub table_elements: usize,
-    /// Work for one item, in units of fuel (about one for each WebAssembly instruction);
-    /// default 500 million, some tenths of a second. The same bytes run out at the same place
-    /// on every machine.
+    /// Work per item, in units of fuel (about one per WebAssembly instruction); default 500 million, some
+    /// tenths of a second. The same input runs out at the same place on every machine.
     pub fuel_per_item: u64,
-    /// Wall time for one call, without what it waits for granted requests; default 2 s.
+    /// Wall time per call, excluding waits for granted requests; default 2 s.
     #[serde(serialize_with = "in_seconds")]
     pub wall_time: Duration,
-    /// Time for which one call may wait for granted requests, all together; default 1 hour.
+    /// Total time that one call may wait for granted requests; default 1 hour.
     #[serde(serialize_with = "in_seconds")]
     pub wait_time: Duration,
-    /// Calls of the host's interfaces that one call may make, WASI apart; default 10,000.
+    /// Number of host calls per guest call, excluding WASI; default 10,000.
     pub host_calls: u64,
-    /// Bytes that one result may hold; default 1 MiB.
+    /// Maximum size of one result, in bytes; default 1 MiB.
     pub result_bytes: usize,
-    /// Bytes of a Sample that a preprocessor returns; default 16 MiB.
+    /// Maximum size of a Sample from a preprocessor, in bytes; default 16 MiB.
     pub sample_bytes: usize,
-    /// Levels of a JSON value that is returned; default 32.
+    /// Maximum nesting of a returned JSON value; default 32.
     pub json_depth: usize,
-    /// Bytes of an error's text, which is cut there; default 8 KiB.
+    /// Size in bytes at which an error's text is truncated; default 8 KiB.
     pub error_bytes: usize,
-    /// Sub-scores, and error tags, of one card; default 64 of each.
+    /// Maximum number of sub-scores, and of error tags, per card; default 64 each.
     pub names_per_card: usize,
-    /// Characters of the name of a sub-score or of a tag; default 64.
+    /// Maximum length of a sub-score or tag name, in characters; default 64.
     pub name_characters: usize,
-    /// Bytes of log lines that one call may write; default 64 KiB.
+    /// Total size of log lines per call, in bytes; default 64 KiB.
     pub log_bytes: usize,
-    /// Log lines that one call may write; default 200.
+    /// Number of log lines per call; default 200.
     pub log_lines: usize,
-    /// Bytes of a component; default 32 MiB, for interpreters 64 MiB.
+    /// Maximum size of a component, in bytes; default 32 MiB, for interpreters 64 MiB.
     pub component_bytes: usize,
 }
 
-/// Writes a time as the configuration has it.
+/// Serializes a duration in the configuration's format.
 fn in_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
 }
@@ -71,8 +70,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The defaults for guests that carry an interpreter and import WASI, without which it cannot start:
-    /// Python. JavaScript components of the SDK import none, and fit into the usual limits.
+    /// Returns the defaults for guests with an interpreter that needs WASI to start: Python. JavaScript
+    /// components of the SDK import no WASI and fit the usual limits.
     pub fn of_interpreter() -> Limits {
         Limits {
             memory_bytes: 256 << 20,
@@ -82,7 +81,7 @@ impl Limits {
         }
     }
 
-    /// These, but for what a suite sets otherwise.
+    /// Returns these limits with the overrides of a suite.
     #[must_use]
     pub fn with(self, set: &PluginLimits) -> Limits {
         Limits {

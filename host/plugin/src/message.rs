@@ -1,4 +1,4 @@
-//! Messages of components as this program's own.
+//! Conversion of components' messages to the host's type.
 
 use crate::bindings::types::{Message as GuestMessage, Role as GuestRole};
 use gage_core::{Message, Object, Role};
@@ -15,10 +15,10 @@ impl From<GuestRole> for Role {
     }
 }
 
-/// A message of a component as one of this program.
+/// Converts a message of a component to the host's type.
 ///
 /// # Errors
-/// Says what is wrong with one that does not have the shape of a message.
+/// If it does not have the shape of a message.
 pub fn message_from_guest(message: GuestMessage) -> Result<Message, String> {
     let role = Role::from(message.role);
     let mut fields = match serde_json::from_str(&message.extra) {

@@ -1,4 +1,4 @@
-//! Costs of components, for benchmarks. No decision rests on them.
+//! Costs of components, for benchmarks. Nothing else depends on them.
 
 use crate::batch::ItemError;
 use crate::bindings::types::Item;
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 use wasmtime::Store;
 use wasmtime::component::{Component, Linker};
 
-/// A component that holds nothing.
+/// An empty component.
 const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// The least time that one round of a measurement takes, so that the clock does not matter.
+/// Minimum time of one measurement round, so that the clock resolution does not matter.
 const ROUND: Duration = Duration::from_millis(2);
 
-/// How long something took, over many rounds.
+/// Duration of an operation, measured over many rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
-    /// The round in the middle, in seconds for each repetition.
+    /// Median round, in seconds per repetition.
     pub median: f64,
-    /// The fastest round, which other work on the machine disturbed least.
+    /// Fastest round, which was least disturbed by other work on the machine.
     pub least: f64,
 }
 
-/// Repeats something for about so long.
+/// Repeats an operation for about the given time.
 pub fn measure(time: Duration, mut work: impl FnMut()) -> Timing {
-    // The first time is paid for what is lazy.
+    // The first call pays for lazy initialization.
     work();
     let mut repetitions = 1_u32;
     let mut rounds: Vec<f64> = Vec::new();
@@ -53,23 +53,23 @@ pub fn measure(time: Duration, mut work: impl FnMut()) -> Timing {
     }
 }
 
-/// What a component costs before it does anything.
+/// Costs of a component before it does any work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComponentCosts {
-    /// Making an instance and dropping it, store and all.
+    /// Creating and dropping an instance, including its store.
     pub instantiate: Timing,
-    /// The same of a component that holds nothing.
+    /// Creating and dropping an instance of an empty component.
     pub instantiate_empty: Timing,
-    /// Compiling, on all cores, without a cache; once.
+    /// Compiling once, on all cores, without a cache.
     pub compile: f64,
-    /// Taking it from the cache, its checksum included; nothing without a cache folder.
+    /// Loading from the cache, including the checksum; `None` without a cache folder.
     pub load: Option<Timing>,
 }
 
-/// Measures what a component costs before it does anything.
+/// Measures the costs of a component before it does any work.
 ///
 /// # Errors
-/// When it cannot be used.
+/// If the component cannot be used.
 pub fn component_costs(
     host: &PluginHost,
     name: &str,
@@ -102,20 +102,20 @@ pub fn component_costs(
     Ok(ComponentCosts { instantiate, instantiate_empty, compile, load })
 }
 
-/// What items cost in batches.
+/// Costs of items in batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ItemCosts {
-    /// Seconds for each item.
+    /// Seconds per item.
     pub item: Timing,
-    /// Fuel for each item, the share of the call included; 0 where none is counted.
+    /// Fuel per item, including its share of the call; 0 if fuel is not counted.
     pub fuel: u64,
-    /// Items that ended in an error.
+    /// Number of items that ended in an error.
     pub errors: usize,
 }
 
-/// What is measured with items: metrics and extractors.
+/// Plugins that are benchmarked with items: metrics and extractors.
 pub trait ItemBench {
-    /// Calls with the same batch for about so long.
+    /// Calls with the same batch for about the given time.
     fn item_costs(&self, items: Vec<MetricItem>, time: Duration) -> ItemCosts;
 }
 
@@ -133,7 +133,7 @@ fn costs<R>(
     call(&sound);
     let spent = fuel() - before;
     let all = measure(time, || drop(call(&sound)));
-    // Batches stay far below 2^53.
+    // Batch sizes are far below 2^53.
     let each = |seconds: f64| seconds / count as f64;
     let item = Timing { median: each(all.median), least: each(all.least) };
     ItemCosts { item, fuel: spent / count as u64, errors }

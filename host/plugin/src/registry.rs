@@ -1,4 +1,4 @@
-//! The plugin registry, which finds the component that holds a plugin by its name.
+//! The plugin registry, which finds a plugin's component by the plugin's name.
 
 use crate::any_component::{AnyComponent, AnyKind};
 use crate::component::{InstanceSetup, LoadError};
@@ -13,20 +13,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A component that comes with the program.
+/// A component that is bundled with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BundledComponent {
     /// The name.
     pub name: &'static str,
     /// The world.
     pub world: World,
-    /// The names of what it holds.
+    /// Names of its members.
     pub members: &'static [&'static str],
-    /// The component.
+    /// Bytes of the component.
     pub bytes: &'static [u8],
 }
 
-/// Why a plugin cannot be had.
+/// Error from looking up or adding a plugin.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -35,9 +35,9 @@ pub enum RegistryError {
     Unknown {
         /// The name.
         name: String,
-        /// What was looked for.
+        /// The requested world.
         world: World,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
     /// No plugin has this id.
@@ -45,45 +45,45 @@ pub enum RegistryError {
     UnknownPlugin {
         /// The id.
         id: String,
-        /// The ids that there are.
+        /// The known ids.
         known: Vec<String>,
     },
-    /// Several plugins hold something of this name.
+    /// Several plugins have a member with this name.
     #[error("the {world} '{name}' is in several plugins: {}", .plugins.join(", "))]
     Ambiguous {
         /// The name.
         name: String,
-        /// What was looked for.
+        /// The requested world.
         world: World,
         /// The plugins, each with its source.
         plugins: Vec<String>,
-        /// The names that tell them apart.
+        /// The unambiguous names.
         known: Vec<String>,
     },
-    /// Another plugin has this id already.
+    /// Another plugin already has this id.
     #[error("the id '{id}' is taken by {by}")]
     IdTaken {
         /// The id.
         id: String,
-        /// What has it.
+        /// The plugin with this id.
         by: String,
     },
     /// The file cannot be read.
     #[error("cannot read the plugin {}: {error}", shown_path(path))]
     Unreadable {
-        /// The path as it was written.
+        /// The path as written.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: String,
     },
-    /// The file is another one than the suite names.
+    /// The file differs from the one named in the suite.
     #[error("sha256 mismatch for {}: expected {}, found {}", .path.display(), .wanted.hex(), .found.hex())]
     Digest {
         /// The file.
         path: PathBuf,
-        /// What the suite wants.
+        /// Digest in the suite.
         wanted: Digest,
-        /// What the file has.
+        /// Digest of the file.
         found: Digest,
     },
     /// The component cannot be used.
@@ -92,15 +92,14 @@ pub enum RegistryError {
 }
 
 impl RegistryError {
-    /// What to do about it, where more can be said than what is wrong.
+    /// Returns advice, if there is any beyond the message.
     pub fn help(&self) -> Option<String> {
         match self {
             RegistryError::Ambiguous { known, .. } => Some(format!("name one of them: {}", known.join(", "))),
             RegistryError::IdTaken { .. } => Some("give the entry another id".to_owned()),
-            RegistryError::Digest { .. } => Some(
-                "get the file that was meant; or, if the new one is to be trusted, write its sha256"
-                    .to_owned(),
-            ),
+            RegistryError::Digest { .. } => {
+                Some("restore the intended file; or, if you trust the new one, write its sha256".to_owned())
+            }
             RegistryError::Load(error) => error.help.clone(),
             RegistryError::Unknown { .. }
             | RegistryError::UnknownPlugin { .. }
@@ -109,7 +108,7 @@ impl RegistryError {
     }
 }
 
-/// Where a plugin comes from.
+/// Source of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     Bundled(&'static str),
@@ -125,23 +124,23 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A component that has been registered under an id.
+/// A component registered under an id.
 struct RegisteredPlugin {
     id: String,
     origin: Origin,
     setup: InstanceSetup,
-    /// Whether it stands in a suite or a folder, and its id is a name of its own.
+    /// True if it comes from a suite or a folder, and its id is its own name.
     is_entry: bool,
-    /// Loaded when it is first needed, where its members are known without.
+    /// Loaded on first use, if its members are known without loading.
     component: Mutex<Option<AnyComponent>>,
 }
 
-/// A registered component, as a list shows it.
+/// A registered component, for listings.
 #[derive(Clone)]
 pub struct ListedPlugin {
-    /// What a suite calls it.
+    /// Id in a suite.
     pub id: String,
-    /// Where it comes from.
+    /// Source of the plugin.
     pub source: String,
     /// The component.
     pub component: AnyComponent,
@@ -153,12 +152,12 @@ pub struct Registry {
     bundled: &'static [BundledComponent],
     registered: Vec<RegisteredPlugin>,
     is_lacking: bool,
-    /// Files that a suite names without an entry of `plugins`.
+    /// Files that a suite names without an entry in `plugins`.
     files: Mutex<HashMap<PathBuf, AnyComponent>>,
 }
 
 impl Registry {
-    /// A registry of the components that come with the program.
+    /// Creates a registry of the bundled components.
     pub fn new(host: PluginHost, bundled: &'static [BundledComponent]) -> Registry {
         let registered = bundled.iter().map(|component| RegisteredPlugin {
             id: component.name.to_owned(),
@@ -176,23 +175,23 @@ impl Registry {
         }
     }
 
-    /// The engine that runs its plugins.
+    /// Returns the host that runs its plugins.
     pub fn host(&self) -> &PluginHost {
         &self.host
     }
 
-    /// Adds an entry of a suite's `plugins`, and loads it.
+    /// Adds and loads an entry of a suite's `plugins`.
     ///
     /// # Errors
-    /// When its id is taken, its file cannot be read or is another one, or the component cannot be
-    /// used with what it was granted.
+    /// If its id is taken, its file is unreadable or differs from the digest, or the component is unusable
+    /// with its grants.
     pub fn add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
         let added = self.try_add(spec);
         self.is_lacking |= added.is_err();
         added
     }
 
-    /// Returns whether a plugin could not be added: a name that is not known may be in there.
+    /// Returns whether adding a plugin failed, in which case an unknown name may belong to it.
     pub fn is_lacking(&self) -> bool {
         self.is_lacking
     }
@@ -214,16 +213,16 @@ impl Registry {
             return Err(RegistryError::Digest { path, wanted, found });
         }
         let component = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
-        // An entry for a component that comes with the program takes its place.
+        // An entry for a bundled component replaces it.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
         let component = Mutex::new(Some(component));
         self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, component })
     }
 
-    /// Adds every `.wasm` file of a folder, each under the name of its file, without grants.
+    /// Adds every `.wasm` file of a folder under its file name, without grants.
     ///
     /// # Errors
-    /// When the folder cannot be read, or a file in it cannot be used.
+    /// If the folder cannot be read, or a file in it cannot be used.
     pub fn add_folder(&mut self, folder: &Path) -> Result<(), RegistryError> {
         let fail = |error: std::io::Error| RegistryError::Unreadable {
             path: folder.to_owned(),
@@ -265,7 +264,7 @@ impl Registry {
             let known: Vec<&str> = self.bundled.iter().map(|component| component.name).collect();
             RegistryError::Load(LoadError {
                 name: name.to_owned(),
-                message: "no component of this name comes with the program".to_owned(),
+                message: "no built-in component has this name".to_owned(),
                 help: Some(format!(
                     "known are: {}; a file is named by its path: ./{name}.wasm",
                     known.join(", ")
@@ -274,10 +273,10 @@ impl Registry {
         })
     }
 
-    /// All components, in the order of their registration. Loads those that were not needed yet.
+    /// Returns all components in registration order. Loads those that were not needed before.
     ///
     /// # Errors
-    /// When one cannot be loaded.
+    /// If a component cannot be loaded.
     pub fn list(&self) -> Result<Vec<ListedPlugin>, RegistryError> {
         self.registered
             .iter()
@@ -288,10 +287,10 @@ impl Registry {
             .collect()
     }
 
-    /// Names that several plugins hold: each an error for those who use it.
+    /// Returns the names that several plugins share, each as an error for its users.
     ///
     /// # Errors
-    /// When a component cannot be loaded.
+    /// If a component cannot be loaded.
     pub fn conflicts(&self) -> Result<Vec<RegistryError>, RegistryError> {
         let mut names: Vec<(World, String)> = Vec::new();
         for listed in self.list()? {
@@ -306,10 +305,10 @@ impl Registry {
         Ok(repeated.into_iter().filter_map(|(world, name)| self.holder(&name, world).err()).collect())
     }
 
-    /// The component that a reference leads to, and which of its members is meant.
+    /// Resolves a reference to a component and the member that it names.
     ///
     /// # Errors
-    /// When there is no such plugin, there are several, or its component cannot be used.
+    /// If there is no such plugin, there are several, or its component cannot be used.
     pub fn find<K: AnyKind>(
         &self,
         reference: &PluginReference,
@@ -321,7 +320,7 @@ impl Registry {
                     Some(one) => (self.component(one)?, None),
                     None => {
                         let one = self.holder(name, K::WORLD)?;
-                        // A backend is its component, and has no members.
+                        // A backend is its whole component and has no members.
                         let member = (K::WORLD != World::Backend).then(|| name.clone());
                         (self.component(one)?, member)
                     }
@@ -346,7 +345,7 @@ impl Registry {
         }
     }
 
-    /// The one component that holds something of a name.
+    /// Returns the only component that has a member with this name.
     fn holder(&self, name: &str, world: World) -> Result<&RegisteredPlugin, RegistryError> {
         let mut known = Vec::new();
         let mut holders = Vec::new();
@@ -373,7 +372,7 @@ impl Registry {
         }
     }
 
-    /// The names of what a component holds, if it is of a world.
+    /// Returns the names of a component's members, if it belongs to the world.
     fn members(&self, one: &RegisteredPlugin, world: World) -> Result<Vec<String>, RegistryError> {
         if let Origin::Bundled(name) = &one.origin {
             let component = self.bundled_named(name)?;
@@ -401,7 +400,7 @@ impl Registry {
         Ok(component)
     }
 
-    /// A file that is named without an entry; the entry's, where there is one for the same file.
+    /// Returns the component of a file without an entry. If the same file has an entry, returns that one.
     fn file(&self, path: &Path) -> Result<AnyComponent, RegistryError> {
         let settled = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_same = |one: &&RegisteredPlugin| match &one.origin {
@@ -437,14 +436,14 @@ impl Registry {
     }
 }
 
-/// Reads a file that is not larger than a component may be.
+/// Reads a file up to the maximum size of a component.
 ///
 /// # Errors
-/// When it cannot be read, or is larger.
+/// If it cannot be read, or is larger.
 pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
     use std::io::Read as _;
     let fail = |error: String| RegistryError::Unreadable { path: path.to_owned(), error };
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would block until a writer opens it.
     let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "it is a folder" } else { "it is not a regular file" };
@@ -452,7 +451,7 @@ pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, Registr
     }
     let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(most_bytes));
-    // One byte more shows that there is more, also where the length is not known beforehand.
+    // Reading one extra byte detects a larger file, even if the length is not known beforehand.
     let most = u64::try_from(most_bytes).unwrap_or(u64::MAX - 1);
     file.take(most + 1).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
     if bytes.len() > most_bytes {

@@ -1,4 +1,5 @@
-//! The sandbox of a running guest: the limiter of its memory, the host's interfaces with their budgets, and an empty WASI.
+//! The sandbox of a running guest: the memory limiter, the host's interfaces with their budgets, and an empty
+//! WASI.
 
 mod imports;
 mod wasi;
@@ -11,19 +12,19 @@ use wasi::Wasi;
 pub(crate) use wasi::link as link_wasi;
 use wasmtime::ResourceLimiter;
 
-/// Core instances, and tables, that one component may have.
+/// Maximum number of core instances, and of tables, per component.
 const MAX_INSTANCES: usize = 64;
-/// Memories are the scarcest slots of the pool that all plugins share.
+/// Memories are the scarcest slots of the pool, which all plugins share.
 const MAX_MEMORIES: usize = 16;
 
-/// The state of one store, which lives for one call.
+/// State of one store, which lives for one call.
 pub struct GuestState {
     pub(crate) limiter: TotalLimiter,
     log: LogBudget,
     host_calls_left: u64,
-    /// Why the host ended the guest, where it did.
+    /// Reason why the host ended the guest, if it did.
     pub(crate) ended: Option<String>,
-    /// Time that the guest waited for granted requests, which is not its own.
+    /// Time that the guest waited for granted requests, which does not count against it.
     waited: Duration,
     may_wait: Duration,
     access: Access,
@@ -49,35 +50,35 @@ impl GuestState {
         }
     }
 
-    /// Says how many log lines were left out.
+    /// Logs the number of omitted log lines.
     pub(crate) fn finish(&self) {
         if self.log.dropped > 0 {
             tracing::warn!(target: "plugin", plugin = %self.log.plugin, dropped = self.log.dropped, "log lines left out");
         }
     }
 
-    /// Counts a call of the host, and ends the guest when there were too many.
+    /// Counts a host call, and ends the guest if there were too many.
     fn count_call(&mut self) -> wasmtime::Result<()> {
         match self.host_calls_left.checked_sub(1) {
             Some(left) => {
                 self.host_calls_left = left;
                 Ok(())
             }
-            None => Err(self.end("called the host more often than it may")),
+            None => Err(self.end("called the host too often")),
         }
     }
 
-    /// Ends the guest: it has used up a budget.
+    /// Ends the guest because it exhausted a budget.
     fn end(&mut self, message: &str) -> wasmtime::Error {
         self.ended = Some(message.to_owned());
         wasmtime::Error::msg(message.to_owned())
     }
 
-    /// Does something that may take long, whose time is not the guest's.
-    /// `work` is told for how long it may take.
+    /// Runs an operation that may take long and does not count against the guest's time. `work` receives the
+    /// maximum duration.
     fn wait<R>(&mut self, work: impl FnOnce(&Access, Duration) -> R) -> wasmtime::Result<R> {
         if self.may_wait.is_zero() {
-            return Err(self.end("waited for requests longer than it may"));
+            return Err(self.end("waited for requests too long"));
         }
         let began = Instant::now();
         let result = work(&self.access, self.may_wait);
@@ -87,8 +88,8 @@ impl GuestState {
         Ok(result)
     }
 
-    /// The whole ticks that were waited since this was last asked. What is left of one counts later, so
-    /// that many short waits give a guest no time of its own.
+    /// Returns the whole ticks that were waited since the last call. The remainder of a tick counts later, so
+    /// that many short waits do not give a guest extra time.
     pub(crate) fn take_waited_ticks(&mut self) -> u64 {
         let ticks = self.waited.as_millis() / TICK.as_millis();
         let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
@@ -97,12 +98,11 @@ impl GuestState {
     }
 }
 
-/// Counts the memory of all memories and tables of a store together; wasmtime itself would
-/// limit each of them.
+/// Limits the combined size of all memories and tables of a store. wasmtime itself would limit each of them.
 pub(crate) struct TotalLimiter {
     memory_left: usize,
     elements_left: usize,
-    /// What was refused, if anything was.
+    /// The refused resource, if any.
     pub(crate) refused: Option<&'static str>,
 }
 
@@ -111,7 +111,7 @@ impl TotalLimiter {
         TotalLimiter { memory_left: limits.memory_bytes, elements_left: limits.table_elements, refused: None }
     }
 
-    /// Takes some of what is left, or notes that there is not enough.
+    /// Takes some of the remaining amount, or records that there is not enough.
     fn take(&mut self, what: &'static str, left: fn(&mut TotalLimiter) -> &mut usize, more: usize) -> bool {
         let left = left(self);
         let Some(rest) = left.checked_sub(more) else {

@@ -1,4 +1,4 @@
-//! Parameters against the JSON Schema that a plugin declares.
+//! Validation of parameters against a plugin's JSON Schema.
 
 use gage_core::FieldError;
 use jsonschema::error::ValidationErrorKind;
@@ -11,7 +11,7 @@ pub(crate) struct ParamsSchema {
 }
 
 impl ParamsSchema {
-    /// Compiles the schema that a plugin declares. It may not refer to other documents.
+    /// Compiles a plugin's schema. It may not refer to other documents.
     pub(crate) fn compile(text: &str) -> Result<ParamsSchema, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
@@ -22,7 +22,7 @@ impl ParamsSchema {
         Ok(ParamsSchema { validator, keys })
     }
 
-    /// Everything that is wrong with some parameters; `passthrough` are keys that are known beside
+    /// Returns all problems with the parameters. `passthrough` lists keys that are allowed in addition to
     /// those of the schema.
     pub(crate) fn problems(&self, params: &Value, passthrough: &[String]) -> Vec<FieldError> {
         let mut problems: Vec<FieldError> = Vec::new();

@@ -16,7 +16,7 @@ fn invalid(message: impl Into<String>) -> ItemError {
     ItemError::new("invalid_result", message)
 }
 
-/// An error that the guest reported; its text is cut at the limit.
+/// Converts an error reported by the guest; its text is truncated at the limit.
 pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
     let kind = match error.kind {
         ErrorKind::InvalidConfig => "invalid_config",
@@ -29,13 +29,13 @@ pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
         ErrorKind::Internal => "internal",
     };
     ItemError {
-        // A pointer is resolved, never shown before it was.
+        // A pointer is never displayed before it has been resolved.
         pointer: error.pointer.map(|pointer| cut(pointer, limits.error_bytes)),
         ..ItemError::new(kind, cut(error.message, limits.error_bytes))
     }
 }
 
-/// A text for people, cut at a limit of bytes, with what a terminal would act on escaped.
+/// Truncates a text for people at a limit in bytes, and escapes control sequences.
 pub(crate) fn cut(mut text: String, most_bytes: usize) -> String {
     if text.len() > most_bytes {
         text.truncate(text.floor_char_boundary(most_bytes));
@@ -44,12 +44,12 @@ pub(crate) fn cut(mut text: String, most_bytes: usize) -> String {
     gage_core::printable(&text).into_owned()
 }
 
-/// A text that is passed on as it is.
+/// Checks a text that is passed on unchanged.
 pub(crate) fn text(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
     bytes(text.as_bytes(), what, limits)
 }
 
-/// Bytes that are passed on as they are.
+/// Checks bytes that are passed on unchanged.
 pub(crate) fn bytes(bytes: &[u8], what: &str, limits: &Limits) -> Result<(), ItemError> {
     let most = limits.result_bytes;
     if bytes.len() > most {
@@ -58,7 +58,7 @@ pub(crate) fn bytes(bytes: &[u8], what: &str, limits: &Limits) -> Result<(), Ite
     Ok(())
 }
 
-/// Returns how many there may be of something.
+/// Checks a count against its limit.
 pub(crate) fn count(found: usize, what: &str, limits: &Limits) -> Result<(), ItemError> {
     let most = limits.names_per_card;
     if found > most {
@@ -67,7 +67,7 @@ pub(crate) fn count(found: usize, what: &str, limits: &Limits) -> Result<(), Ite
     Ok(())
 }
 
-/// Messages that a guest wrote.
+/// Checks messages from a guest.
 pub(crate) fn messages(messages: Vec<Message>, limits: &Limits) -> Result<Vec<Message>, ItemError> {
     count(messages.len(), "messages", limits)?;
     for message in &messages {
@@ -77,7 +77,7 @@ pub(crate) fn messages(messages: Vec<Message>, limits: &Limits) -> Result<Vec<Me
     Ok(messages)
 }
 
-/// Scores of continuations: natural logarithms of probabilities, one for each.
+/// Checks scores of continuations: natural logarithms of probabilities, one each.
 pub(crate) fn continuation_scores(
     scores: Vec<ContinuationScore>,
     wanted: usize,
@@ -91,7 +91,7 @@ pub(crate) fn continuation_scores(
     }
 }
 
-/// The figures of an aggregator.
+/// Checks the figures of an aggregator.
 pub(crate) fn figures(
     figures: Vec<GuestFigure>,
     limits: &Limits,
@@ -113,11 +113,11 @@ pub(crate) fn figures(
     Ok(read)
 }
 
-/// The longest name, version or path that a component may declare.
+/// Maximum size of a declared name, version or path, in bytes.
 const MAX_DECLARED_TEXT_BYTES: usize = 256;
-/// The longest description that a component may declare.
+/// Maximum size of a declared description, in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
-/// The most inputs, values, path parameters or default paths that a member may declare.
+/// Maximum number of inputs, values, path parameters or default paths of a member.
 const MAX_DECLARED_ITEMS: usize = 64;
 
 fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
@@ -130,7 +130,7 @@ fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// What a component says of itself; returns `extra`.
+/// Checks a component's description of itself; returns `extra`.
 pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String> {
     declared(&info.name, "its name", MAX_DECLARED_TEXT_BYTES)?;
     gage_core::check_name(&info.name).map_err(|error| format!("its name: {error}"))?;
@@ -139,7 +139,7 @@ pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String>
     object(&info.extra, "its `extra`", limits).map_err(|error| error.message)
 }
 
-/// What a component says of a member.
+/// Checks a component's description of a member.
 pub(crate) fn member(
     spec: &MemberSpec,
     inputs: &[InputSpec],
@@ -179,18 +179,18 @@ pub(crate) fn member(
     Ok(())
 }
 
-/// JSON text of a guest.
+/// Checks and parses JSON text from a guest.
 pub(crate) fn json(text: &str, what: &str, limits: &Limits) -> Result<Value, ItemError> {
     bounded_json(text, what, limits)?;
     parsed(text, what)
 }
 
-/// Parses JSON text of a guest, whose bounds were checked.
+/// Parses JSON text from a guest whose limits were already checked.
 pub(crate) fn parsed(text: &str, what: &str) -> Result<Value, ItemError> {
     serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
 }
 
-/// Size and depth of what ought to be JSON.
+/// Checks the size and depth of text that should be JSON.
 pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
     self::text(text, what, limits)?;
     if gage_core::is_nested_deeper(text.as_bytes(), limits.json_depth) {
@@ -199,7 +199,7 @@ pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<()
     Ok(())
 }
 
-/// JSON text of a guest that must be an object.
+/// Checks and parses JSON text from a guest that must be an object.
 pub(crate) fn object(text: &str, what: &str, limits: &Limits) -> Result<Object, ItemError> {
     if text.is_empty() || text == "{}" {
         return Ok(Object::new());
@@ -230,7 +230,7 @@ fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> 
     Ok(text)
 }
 
-/// The detail of a card: an object, kept as text.
+/// Checks the detail of a card: an object, kept as text.
 fn detail(text: String, limits: &Limits) -> Result<LazyJson, ItemError> {
     const WHAT: &str = "the detail of a card";
     if text.is_empty() || text == "{}" {
@@ -244,7 +244,7 @@ fn detail(text: String, limits: &Limits) -> Result<LazyJson, ItemError> {
     LazyJson::from_text(text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
 }
 
-/// The card of a metric.
+/// Checks the card of a metric.
 pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemError> {
     let most = limits.names_per_card;
     if card.sub_scores.len() > most || card.error_tags.len() > most {
@@ -280,10 +280,10 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
     })
 }
 
-/// Makes sure that the scores of a card lie where the metric itself says that they do: the primary one is the first of its
-/// declared values, sub-scores go by name.
+/// Checks that the scores of a card are within the bounds declared by the metric. The primary score belongs
+/// to the first declared value, sub-scores match by name.
 pub(crate) fn within_bounds(card: &ScoreCard, declared: &[ValueDescription]) -> Result<(), ItemError> {
-    /// What rounding may add.
+    /// Tolerance for rounding.
     const SLACK: f64 = 1e-9;
     for (place, value) in declared.iter().enumerate() {
         let named = card.sub_scores.get(&value.name).and_then(Value::as_f64);
@@ -295,7 +295,7 @@ pub(crate) fn within_bounds(card: &ScoreCard, declared: &[ValueDescription]) -> 
                 let shown =
                     |bound: Option<f64>| bound.map_or_else(|| "any".to_owned(), |bound| bound.to_string());
                 return Err(invalid(format!(
-                    "the value '{}' is {score}; the metric says that it lies from {} to {}",
+                    "the value '{}' is {score}; the metric declares the range {} to {}",
                     value.name,
                     shown(value.minimum),
                     shown(value.maximum)
@@ -339,9 +339,9 @@ mod tests {
         for (primary, error) in [(Some(0.0), 0.0), (Some(1.0 + 1e-12), 1e9), (None, 2.0)] {
             assert_eq!(found(primary, error), Ok(()), "{primary:?} {error}");
         }
-        let too_high = "the value 'score' is 4; the metric says that it lies from 0 to 1";
+        let too_high = "the value 'score' is 4; the metric declares the range 0 to 1";
         assert_eq!(found(Some(4.0), 0.0), Err(too_high.to_owned()));
-        let too_low = "the value 'error' is -1; the metric says that it lies from 0 to any";
+        let too_low = "the value 'error' is -1; the metric declares the range 0 to any";
         assert_eq!(found(Some(0.5), -1.0), Err(too_low.to_owned()));
     }
 

@@ -1,6 +1,6 @@
-//! The kinds of plugins.
+//! The plugin kinds.
 
-/// Which of the worlds of `wit/` a component belongs to.
+/// The world in `wit/` to which a component belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum World {
     /// Scores samples.
@@ -9,20 +9,20 @@ pub enum World {
     Preprocessor,
     /// Adds text or media to a Sample.
     DocHook,
-    /// Makes figures of score cards.
+    /// Computes figures from score cards.
     Aggregator,
     /// Asks a judge model and reads its reply.
     Judge,
-    /// Finds the answer in what a model wrote.
+    /// Finds the answer in a model's output.
     Extractor,
-    /// Stands between a step and its model.
+    /// Mediates between a step and its model.
     RoleAdapter,
     /// Answers requests in place of a model.
     Backend,
 }
 
 impl World {
-    /// All of them.
+    /// All worlds.
     pub const ALL: [World; 8] = [
         World::Metric,
         World::Preprocessor,
@@ -34,7 +34,7 @@ impl World {
         World::Backend,
     ];
 
-    /// The interface that a component of this world exports.
+    /// Returns the interface that a component of this world exports.
     pub fn interface(self) -> &'static str {
         match self {
             World::Metric => "metric",
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// What a person calls a plugin of this world, and the command line takes as its kind.
+    /// Returns the name of this kind of plugin, for messages and the command line.
     pub fn kind(self) -> &'static str {
         match self {
             World::DocHook => "doc-hook",
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// The world of a kind.
+    /// Returns the world of a kind.
     pub fn of_kind(kind: &str) -> Option<World> {
         World::ALL.into_iter().find(|world| world.kind() == kind)
     }
@@ -69,7 +69,7 @@ impl std::fmt::Display for World {
     }
 }
 
-/// An interface of the host that a component may import when it is granted.
+/// A host interface that a component may import when granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// `gage:plugin/media`
@@ -81,10 +81,10 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All of them.
+    /// All capabilities.
     pub const ALL: [Capability; 3] = [Capability::Media, Capability::Http, Capability::Llm];
 
-    /// Returns its name, which is that of the interface and of the grant.
+    /// Returns the name, which the interface and the grant share.
     pub fn name(self) -> &'static str {
         match self {
             Capability::Media => "media",
@@ -93,7 +93,7 @@ impl Capability {
         }
     }
 
-    /// The worlds whose plugins may be granted it.
+    /// Returns the worlds whose plugins may be granted this capability.
     pub fn worlds(self) -> &'static [World] {
         match self {
             Capability::Media => {
@@ -103,7 +103,7 @@ impl Capability {
         }
     }
 
-    /// The lines of a suite that grant it, below `grants:`.
+    /// Returns the lines of a suite that grant it, below `grants:`.
     pub(crate) fn example(self) -> &'static str {
         match self {
             Capability::Media => "media: true",

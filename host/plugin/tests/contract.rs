@@ -6,7 +6,7 @@ use gage_core::Digest;
 use gage_plugin::WIT_VERSION;
 use std::path::{Path, PathBuf};
 
-/// Every released file with its digest. A new version adds lines; none is ever changed.
+/// Every released file with its digest. A new version adds lines; existing lines never change.
 const RELEASED: [(&str, &str); 3] = [
     ("0.1.0/host.wit", "db76d768614cfd41d3fa152ac10c98273b03578d525176cc62eeeb9227fa78e0"),
     ("0.1.0/plugin.wit", "e10f9e970574bfbf7c9020de8ef7d750a038e178feb775c28dd0d593aed3712b"),
@@ -17,7 +17,7 @@ fn wit() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")
 }
 
-/// The `.wit` files of a folder and of those in it.
+/// Lists the `.wit` files in and below a folder.
 fn files_below(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();

@@ -1,4 +1,4 @@
-//! The sandbox, tried with a component that does what its input says.
+//! The sandbox, tested with a component that executes its input.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ fn item(metric: &Metric, deed: &str) -> MetricItem {
     metric.resolve(deed, roots)
 }
 
-/// The score of each deed, or how it ended.
+/// Returns the score of each deed, or its error.
 fn score(metric: &Metric, deeds: &[&str]) -> Vec<Result<f64, (Outcome, String)>> {
     let items = deeds.iter().map(|deed| item(metric, deed)).collect();
     let results = metric.score(items).results;
@@ -88,7 +88,7 @@ fn memory_is_bounded_in_total() {
     let ends = score(&metric(small), &["memory"]);
     assert_eq!(
         ends[0],
-        Err((Outcome::PluginError, "wanted more than its 4194304 bytes of memory".to_owned()))
+        Err((Outcome::PluginError, "needed more than its 4194304 bytes of memory".to_owned()))
     );
 }
 
@@ -150,7 +150,7 @@ fn promise_6_batches_cost_the_same_on_any_number_of_threads() {
         }
     }
     assert!(seen[0].1 > 10_000, "fuel is counted: {}", seen[0].1);
-    // Debug text, since one of the scores is not a number.
+    // Compares debug text, since one of the scores is not a number.
     let first = format!("{:?}", seen[0]);
     for other in &seen[1..] {
         assert_eq!(format!("{other:?}"), first);

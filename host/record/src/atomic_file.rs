@@ -8,17 +8,17 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file holds, without its content.
+/// Digest and size of a file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// The digest of its bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// A file that takes its place only when it is complete; until then, and when it is dropped
-/// before, whatever was in its place stays.
+/// A file that is moved into place only when it is complete. Until then, or if it is dropped, the file that
+/// was there before stays.
 pub struct AtomicFile {
     folder: PathBuf,
     temporary: PathBuf,
@@ -30,7 +30,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins to write `name` in a folder. The bytes go to `.name.tmp` beside it.
+    /// Starts writing `name` in a folder. The bytes go to `.name.tmp` beside it.
     pub(crate) fn create(folder: &Path, name: &str) -> Result<AtomicFile, RecordError> {
         let target = folder.join(name);
         gage_core::check_name(name).map_err(|reason| RecordError::invalid(&target, reason))?;
@@ -48,15 +48,15 @@ impl AtomicFile {
         })
     }
 
-    /// Where the file will be.
+    /// Returns the final path of the file.
     pub fn path(&self) -> &Path {
         &self.target
     }
 
-    /// Puts the file in its place, safe on the disk.
+    /// Moves the file into place and makes it durable.
     ///
     /// # Errors
-    /// When it cannot be written or renamed; the place then holds what it held before.
+    /// If it cannot be written or renamed. The previous file is then unchanged.
     pub fn commit(mut self) -> Result<FileDigest, RecordError> {
         let written = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
         written.map_err(|source| RecordError::io("write", &self.target, source))?;
@@ -85,13 +85,13 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.is_in_place {
-            // Nobody can be told, and the next writer of the same file overwrites it.
+            // There is no caller to report an error to, and the next writer of the same file overwrites it.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Makes the names in a folder safe on the disk, where the system has a way to.
+/// Syncs a folder's entries to disk, if the system supports that.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), RecordError> {
     if cfg!(unix) {
         let synced = File::open(path).and_then(|folder| folder.sync_all());

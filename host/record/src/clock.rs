@@ -5,21 +5,21 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How a moment in UTC is written, to the second.
+/// Format of a UTC time, to the second.
 const FORMAT: &str = "%Y-%m-%dT%H:%M:%SZ";
 
-/// Milliseconds since 1970 in UTC, now.
+/// Returns the current time in milliseconds since 1970, UTC.
 pub fn unix_milliseconds() -> u64 {
     u64::try_from(since_epoch(SystemTime::now()).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A moment in UTC as RFC 3339 writes it, to the second: `2026-01-31T09:05:00Z`. Moments before 1970 count as 1970.
+/// Formats a UTC time per RFC 3339, to the second: `2026-01-31T09:05:00Z`. Times before 1970 count as 1970.
 pub fn rfc3339(time: SystemTime) -> String {
     let seconds = i64::try_from(since_epoch(time).as_secs()).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).strftime(FORMAT).to_string()
 }
 
-/// Seconds since 1970 of a moment as [`rfc3339`] writes it; none for another text.
+/// Parses a time formatted by [`rfc3339`] into seconds since 1970. Returns `None` for any other text.
 pub fn unix_seconds(text: &str) -> Option<u64> {
     let moment = DateTime::strptime(FORMAT, text).ok()?;
     let seconds = Offset::UTC.to_timestamp(moment).ok()?.as_second();
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn moments_are_written_as_date_writes_them() {
-        // By `date -u -d @SECONDS +%FT%TZ`.
+        // From `date -u -d @SECONDS +%FT%TZ`.
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),

@@ -1,18 +1,17 @@
-//! Differences of two JSON values, for a person who wants to know why a run cannot be resumed.
+//! Differences between two JSON values, to show why a run cannot be resumed.
 
 use serde_json::Value;
 
-/// Longest value that is shown, in characters.
+/// Maximum length of a displayed value, in characters.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// The places in which two values differ, each with what it held before and holds now:
-/// `config.tasks[0].max_samples: 10 before, 20 now`. Empty when they are equal; the order of
-/// keys does not count.
+/// Lists the places in which two values differ, each with its old and new value:
+/// `config.tasks[0].max_samples: 10 before, 20 now`. Empty if they are equal. Key order does not count.
 pub fn differences(before: &Value, now: &Value) -> Vec<String> {
     compare("", before, now).into_iter().map(describe).collect()
 }
 
-/// A difference as one line: its place, with the values before and now.
+/// Formats a difference as one line: its place, then the values before and now.
 pub(crate) fn describe(Difference { place, before, now }: Difference) -> String {
     let place = if place.is_empty() { "the whole" } else { &place };
     format!("{place}: {} before, {} now", shown(before.as_ref()), shown(now.as_ref()))
@@ -21,15 +20,16 @@ pub(crate) fn describe(Difference { place, before, now }: Difference) -> String 
 /// A place in which two values differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where: `config.tasks[0].max_samples`.
+    /// Path of the value: `config.tasks[0].max_samples`.
     pub place: String,
-    /// What it held before; nothing where it was not there.
+    /// Value before; `None` if there was no value.
     pub before: Option<Value>,
-    /// What it holds now.
+    /// Value now; `None` if there is no value.
     pub now: Option<Value>,
 }
 
-/// The places in which two values differ, below a path. Empty when they are equal; the order of keys does not count.
+/// Lists the places below a path in which two values differ. Empty if they are equal. Key order does not
+/// count.
 pub fn compare(path: &str, before: &Value, now: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(path, Some(before), Some(now), &mut found);
@@ -58,7 +58,7 @@ fn walk(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec
     }
 }
 
-/// The path of a key below another: as it is, or quoted where it could be taken for several.
+/// Appends a key to a path. The key is quoted if it could be mistaken for several keys.
 pub fn join_place(path: &str, key: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     if key.is_empty() || !key.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! Errors of a run folder, each with what to do.
+//! Errors of a run folder, each with advice.
 
 use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
@@ -6,42 +6,42 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a run folder cannot be read or written.
+/// Error from reading or writing a run folder.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The run id cannot be a folder name.
+    /// The run id is not a valid folder name.
     #[error("run id {0}")]
     InvalidRunId(String),
 
-    /// A new run was asked for, and there is one of this name.
+    /// A new run was requested with an id that is already taken.
     #[error("{}", exists(run_id, .path))]
     RunExists {
-        /// The id that was asked for.
+        /// The requested id.
         run_id: String,
-        /// Where the run is.
+        /// The existing run's folder.
         path: PathBuf,
     },
 
-    /// A run was to be resumed that is not there.
+    /// The run to resume does not exist.
     #[error("{}", missing(run_id, .path))]
     RunMissing {
-        /// The id that was asked for.
+        /// The requested id.
         run_id: String,
-        /// Where it would be.
+        /// Path at which it was expected.
         path: PathBuf,
     },
 
-    /// The folder is not that of a run.
+    /// The folder does not hold a run.
     #[error("{}", lacking(.path))]
     NotARunFolder {
         /// The folder.
         path: PathBuf,
     },
 
-    /// Another process writes to the run.
+    /// Another process is writing to the run.
     #[error(
-        "another process is writing to {}; wait for its end, or name another run with --run-id",
+        "another process is writing to {}; wait until it ends, or name another run with --run-id",
         .path.display()
     )]
     Locked {
@@ -49,14 +49,14 @@ pub enum RecordError {
         path: PathBuf,
     },
 
-    /// Something was to be written to a folder that was opened for reading.
+    /// A write was attempted in a folder that was opened for reading.
     #[error("{} was opened for reading only", .path.display())]
     ReadOnly {
         /// The run folder.
         path: PathBuf,
     },
 
-    /// The file was written by a newer program.
+    /// The file was written by a newer version of the program.
     #[error(
         "{} has format version {found}, and this program reads up to {supported}; use a newer gage-host",
         .path.display()
@@ -64,18 +64,18 @@ pub enum RecordError {
     NewerFormat {
         /// The file.
         path: PathBuf,
-        /// The version.
+        /// Version of the file.
         found: u64,
-        /// The newest version that can be read.
+        /// Newest supported version.
         supported: u32,
     },
 
-    /// The content of a file is not what it should be.
+    /// The content of a file is invalid.
     #[error("{} cannot be used: {reason}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 
@@ -88,9 +88,9 @@ pub enum RecordError {
     DamagedJournal {
         /// The journal file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 
@@ -102,29 +102,29 @@ pub enum RecordError {
     Append {
         /// The journal file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 
-    /// An operation of the file system failed.
+    /// A file system operation failed.
     #[error("failed to {action} {}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// With which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What is wrong with a folder that holds no manifest, and what to do.
+/// Describes a folder that holds no manifest, with advice.
 fn lacking(path: &Path) -> String {
     let folder = path.display();
     match MissingManifest::of(path) {
         MissingManifest::Nothing => format!("there is no run folder {folder}"),
         MissingManifest::NeverStarted => format!("{folder} is not a run folder: it has no manifest.json"),
-        MissingManifest::Foreign => format!("{folder} is not a run folder: it holds no manifest.json"),
+        MissingManifest::Foreign => format!("{folder} is not a run folder: it has no manifest.json"),
         MissingManifest::Lost => format!(
             "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; restore it \
              from a copy, or start again with another --run-id"
@@ -135,7 +135,7 @@ fn lacking(path: &Path) -> String {
 fn missing(run_id: &str, path: &Path) -> String {
     match MissingManifest::of(path) {
         MissingManifest::Nothing | MissingManifest::NeverStarted => format!(
-            "there is no run '{run_id}' to resume: {} holds no manifest.json; start it without --resume",
+            "there is no run '{run_id}' to resume: {} has no manifest.json; start it without --resume",
             path.display()
         ),
         MissingManifest::Foreign => {
@@ -155,14 +155,14 @@ fn exists(run_id: &str, path: &Path) -> String {
     match MissingManifest::of(path) {
         MissingManifest::Lost => format!("run '{run_id}' cannot begin: {}", lacking(path)),
         _ => format!(
-            "run '{run_id}' cannot begin in {}, which holds files that are of no run; name another with --run-id",
+            "run '{run_id}' cannot begin in {}, which has files that belong to no run; name another with --run-id",
             path.display()
         ),
     }
 }
 
 impl RecordError {
-    /// An operation of the file system that failed; the action is a verb: `open`.
+    /// Creates an error from a failed file system operation. The action is a verb: `open`.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> RecordError {
         RecordError::Io { action, path: path.to_owned(), source }
     }

@@ -1,4 +1,4 @@
-//! The folder of a run, and the lock that its one writer holds.
+//! The folder of a run, and the lock that its only writer holds.
 
 use crate::format::{MANIFEST_FILE, WRITER_LOCK_FILE};
 use crate::{AtomicFile, FileDigest, RecordError};
@@ -9,12 +9,12 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a lock is asked for before a folder counts as that of another process, and how long between.
+/// Number of attempts to take a lock before it counts as held by another process, and the pause between them.
 const LOCK_ATTEMPTS: u32 = 25;
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(4);
 
-/// The folder of a run. One that was created or resumed holds the writer's lock until it is
-/// dropped; the operating system takes the lock back from a process that was killed.
+/// The folder of a run. A folder that was created or resumed holds the writer's lock until it is dropped. If
+/// the process is killed, the operating system releases the lock.
 #[derive(Debug)]
 pub struct RunFolder {
     pub(crate) path: PathBuf,
@@ -23,23 +23,23 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Returns whether a run of this id was begun.
+    /// Returns whether a run with this id was started.
     pub fn exists(root: &Path, run_id: &str) -> bool {
         root.join(run_id).join(MANIFEST_FILE).exists()
     }
 
-    /// Returns whether a process writes to a run now.
+    /// Returns whether a process is currently writing to a run.
     pub fn is_being_written(path: &Path) -> bool {
-        // Not opened for writing, so that a folder that may only be read can be asked as well.
+        // Opened read-only, so that this also works for read-only folders.
         let opened = File::open(path.join(WRITER_LOCK_FILE));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Deletes the folder of a run to which no process writes. It stops being a run at once, before the first of its files
-    /// is gone.
+    /// Deletes the folder of a run, unless a process is writing to it. The folder stops being a run before
+    /// the first of its files is deleted.
     ///
     /// # Errors
-    /// When a process writes to it, and when the file system refuses.
+    /// If a process is writing to it, or the file system refuses.
     pub fn delete(path: &Path) -> Result<(), RecordError> {
         if !path.join(MANIFEST_FILE).is_file() {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
@@ -51,7 +51,7 @@ impl RunFolder {
         fs::remove_dir_all(&aside).map_err(|source| RecordError::io("delete", &aside, source))
     }
 
-    /// The bytes of all files below a folder. Files that cannot be read count as empty.
+    /// Returns the total size of all files below a folder, in bytes. Unreadable files count as empty.
     pub fn bytes_below(folder: &Path) -> u64 {
         let files = fs::read_dir(folder).into_iter().flatten().flatten();
         let sizes = files.map(|file| match file.metadata() {
@@ -62,35 +62,35 @@ impl RunFolder {
         sizes.sum()
     }
 
-    /// Where the folder is.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run's id.
+    /// Returns the run's id.
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    /// Where a file of the run is.
+    /// Returns the path of a file in the run folder.
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The digest of a file; none where there is no such file.
+    /// Returns the digest of a file, or `None` if there is no such file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the file cannot be read.
     pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
         let path = self.path_of(name);
         open_if_present(&path)?.map(|file| digest_of(file, &path)).transpose()
     }
 
-    /// Syncs a file and then returns its digest, so that the digest survives a power loss only together with the content.
-    /// None if there is no such file.
+    /// Syncs a file and then returns its digest, so that after a power loss the digest never outlives the
+    /// content. Returns `None` if there is no such file.
     ///
     /// # Errors
-    /// When it cannot be read or synced.
+    /// If the file cannot be read or synced.
     pub fn sync_and_digest(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
         let path = self.path_of(name);
         let Some(file) = open_if_present(&path)? else { return Ok(None) };
@@ -98,20 +98,20 @@ impl RunFolder {
         digest_of(file, &path).map(Some)
     }
 
-    /// Writes a whole file, which takes its place only when it is safe on the disk.
+    /// Writes a whole file and moves it into place once it is durable.
     ///
     /// # Errors
-    /// When the folder was opened for reading, or the file system refuses.
+    /// If the folder was opened for reading, or the file system refuses.
     pub fn write_atomically(&self, name: &str, bytes: &[u8]) -> Result<FileDigest, RecordError> {
         let mut file = self.create_atomically(name)?;
         file.write_all(bytes).map_err(|source| RecordError::io("write", file.path(), source))?;
         file.commit()
     }
 
-    /// Begins a file that takes its place when it is committed.
+    /// Starts a file that is moved into place when it is committed.
     ///
     /// # Errors
-    /// When the folder was opened for reading, or the file system refuses.
+    /// If the folder was opened for reading, or the file system refuses.
     pub fn create_atomically(&self, name: &str) -> Result<AtomicFile, RecordError> {
         self.check_writable()?;
         AtomicFile::create(&self.path, name)
@@ -147,7 +147,7 @@ pub(crate) fn lock(folder: &Path) -> Result<File, RecordError> {
         .write(true)
         .open(&path)
         .map_err(|source| RecordError::io("open", &path, source))?;
-    // Whoever looks whether a run is being written holds its lock for an instant.
+    // Other processes hold the lock for an instant while they check whether the run is being written.
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -1,33 +1,33 @@
 //! Names of the files in a run folder.
 
-/// What the run is, its state, and digests of the other files.
+/// Description of the run, its state, and digests of the other files.
 pub const MANIFEST_FILE: &str = "manifest.json";
-/// The expanded configuration, secrets replaced by their names.
+/// The expanded configuration, with secrets replaced by their names.
 pub const CONFIG_FILE: &str = "config.yaml";
-/// What the run was made from.
+/// Versions and digests of everything that the run was made from.
 pub const LOCK_FILE: &str = "gage.lock";
 /// The folder of checksummed records.
 pub const JOURNAL_FOLDER: &str = "journal";
-/// Within it: how many lines its files have at least.
+/// In the journal folder: a lower bound of the number of lines in its files.
 pub const RECORDED_FILE: &str = "recorded";
-/// Within it, how the names of files begin that hold bytes found after the last line of a journal.
+/// In the journal folder: prefix of the names of files that hold bytes found after a journal's last line.
 pub const SET_ASIDE_BEGIN: &str = "set-aside-";
-/// One line a sample, in dataset order.
+/// One line per sample, in dataset order.
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 /// The figures.
 pub const SUMMARY_FILE: &str = "summary.json";
 /// Everything that varies from run to run.
 pub const TIMINGS_FILE: &str = "timings.json";
-/// What happened, in order of time.
+/// Events in chronological order.
 pub const EVENTS_FILE: &str = "events.jsonl";
-/// Events that a server was to get and did not.
+/// Events that could not be delivered to a server.
 pub const UNSENT_EVENTS_FILE: &str = "events-unsent.jsonl";
-/// A report, which is made of a run that has ended.
+/// Report on a finished run.
 pub const REPORT_FILE: &str = "report.html";
-/// The folder of what is exported from a run that has ended.
+/// Folder for exports of a finished run.
 pub const EXPORTS_FOLDER: &str = "exports";
 
-/// Held by the one process that writes; empty.
+/// Empty file that the only writing process locks.
 pub const WRITER_LOCK_FILE: &str = ".lock";
-/// What the first line of a journal file calls itself.
+/// Format name in the first line of a journal file.
 pub(crate) const JOURNAL_FORMAT: &str = "gage-journal";

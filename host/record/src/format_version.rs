@@ -1,14 +1,14 @@
 //! Versions of the files in a run folder.
 //!
-//! A version grows only when an older reader would misunderstand the file; a new key that an
-//! older reader may ignore does not change it. A reader refuses files of newer versions.
+//! A version is increased only if an older reader would misunderstand the file. A new key that an older
+//! reader may ignore does not change it. A reader rejects files of newer versions.
 
 use crate::RecordError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
-/// Defines the version of a file format as a type of its own, so that versions of two formats cannot be mixed up.
+/// Defines the version of a file format as its own type, so that versions of two formats cannot be mixed up.
 macro_rules! format_versions {
     ($($(#[$documentation:meta])* $name:ident = $current:literal;)*) => {$(
         $(#[$documentation])*
@@ -25,7 +25,7 @@ macro_rules! format_versions {
                 self.0
             }
 
-            /// Refuses the version of a file that this program cannot read.
+            /// Rejects a file version that this program cannot read.
             pub(crate) fn check(path: &Path, found: u64) -> Result<(), RecordError> {
                 match found {
                     0 => Err(RecordError::invalid(path, "it has 'format_version' 0, and the first is 1")),

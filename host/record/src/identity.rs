@@ -1,8 +1,10 @@
-//! The identity of a run: everything that its results are made from. Two runs with equal identities give equal numbers.
+//! The identity of a run: everything that determines its results. Two runs with equal identities give equal
+//! numbers.
 //!
-//! The manifest stores the identity, `gage.lock` pins it, and `--resume` and `--locked` compare it. All three go through
-//! [`RunIdentity::pinned`], which holds what can change a number. Facts of the machine (threads, slots, the
-//! names of processors) are not part of an identity: [`Manifest::facts`](crate::Manifest) holds them.
+//! The manifest stores the identity, `gage.lock` pins it, and `--resume` and `--locked` compare it. All three
+//! use [`RunIdentity::pinned`], which holds everything that can change a number. Facts about the machine
+//! (threads, slots, processor names) are not part of an identity: [`Manifest::facts`](crate::Manifest) holds
+//! them.
 
 mod plugin_names;
 mod settings;
@@ -19,63 +21,64 @@ pub use plugin_names::align as align_plugin_names;
 /// The key of the digests of redacted values.
 const REDACTED: &str = "redacted";
 
-/// The parts of an identity, in the order in which locks store and comparisons report them.
+/// Parts of an identity, in the order in which locks store them and comparisons report them.
 pub const IDENTITY_PARTS: [&str; 6] = ["host", "datasets", "plugins", "prompts", "backends", "settings"];
 
-/// Everything that the results of a run are made from.
+/// Everything that determines the results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunIdentity {
     /// The expanded configuration, without limits such as `budget`. Secrets are replaced by their names.
     pub config: Value,
-    /// The folder of the suite's file, as paths in `config` spell it. It depends on the working folder and is not compared.
+    /// Folder of the suite file, spelled as paths in `config` spell it. It depends on the working folder and
+    /// is not compared.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub config_dir: String,
-    /// The versions of the host's own scoring.
+    /// Versions of the host's own scoring.
     pub host: HostIdentity,
     /// The datasets of the run's tasks, by id.
     pub datasets: BTreeMap<String, DatasetIdentity>,
-    /// The components that took part, by the reference that the suite uses.
+    /// Components used by the run, by the reference in the suite.
     pub plugins: BTreeMap<String, ComponentIdentity>,
     /// The prompts of roles, by role.
     pub prompts: BTreeMap<String, PromptIdentity>,
-    /// The backends that were opened, by id.
+    /// Backends that were opened, by id.
     pub backends: BTreeMap<String, BackendIdentity>,
-    /// Digests of redacted values of the configuration, by place: `backends.model.config.extra_body.token`.
+    /// Digests of redacted configuration values, by place: `backends.model.config.extra_body.token`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redacted: BTreeMap<String, String>,
 }
 
-/// The versions of the host's own scoring.
+/// Versions of the host's own scoring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostIdentity {
-    /// Grows when the same answers would get other figures.
+    /// Increased when the same answers would get different figures.
     pub scoring_version: u32,
 }
 
-/// The content of a dataset. Digests of local files are present only if they were asked for.
+/// The content of a dataset. Digests of local files are present only if requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetIdentity {
-    /// Each file of a dataset that has several.
+    /// Files of a dataset that has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DatasetFile>,
-    /// Of the only file, or of the list of all files.
+    /// Digest of the only file, or of the list of all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Bytes of all files.
+    /// Total size of all files, in bytes.
     pub bytes: u64,
-    /// The file of labels beside the rows.
+    /// Digest of the file of labels beside the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<FileDigest>,
-    /// The name of a dataset on a hub.
+    /// Name of the dataset on a hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_id: Option<String>,
-    /// The commit that was fetched from a hub.
+    /// Commit that was fetched from a hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The digest of the chat template that renders its prompts.
+    /// Digest of the chat template that renders its prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_template: Option<String>,
 }
@@ -84,29 +87,29 @@ pub struct DatasetIdentity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetFile {
-    /// The name of a local file, or the path within a hub's repository.
+    /// Name of a local file, or path in a hub's repository.
     pub name: String,
-    /// The digest of its bytes.
+    /// Digest of the bytes.
     pub digest: String,
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// A component that took part in a run.
+/// A component used by a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComponentIdentity {
     /// The component's own name.
     pub component: String,
-    /// The version.
+    /// Version of the component.
     pub version: String,
-    /// The digest of its bytes.
+    /// Digest of the bytes.
     pub digest: String,
-    /// The version of `gage:plugin` that it was built against.
+    /// Version of `gage:plugin` that it was built against.
     pub wit_version: String,
-    /// The version of the member that the suite uses.
+    /// Version of the member that the suite uses.
     pub scorer_version: String,
-    /// The limits that it runs under. Work beyond a limit fails, so they can change a number.
+    /// Limits that it runs under. Work beyond a limit fails, so limits can change a number.
     pub limits: Object,
 }
 
@@ -116,27 +119,28 @@ pub struct ComponentIdentity {
 pub struct PromptIdentity {
     /// The id of the prompt.
     pub prompt_id: String,
-    /// The digest of its templates and parameters.
+    /// Digest of its templates and parameters.
     pub digest: String,
 }
 
-/// The model of a backend and how it is asked.
+/// The model of a backend and the settings of its requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackendIdentity {
     /// The `type` of the configuration: `llama_cpp`, `openai_http`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// The name of the model, or of its file.
+    /// Name of the model, or of its file.
     pub model: String,
-    /// What the backend reports: digests, context length, build, kernel variant. The keys depend on its type.
+    /// Details reported by the backend: digests, context length, build, kernel variant. The keys depend on
+    /// its type.
     #[serde(default)]
     pub details: Object,
 }
 
 impl DatasetIdentity {
-    /// What can change a number. The names of files are left out, and so is the digest of the list that names them: each
-    /// file has a digest of its own.
+    /// Returns everything that can change a number. Omits file names and the digest of the list that contains
+    /// them, since each file has its own digest.
     pub fn pinned(&self) -> Value {
         let mut pinned = to_json(self);
         if let Value::Object(keys) = &mut pinned
@@ -151,12 +155,12 @@ impl DatasetIdentity {
 }
 
 impl BackendIdentity {
-    /// The digest of the model's file, if the model is a file.
+    /// Returns the digest of the model's file, if the model is a file.
     pub fn file_digest(&self) -> Option<&str> {
         self.details.get("file_digest").and_then(Value::as_str)
     }
 
-    /// What can change a number. The name of a file is left out, since its digest pins it.
+    /// Returns everything that can change a number. Omits the name of a file, since its digest pins it.
     fn pinned(&self) -> Value {
         let mut pinned = to_json(self);
         if let Value::Object(keys) = &mut pinned
@@ -169,23 +173,23 @@ impl BackendIdentity {
 }
 
 impl RunIdentity {
-    /// The name that the suite gives itself.
+    /// Returns the name that the suite gives itself.
     pub fn suite_name(&self) -> Option<&str> {
         suite_name(&self.config)
     }
 
-    /// The ids of the tasks, in the order of the suite.
+    /// Returns the ids of the tasks, in suite order.
     pub fn task_ids(&self) -> impl Iterator<Item = &str> {
         let tasks = self.config["tasks"].as_array().into_iter().flatten();
         tasks.filter_map(|task| task["task_id"].as_str())
     }
 
-    /// The model of a backend; the backend's id if the run did not open it.
+    /// Returns the model of a backend, or the backend's id if the run did not open it.
     pub fn model_of<'i>(&'i self, backend_id: &'i str) -> &'i str {
         self.backends.get(backend_id).map_or(backend_id, |backend| &backend.model)
     }
 
-    /// The models under test, each once, in the order of the roles that ask them.
+    /// Returns the models under test, each once, in the order of the roles that use them.
     pub fn models(&self) -> Vec<&str> {
         let roles = self.config["role_adapters"].as_array().into_iter().flatten();
         let mut models: Vec<&str> = Vec::new();
@@ -199,7 +203,8 @@ impl RunIdentity {
         models
     }
 
-    /// What can change a number, by part (see [`IDENTITY_PARTS`]). Two runs with equal parts are the same evaluation.
+    /// Returns everything that can change a number, by part (see [`IDENTITY_PARTS`]). Two runs with equal
+    /// parts are the same evaluation.
     pub fn pinned(&self) -> Object {
         let mut settings = settings::pinned(&self.portable_config());
         let redacted = settings::pinned_redacted(&self.config, &self.redacted);
@@ -221,14 +226,15 @@ impl RunIdentity {
         IDENTITY_PARTS.iter().map(|part| (*part).to_owned()).zip(parts).collect()
     }
 
-    /// Why a run of this identity cannot go on as one of another: each place that differs, with the values before and now.
-    /// Empty if it can. A run can go on whenever both have equal [pinned](RunIdentity::pinned) parts and are of one suite.
+    /// Returns the reasons why a run with this identity cannot be resumed with another: each place that
+    /// differs, with its old and new value. Empty if it can be resumed, that is, if both have equal
+    /// [pinned](RunIdentity::pinned) parts and come from the same suite.
     pub fn differences(&self, now: &RunIdentity) -> Vec<String> {
         let (before, mut found) = (self.pinned(), now.pinned());
         let names = align_plugin_names(&before, &mut found);
         let mut all: Vec<Difference> = Vec::new();
         if self.suite_name() != now.suite_name() || without_redacted(&before) != without_redacted(&found) {
-            // By the places of the configuration, which is what people edit.
+            // Reported by configuration place, since that is what users edit.
             let [before, mut found] =
                 [self, now].map(|identity| settings::comparable_document(&identity.portable_config()));
             plugin_names::rename(&mut found, &names);
@@ -246,22 +252,22 @@ impl RunIdentity {
         all.into_iter().map(describe).collect()
     }
 
-    /// Returns whether two identities are of one suite whose settings can give no other numbers. Digests of
-    /// redacted values are not
-    /// compared.
+    /// Returns whether two identities come from the same suite with settings that cannot change a number.
+    /// Digests of redacted values are not compared.
     pub fn is_same_suite(&self, other: &RunIdentity) -> bool {
         let (one, mut two) = (self.pinned(), other.pinned());
         align_plugin_names(&one, &mut two);
         self.suite_name() == other.suite_name() && without_redacted(&one) == without_redacted(&two)
     }
 
-    /// The configuration with paths below the suite's folder written as `${config_dir}/…`, the same from every working folder.
+    /// Returns the configuration with paths below the suite's folder written as `${config_dir}/…`, so that it
+    /// does not depend on the working folder.
     fn portable_config(&self) -> Value {
         plugin_names::portable(self.config.clone(), &self.config_dir)
     }
 }
 
-/// The pinned settings without the digests of redacted values.
+/// Returns the pinned settings without the digests of redacted values.
 fn without_redacted(pinned: &Object) -> Value {
     let mut settings = pinned["settings"].clone();
     if let Value::Object(keys) = &mut settings {
@@ -275,8 +281,8 @@ pub fn is_redacted(difference: &str) -> bool {
     difference.starts_with(REDACTED)
 }
 
-/// A configuration without the sections that say how much a run may take, how many tasks run at a time, and whether a
-/// question is asked twice. Identities hold it so, and a run may go on with others.
+/// Returns a configuration without the sections for budgets, task parallelism, and caching of repeated
+/// questions. Identities store it in this form, and a run may be resumed with different limits.
 pub fn without_limits(mut document: Value) -> Value {
     if let Value::Object(keys) = &mut document {
         for key in settings::LIMITS {
@@ -290,7 +296,8 @@ fn suite_name(config: &Value) -> Option<&str> {
     config["metadata"]["name"].as_str()
 }
 
-/// Identities hold strings, numbers and maps with text keys, which JSON can always represent.
+/// Converts to JSON. Identities hold strings, numbers and maps with text keys, which JSON can always
+/// represent.
 fn to_json<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! The journal: checksummed records, only ever appended to.
+//! The journal: an append-only log of checksummed records.
 //!
-//! `journal/000001.jsonl` and so on, read in the order of their names, written at the end of
-//! the last. A line is eight hexadecimal digits of the CRC-32 of the JSON, a blank, the JSON,
-//! and a newline. The first line of a file is a header, every other line a [`JournalEntry`]: a whole
+//! Files are named `journal/000001.jsonl` and so on. They are read in name order, and records are appended to
+//! the last one. A line is the CRC-32 of the JSON as eight hexadecimal digits, a space, the JSON, and a
+//! newline. The first line of a file is a header, every other line a [`JournalEntry`]. An entry is a whole
 //! [`SampleRecord`](crate::SampleRecord), an answer that awaits its judges or its scores, or the scores of an
-//! answer before it. Of several records of one sample the last one counts, and of several scores the last.
+//! earlier answer. If a sample has several records or several scores, the last one counts.
 //!
-//! A process that is killed leaves at most a torn end: lines after the last good one, of a
-//! batch that was never acknowledged. It is cut off when the journal is opened again. A bad
-//! line before a good one is damage, and is reported. Checksums of records begin with that of the run's id, so a record of
-//! another run is such a line. Each line says its number, so that one which is gone is seen, and `journal/recorded` how many
-//! there are at least.
+//! A killed process leaves at most a torn end: lines after the last good one, from a batch that was never
+//! acknowledged. It is cut off when the journal is reopened. A bad line before a good one is reported as
+//! damage. Checksums are seeded with the run's id, so a record of another run counts as a bad line. Each line
+//! holds its number, which reveals missing lines. `journal/recorded` holds a lower bound of the number of
+//! lines.
 
 mod appender;
 mod durable_count;
@@ -71,11 +71,11 @@ impl Header {
     }
 }
 
-/// Returns whether a record is the line that it says to be: where one is gone, was put in or was moved, those
-/// behind it are others.
+/// Checks that a record has the expected line number. Numbers no longer match after a line that was removed,
+/// inserted or moved.
 ///
 /// # Errors
-/// What is wrong.
+/// The problem, as text.
 fn check_number(number: u64, said: Option<u64>) -> Result<(), String> {
     match said {
         Some(said) if said == number => Ok(()),
@@ -91,10 +91,10 @@ fn check_number(number: u64, said: Option<u64>) -> Result<(), String> {
     }
 }
 
-/// Syncs the journal's files and returns their digests, by their names in the run folder.
+/// Syncs the journal's files and returns their digests, by file name in the run folder.
 ///
 /// # Errors
-/// When one cannot be read.
+/// If a file cannot be read.
 pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest>, RecordError> {
     let mut digests = BTreeMap::new();
     let recorded = folder.path_of(JOURNAL_FOLDER).join(RECORDED_FILE);
@@ -108,12 +108,12 @@ pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest
     Ok(digests)
 }
 
-/// The name of a journal file, by its number from 1.
+/// Returns the name of a journal file, given its number from 1.
 fn segment_name(number: u64) -> String {
     format!("{number:06}.jsonl")
 }
 
-/// The journal files of a run folder, in order.
+/// Returns the journal files of a run folder, in order.
 pub(crate) fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let journal = folder.join(JOURNAL_FOLDER);
     let failed = |source| RecordError::io("list", &journal, source);

@@ -1,13 +1,13 @@
-//! The run folder: the only thing that the part which runs an evaluation and the part which
-//! reports on it share. Knows nothing of how a run happens.
+//! The run folder: the only interface between the code that runs an evaluation and the code that reports on
+//! it. This crate does not depend on how a run is executed.
 //!
 //! - **The journal is the truth.** A sample counts as done when its record is in the
-//!   [journal](JournalWriter), with a checksum, and on the disk. Everything else is written from it.
-//! - **`samples.jsonl` and `summary.json` never vary.** What varies from run to run lives in
+//!   [journal](JournalWriter), with a checksum, and on disk. Everything else is derived from it.
+//! - **`samples.jsonl` and `summary.json` are reproducible.** Everything that varies from run to run is in
 //!   `timings.json`, `events.jsonl`, the journal and the manifest.
-//! - **One writer.** A [`RunFolder`] that was created or resumed holds a lock as long as it lives.
-//! - **A file is whole or absent.** Files other than the journal and the events are written
-//!   beside their place and renamed.
+//! - **One writer.** A [`RunFolder`] that was created or resumed holds a lock for its lifetime.
+//! - **A file is whole or absent.** Files other than the journal and the events are written under a temporary
+//!   name and renamed.
 
 mod atomic_file;
 mod clock;

@@ -1,4 +1,4 @@
-//! Creation, resumption and opening of a run folder.
+//! Creating, resuming and opening a run folder.
 
 use crate::atomic_file::sync_folder;
 use crate::folder::lock;
@@ -11,12 +11,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 impl RunFolder {
-    /// Creates `<root>/<run_id>/` for a new run. A folder in which a run was never begun, left
-    /// by a process that was killed at once, is taken over.
+    /// Creates `<root>/<run_id>/` for a new run. Takes over a folder whose run never started because its
+    /// process was killed immediately.
     ///
     /// # Errors
-    /// When the id cannot be a folder name, when there is such a run, when another process
-    /// holds its lock, and when the file system refuses.
+    /// If the id is not a valid folder name, the run already exists, another process holds its lock, or the
+    /// file system refuses.
     pub fn create(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -31,23 +31,23 @@ impl RunFolder {
             other => other.map_err(|source| RecordError::io("create", &path, source))?,
         }
         let writer_lock = lock(&path)?;
-        // Another process may have begun and ended between the first look and the lock.
+        // Another process may have started and ended between the first check and the lock.
         if !is_never_started(&path) {
             return Err(exists());
         }
         create_journal_folder(&path)?;
-        // Before the manifest, which says that it is there.
+        // Before the manifest, which implies that this file exists.
         DurableCount::begin(&path, run_id, 0)?;
         sync_folder(root)?;
         Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
     }
 
-    /// Opens the folder of a run that was begun, to go on with it.
+    /// Opens the folder of an existing run to continue it.
     ///
     /// # Errors
-    /// When there is no such run, when another process holds its lock, when its manifest cannot be
-    /// read, was edited, or is that of another run, when it is the scoring of another run, when its journal is not as it
-    /// was when the run ended, and when nothing says how much of it was recorded.
+    /// If the run does not exist, or another process holds its lock. If its manifest cannot be read, was
+    /// edited, or belongs to another run. If it is a rescoring of another run. If its journal has changed
+    /// since the run ended, or the count of recorded lines is missing.
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -78,10 +78,10 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Opens the folder of any run for reading, without a lock; the run may still go on.
+    /// Opens the folder of any run for reading, without a lock. The run may still be in progress.
     ///
     /// # Errors
-    /// When the folder holds no manifest, or one that cannot be read.
+    /// If the folder has no manifest, or the manifest cannot be read.
     pub fn open_read(path: &Path) -> Result<RunFolder, RecordError> {
         if !path.join(MANIFEST_FILE).is_file() {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
@@ -90,8 +90,8 @@ impl RunFolder {
         Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None })
     }
 
-    /// Refuses a run that had ended and whose journal is another now. What is gone from it would be asked anew, as if it had
-    /// never been answered, and what was put into it would count as an answer.
+    /// Rejects an ended run whose journal has changed. Removed answers would be requested again, and inserted
+    /// ones would count as answers.
     fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
         let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
         // `recorded` checks itself, and an older copy of it is still a lower bound.
@@ -101,7 +101,7 @@ impl RunFolder {
             let is = match self.digest_of(name)? {
                 Some(found) if found == *written => continue,
                 Some(found) => {
-                    // Its own checksums may say where.
+                    // Its own checksums may reveal the damaged line.
                     JournalIndex::read_lines(self)?;
                     let (now, then) = (found.bytes, written.bytes);
                     match now == then {
@@ -139,6 +139,7 @@ fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
 mod tests {
     use super::*;
     use crate::{JournalWriter, RunIdentity};
+    use gage_recorded_messages::RecordedError as _;
 
     fn begin(root: &Path, run_id: &str) -> RunFolder {
         let folder = RunFolder::create(root, run_id).unwrap();
@@ -154,7 +155,7 @@ mod tests {
         manifest.parent_run = Some("first".to_owned());
         manifest.write(&folder).unwrap();
         drop(folder);
-        let error = RunFolder::resume(root.path(), "again").unwrap_err().to_string();
+        let error = RunFolder::resume(root.path(), "again").unwrap_err().recorded("run_folders");
         assert!(error.contains("the answers of the run 'first', scored again"), "{error}");
     }
 
@@ -184,20 +185,20 @@ mod tests {
                 Some(bytes) => fs::write(&journal, bytes).unwrap(),
                 None => fs::remove_file(&journal).unwrap(),
             }
-            let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+            let error = RunFolder::resume(root.path(), "one").unwrap_err().recorded("run_folders");
             assert!(error.contains("000001.jsonl") && error.contains(part), "{error}");
         }
         fs::write(&journal, &whole).unwrap();
         let foreign = root.path().join("one/journal/000002.jsonl");
         fs::write(&foreign, whole).unwrap();
-        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().recorded("run_folders");
         assert!(error.contains("000002.jsonl") && error.contains("has not written it"), "{error}");
         fs::remove_file(foreign).unwrap();
         RunFolder::resume(root.path(), "one").unwrap();
         let path = root.path().join("one/manifest.json");
         let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.1.1");
         fs::write(&path, edited).unwrap();
-        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().recorded("run_folders");
         assert!(error.contains("it was edited"), "{error}");
     }
 
@@ -210,7 +211,7 @@ mod tests {
         assert!(error.to_string().contains(&writer.path().display().to_string()), "{error}");
 
         drop(writer);
-        let error = RunFolder::create(root.path(), "one").unwrap_err().to_string();
+        let error = RunFolder::create(root.path(), "one").unwrap_err().recorded("run_folders");
         assert!(error.contains("--resume") && error.contains("--run-id"), "{error}");
         assert_eq!(RunFolder::resume(root.path(), "one").unwrap().run_id(), "one");
     }
@@ -219,7 +220,8 @@ mod tests {
     fn an_id_that_leaves_the_root_is_refused() {
         let root = tempfile::tempdir().unwrap();
         for run_id in ["../x", "a/b", "", ".hidden"] {
-            assert!(matches!(RunFolder::create(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
+            let error = RunFolder::create(root.path(), run_id).unwrap_err().recorded("run_folders");
+            assert!(error.starts_with("run id '"), "{error}");
             assert!(matches!(RunFolder::resume(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
         }
     }
@@ -276,7 +278,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let writer = begin(root.path(), "one");
         let reader = RunFolder::open_read(writer.path()).unwrap();
-        assert!(matches!(reader.write_atomically("a", b""), Err(RecordError::ReadOnly { .. })));
+        let error = reader.write_atomically("a", b"").unwrap_err().recorded("run_folders");
+        assert!(error.ends_with("was opened for reading only"), "{error}");
     }
 
     #[test]
@@ -284,7 +287,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         drop(begin(root.path(), "one"));
         fs::rename(root.path().join("one"), root.path().join("two")).unwrap();
-        let error = RunFolder::resume(root.path(), "two").unwrap_err().to_string();
+        let error = RunFolder::resume(root.path(), "two").unwrap_err().recorded("run_folders");
         assert!(error.contains("run 'one'"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! `manifest.json`: what the run is, its state, and digests of its files.
+//! `manifest.json`: the run's description, its state, and digests of its files.
 
 use crate::clock::rfc3339;
 use crate::format::MANIFEST_FILE;
@@ -12,25 +12,25 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The key that holds the digest of all others.
+/// Key that holds the digest of all other keys.
 const DIGEST: &str = "digest";
 
-/// What the digest of a manifest says of it.
+/// Result of checking a manifest against its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManifestIntegrity {
-    /// It is as it was written.
+    /// The manifest is unchanged.
     Intact,
-    /// It was edited: the digest is that of another.
+    /// The manifest was edited: the digest does not match.
     Broken,
-    /// It was edited: it has none.
+    /// The manifest was edited: it has no digest.
     Missing,
 }
 
 impl ManifestIntegrity {
-    /// The problem of a manifest that was edited.
+    /// Returns the problem of an edited manifest.
     pub fn problem(self) -> Option<&'static str> {
         match self {
-            ManifestIntegrity::Broken => Some("it was edited: the digest at its end is that of another"),
+            ManifestIntegrity::Broken => Some("it was edited: the digest at its end does not match"),
             ManifestIntegrity::Missing => Some("it was edited: the digest at its end is gone"),
             ManifestIntegrity::Intact => None,
         }
@@ -42,65 +42,66 @@ impl ManifestIntegrity {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum RunStatus {
-    /// It goes on, or was killed.
+    /// The run is in progress, or was killed.
     Running,
-    /// Somebody stopped it; it can be resumed.
+    /// The user stopped the run; it can be resumed.
     Interrupted,
-    /// Every sample has its end.
+    /// Every sample has an outcome.
     Complete,
-    /// It ended, but with more failures or less coverage than allowed.
+    /// The run ended with more failures or less coverage than allowed.
     Incomplete,
 }
 
 impl RunStatus {
-    /// The name in the manifest.
+    /// Returns the name used in the manifest.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// What a run is.
+/// Description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this file's format.
     pub format_version: ManifestVersion,
     /// The run's id.
     pub run_id: String,
-    /// When the run began, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub created_at: String,
-    /// When it ended, RFC 3339 in UTC.
+    /// End of the run, RFC 3339 in UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the manifest.
     pub host_version: String,
-    /// The run that this one was made from, for one that only scores again.
+    /// Original run, for a run that only rescores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run: Option<String>,
     /// The state of the run.
     pub status: RunStatus,
-    /// Why it ended before its end, where neither a person nor the samples were the reason: a budget that
-    /// was used up, a backend that refuses every request.
+    /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, or a
+    /// backend that refuses every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
-    /// Everything that the results are made from: the expanded configuration, and digests of plugins, models and data.
+    /// Everything that determines the results: the expanded configuration, and digests of plugins, models and
+    /// data.
     pub identity: RunIdentity,
-    /// What else is known of each backend: threads, slots, processors. It changes no number, and a run may be
-    /// resumed with other facts; these are of the process that wrote to the run last.
+    /// Other facts about each backend: threads, slots, processors. They change no number, and a run may be
+    /// resumed with different facts. These are from the process that last wrote to the run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Object>,
-    /// For each task the version of what writes its prompts, as results name it.
+    /// Version of the prompt-building code for each task, as results name it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_versions: BTreeMap<String, String>,
-    /// What was spent on samples that were cut off by the end of the run before they had a record, by backend; a run that
-    /// goes on counts it, too.
+    /// Usage for samples that were cut off by the end of the run before they had a record, by backend. A
+    /// resumed run includes it in its usage.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unrecorded_usage: BTreeMap<String, Usage>,
-    /// Digests of all files that the run has written but this one, by name; complete when the run is.
+    /// Digests of all other files that the run has written, by name. Complete once the run is.
     pub files: BTreeMap<String, FileDigest>,
 }
 
 impl Manifest {
-    /// The manifest of a run that begins now.
+    /// Creates the manifest of a run that starts now.
     pub fn new(run_id: &str, host_version: &str, identity: RunIdentity) -> Manifest {
         Manifest {
             format_version: ManifestVersion::CURRENT,
@@ -119,7 +120,7 @@ impl Manifest {
         }
     }
 
-    /// Notes that the run goes on.
+    /// Marks the run as in progress again.
     pub fn reopen(&mut self) {
         self.status = RunStatus::Running;
         self.finished_at = None;
@@ -127,16 +128,16 @@ impl Manifest {
         self.files.clear();
     }
 
-    /// Notes that the run ends now.
+    /// Marks the run as ended now.
     pub fn finish(&mut self, status: RunStatus) {
         self.status = status;
         self.finished_at = Some(rfc3339(SystemTime::now()));
     }
 
-    /// Writes it into its run's folder, whole or not at all.
+    /// Writes the manifest to its run's folder atomically.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// If the file system refuses.
     pub fn write(&self, folder: &RunFolder) -> Result<(), RecordError> {
         let not_json = |error: serde_json::Error| {
             RecordError::invalid(&folder.path_of(MANIFEST_FILE), error.to_string())
@@ -154,7 +155,7 @@ impl Manifest {
     /// Compares the manifest of a run folder with the digest at its end.
     ///
     /// # Errors
-    /// When it is not there, or no JSON.
+    /// If the manifest is missing or is not JSON.
     pub fn integrity(folder: &Path) -> Result<ManifestIntegrity, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
@@ -168,10 +169,10 @@ impl Manifest {
         })
     }
 
-    /// Reads the manifest of a run folder; keys that are not known are left out.
+    /// Reads the manifest of a run folder. Unknown keys are ignored.
     ///
     /// # Errors
-    /// When it is not there, not a manifest, or of a newer format.
+    /// If it is missing, not a manifest, or in a newer format.
     pub fn read(folder: &Path) -> Result<Manifest, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
@@ -188,6 +189,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
     use serde_json::json;
 
     fn read(text: &str) -> Result<Manifest, RecordError> {
@@ -244,7 +246,7 @@ mod tests {
             ("{", "EOF"),
         ];
         for (text, part) in cases {
-            let error = read(text).unwrap_err().to_string();
+            let error = read(text).unwrap_err().recorded("run_folders");
             assert!(error.contains(part) && error.contains("manifest.json"), "{error}");
         }
     }

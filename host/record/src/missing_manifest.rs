@@ -4,21 +4,21 @@ use crate::format::{JOURNAL_FOLDER, RECORDED_FILE, WRITER_LOCK_FILE};
 use std::fs;
 use std::path::Path;
 
-/// What stands where a run is looked for and there is no manifest.
+/// State of a path that should hold a run but has no manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingManifest {
-    /// Nothing at all.
+    /// The path does not exist.
     Nothing,
-    /// A folder in which a run was never begun, or begins at this moment.
+    /// A folder whose run never started, or is just starting.
     NeverStarted,
-    /// The folder of a run, which has lost its manifest.
+    /// The folder of a run that has lost its manifest.
     Lost,
     /// Something else.
     Foreign,
 }
 
 impl MissingManifest {
-    /// What stands there.
+    /// Classifies a path that has no manifest.
     pub fn of(path: &Path) -> MissingManifest {
         if !path.exists() {
             return MissingManifest::Nothing;
@@ -33,14 +33,14 @@ impl MissingManifest {
     }
 }
 
-/// Returns whether a folder holds nothing but what [`RunFolder::create`] makes.
+/// Returns whether a folder contains only files that [`RunFolder::create`] makes.
 pub(crate) fn is_never_started(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {
         let name = entry.file_name();
         let is_of_none =
             |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.file_name() == RECORDED_FILE);
         let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.all(is_of_none));
-        // The first manifest may have been half written.
+        // The first manifest may be half written.
         let is_temporary =
             name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");
         name == WRITER_LOCK_FILE || is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())

@@ -1,4 +1,4 @@
-//! Reads a run that was written, for everything that looks at runs.
+//! Reader for existing runs, used by everything that inspects runs.
 
 use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, SampleLine};
@@ -16,7 +16,7 @@ pub struct RunReader {
     integrity: ManifestIntegrity,
 }
 
-/// What of a run was edited, so that it cannot be trusted.
+/// An edited part of a run, which makes it untrustworthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TamperedPart {
     /// `manifest` or `figures`.
@@ -26,7 +26,8 @@ pub struct TamperedPart {
 }
 
 impl TamperedPart {
-    /// The same of a run that is called so: `the manifest of nightly cannot be trusted: it was edited`.
+    /// Formats the problem for a run with this name:
+    /// `the manifest of nightly cannot be trusted: it was edited`.
     pub fn of(self, name: &str) -> String {
         format!("the {} of {name} cannot be trusted: {}", self.part, self.problem)
     }
@@ -42,7 +43,7 @@ impl RunReader {
     /// Opens a run folder.
     ///
     /// # Errors
-    /// When it is not a run folder, or its manifest cannot be read.
+    /// If it is not a run folder, or its manifest cannot be read.
     pub fn open(path: &Path) -> Result<RunReader, RecordError> {
         let folder = RunFolder::open_read(path)?;
         let integrity = Manifest::integrity(path)?;
@@ -50,28 +51,28 @@ impl RunReader {
         Ok(RunReader { folder, manifest, integrity })
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// What the digest of the manifest says of it.
+    /// Returns the result of checking the manifest against its digest.
     pub fn integrity(&self) -> ManifestIntegrity {
         self.integrity
     }
 
-    /// What was edited of what is shown of a run: its manifest, or its figures where it has come so far as to write some. The
-    /// other files are compared by whoever verifies it.
+    /// Returns the edited part of the run, if any: its manifest, or its figures if the run has written some.
+    /// Other files are checked only by a full verification.
     pub fn edited(&self) -> Option<TamperedPart> {
         if let Some(problem) = self.integrity.problem() {
             return Some(TamperedPart { part: "manifest", problem });
         }
-        // A run that goes on, or was killed, has written none, or those of before count no more.
+        // A run in progress or killed has no figures yet, or its earlier figures no longer count.
         let written = self.manifest.files.get(SUMMARY_FILE)?;
         match self.folder.digest_of(SUMMARY_FILE) {
             Ok(Some(found)) if found == *written => None,
@@ -80,31 +81,31 @@ impl RunReader {
                 problem: "summary.json is not the one that the run wrote",
             }),
             Ok(None) => Some(TamperedPart { part: "figures", problem: "summary.json is gone" }),
-            // Whoever reads it says why.
+            // The later read of the file reports the cause.
             Err(_) => None,
         }
     }
 
-    /// The figures, as the type that the caller wants, or as a JSON value.
+    /// Returns the figures, as the type that the caller wants or as a JSON value.
     ///
     /// # Errors
-    /// When `summary.json` is not there (the run has not ended) or is not of that type.
+    /// If `summary.json` does not exist (the run has not ended) or does not have that type.
     pub fn summary<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
         self.json(SUMMARY_FILE)
     }
 
-    /// Everything that varies, as the type that the caller wants, or as a JSON value.
+    /// Returns everything that varies, as the type that the caller wants or as a JSON value.
     ///
     /// # Errors
-    /// When `timings.json` is not there (the run has not ended) or is not of that type.
+    /// If `timings.json` does not exist (the run has not ended) or does not have that type.
     pub fn timings<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
         self.json(TIMINGS_FILE)
     }
 
-    /// The samples in dataset order, one at a time.
+    /// Returns the samples in dataset order, one at a time.
     ///
     /// # Errors
-    /// When `samples.jsonl` is not there: the run has not ended.
+    /// If `samples.jsonl` does not exist: the run has not ended.
     pub fn samples(&self) -> Result<SampleLines, RecordError> {
         let path = self.folder.path_of(SAMPLES_FILE);
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
@@ -116,10 +117,10 @@ impl RunReader {
         })
     }
 
-    /// The journal, which is there from the beginning of the run.
+    /// Returns the journal, which exists from the start of the run.
     ///
     /// # Errors
-    /// Those of [`JournalIndex::read`].
+    /// Same as for [`JournalIndex::read`].
     pub fn journal(&self) -> Result<JournalIndex, RecordError> {
         JournalIndex::read(&self.folder)
     }
@@ -131,7 +132,7 @@ impl RunReader {
     }
 }
 
-/// The lines of `samples.jsonl`; holds one in memory.
+/// The lines of `samples.jsonl`. Holds one line in memory.
 #[derive(Debug)]
 pub struct SampleLines {
     path: PathBuf,
@@ -197,7 +198,7 @@ mod tests {
             manifest.write(&folder).unwrap();
             assert_eq!(RunReader::open(folder.path()).unwrap().edited(), edited, "{status:?}");
         }
-        // One that goes on writes them anew.
+        // A run that is resumed rewrites them.
         let mut goes_on = manifest.clone();
         goes_on.reopen();
         goes_on.write(&folder).unwrap();

@@ -1,10 +1,10 @@
-//! Record of one finished sample.
+//! Record of a finished sample.
 
 use gage_core::{LazyJson, MetricResult, Outcome};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// Where on its way a sample failed.
+/// Stage at which a sample failed.
 #[derive(
     Clone,
     Copy,
@@ -26,72 +26,72 @@ pub enum Stage {
     Load,
     /// Turning the row into a Sample.
     Preprocess,
-    /// Making the messages and the media.
+    /// Building the messages and the media.
     Prompt,
-    /// Finding what is put before the model.
+    /// Finding the material that is put before the model.
     Support,
-    /// Asking the model.
+    /// Requesting the model's answer.
     Inference,
-    /// Comparing the answer's meaning with that of its references.
+    /// Comparing the meaning of the answer with that of its references.
     Embed,
-    /// Asking the judge.
+    /// Requesting the judge's verdict.
     Judge,
     /// Scoring the answer.
     Scoring,
 }
 
 impl Stage {
-    /// The name in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Why a sample failed. Holds nothing that varies from run to run.
+/// Cause of a sample's failure. Holds nothing that varies from run to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNote {
-    /// Where on its way.
+    /// Stage of the failure.
     pub stage: Stage,
-    /// What kind of failure, as a short stable name.
+    /// Kind of failure, as a short stable name.
     pub kind: String,
-    /// What went wrong, in words; written without the secrets that are known.
+    /// Description of the failure, without known secrets.
     #[serde(serialize_with = "without_secrets")]
     pub message: String,
-    /// Where in the row or the Sample, as a JSON pointer.
+    /// Place in the row or the Sample, as a JSON pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
 }
 
-/// How long a sample took. Varies from run to run; numbers that are not finite are stored as 0.
+/// Timing of a sample. Varies from run to run. Numbers that are not finite are stored as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleTiming {
-    /// The model call, its last attempt, in milliseconds.
+    /// Duration of the last attempt at the model call, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub latency_ms: f64,
-    /// From the moment that the sample was ready to that when its model call began, in milliseconds.
+    /// Time from when the sample was ready until its model call started, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub queue_ms: f64,
-    /// From the start of the model call to the first piece of its answer, in milliseconds; none where no
-    /// pieces were seen.
+    /// Time from the start of the model call to the first chunk of its answer, in milliseconds. `None` if the
+    /// answer was not streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<f64>,
-    /// How often the model was called; 0 when it never was.
+    /// Number of calls to the model; 0 if it was never called.
     pub attempts: u32,
-    /// Of a conversation with tools, for how many turns the model was called; the further attempts are retries. 0 elsewhere,
-    /// where one answer is asked for.
+    /// Number of model turns in a conversation with tools; further attempts are retries. 0 for samples that
+    /// request only one answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
-    /// The sample's share of scoring, in milliseconds.
+    /// The sample's share of the scoring time, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
-    /// The sample's share of the work of the plugins that scored it, in units of fuel; equal in every run.
+    /// The sample's share of the fuel used by the plugins that scored it. Equal in every run.
     pub scoring_fuel: u64,
-    /// When the sample was answered, or failed, in milliseconds since 1970 in UTC.
+    /// Time at which the sample was answered or failed, in milliseconds since 1970, UTC.
     pub finished_unix_ms: u64,
 }
 
 impl SampleTiming {
-    /// Returns how often the model was called again for an answer that it had been asked for.
+    /// Returns the number of retried model calls.
     pub fn retries(&self) -> u32 {
         self.attempts.saturating_sub(self.requests.max(1))
     }
@@ -101,42 +101,42 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Everything that is kept of one finished sample.
+/// Everything that is kept of a finished sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
-    /// The task.
+    /// Task id.
     pub task_id: String,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
-    /// The Sample's id; for an invalid row the name that the loader gave it.
+    /// The Sample's id; for an invalid row, the name that the loader gave it.
     pub sample_id: String,
     /// Short digest of the raw row, in hexadecimal digits.
     pub row_digest: String,
-    /// How the sample ended.
+    /// Outcome of the sample.
     pub outcome: Outcome,
-    /// Why, where it failed.
+    /// Cause of the failure, if the sample failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
-    /// The Sample as it was asked; null for an invalid row.
+    /// The Sample as it was sent; null for an invalid row.
     pub sample: LazyJson,
-    /// For an invalid row, the beginning of it.
+    /// Beginning of the row, if it is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
-    /// What support steps found, by adapter.
+    /// Output of support steps, by adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support_output: Option<Value>,
-    /// What the model said.
+    /// Output of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_output: Option<LazyJson>,
-    /// What the judge said.
+    /// Output of the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<Value>,
-    /// What the metrics said, in the order of the suite.
+    /// Results of the metrics, in suite order.
     #[serde(default)]
     pub metrics: Vec<MetricResult>,
-    /// How long it took.
+    /// Timing of the sample.
     pub timing: SampleTiming,
-    /// What the metrics said that read a clock; they vary from run to run.
+    /// Results of metrics that read a clock; they vary from run to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timing_metrics: Vec<MetricResult>,
 }
@@ -145,7 +145,7 @@ fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S:
     serializer.serialize_str(&gage_secrets::redact(text))
 }
 
-/// Writes a number, or 0 for one that JSON cannot hold.
+/// Serializes a number, or 0 if JSON cannot represent it.
 pub(crate) fn finite<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(if number.is_finite() { *number } else { 0.0 })
 }

@@ -1,5 +1,4 @@
-//! `samples.jsonl`: one line a sample in dataset order, the same bytes for every run of the
-//! same answers.
+//! `samples.jsonl`: one line per sample in dataset order. Runs with the same answers produce the same bytes.
 
 use crate::format::SAMPLES_FILE;
 use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RunFolder, SampleRecord};
@@ -8,34 +7,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write as _};
 
-/// A line of `samples.jsonl`: a [`SampleRecord`] without what varies from run to run.
+/// A line of `samples.jsonl`: a [`SampleRecord`] without the parts that vary from run to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleLine {
-    /// The task.
+    /// Task id.
     pub task_id: String,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
     /// The Sample's id.
     pub sample_id: String,
-    /// How the sample ended.
+    /// Outcome of the sample.
     pub outcome: Outcome,
-    /// Why, where it failed.
+    /// Cause of the failure, if the sample failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
-    /// The Sample as it was asked; null for an invalid row.
+    /// The Sample as it was sent; null for an invalid row.
     pub sample: LazyJson,
-    /// For an invalid row its beginning.
+    /// Beginning of the row, if it is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
-    /// What support steps found, by adapter.
+    /// Output of support steps, by adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support_output: Option<Value>,
-    /// What the model said; null when it said nothing.
+    /// Output of the model; null if there is none.
     pub model_output: Option<LazyJson>,
-    /// What the judge said.
+    /// Output of the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<Value>,
-    /// What the metrics said, in the order of the suite.
+    /// Results of the metrics, in suite order.
     pub metrics: Vec<MetricResult>,
 }
 
@@ -57,26 +56,26 @@ impl From<SampleRecord> for SampleLine {
     }
 }
 
-/// Writes `samples.jsonl` one sample at a time, for a caller who does more with each record
-/// while it is there.
+/// Writes `samples.jsonl` one sample at a time, for callers that also process each record while it is in
+/// memory.
 pub struct SamplesWriter {
     file: AtomicFile,
     line: Vec<u8>,
 }
 
 impl SamplesWriter {
-    /// Begins the file; it takes its place when it is finished.
+    /// Starts the file, which is moved into place when it is finished.
     ///
     /// # Errors
-    /// When the folder was opened for reading, or the file system refuses.
+    /// If the folder was opened for reading, or the file system refuses.
     pub fn create(folder: &RunFolder) -> Result<SamplesWriter, RecordError> {
         Ok(SamplesWriter { file: folder.create_atomically(SAMPLES_FILE)?, line: Vec::new() })
     }
 
-    /// Writes the next sample; the caller sees to the order.
+    /// Writes the next sample. The caller is responsible for the order.
     ///
     /// # Errors
-    /// When the disk is full or fails.
+    /// If the disk is full or fails.
     pub fn write(&mut self, record: SampleRecord) -> Result<(), RecordError> {
         self.line.clear();
         let written = serde_json::to_writer(&mut self.line, &SampleLine::from(record))
@@ -88,10 +87,10 @@ impl SamplesWriter {
         written.map_err(|source| RecordError::io("write", self.file.path(), source))
     }
 
-    /// Puts the file in its place.
+    /// Moves the file into place.
     ///
     /// # Errors
-    /// When the disk is full or fails; the place then holds what it held before.
+    /// If the disk is full or fails. The previous file is then unchanged.
     pub fn finish(self) -> Result<FileDigest, RecordError> {
         self.file.commit()
     }

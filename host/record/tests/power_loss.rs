@@ -1,7 +1,7 @@
-//! Effects of a power loss on a finished run: of each file no more than the content at its last sync.
+//! Effects of a power loss on a finished run: each file has at most the content of its last sync.
 //!
-//! The test program defines `fsync` and `fdatasync` itself. The linker prefers these to those of the system, so that every
-//! sync of this process is seen, and keeps a copy of the file as it was then.
+//! The test program defines `fsync` and `fdatasync` itself. The linker prefers these to the system's, so the
+//! test sees every sync of this process and copies the file at that moment.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
@@ -40,7 +40,7 @@ extern "C" fn fdatasync(descriptor: c_int) -> c_int {
     fsync(descriptor)
 }
 
-/// Copies a folder as a power loss leaves it.
+/// Copies a folder as a power loss would leave it.
 fn copy_synced(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("create");
     for entry in fs::read_dir(from).expect("list") {
@@ -75,7 +75,7 @@ fn ended_run_survives_a_power_loss() {
         let record = record(index);
         writer.append_batch([JournalEntry::FinishedWithoutScores(&record)]).expect("append");
     }
-    // As recorders write it: without waiting for the disk.
+    // Written as recorders do it: without waiting for the disk.
     fs::write(folder.path_of(EVENTS_FILE), "{\"event_id\":0}\n").expect("write");
 
     manifest.files.extend(journal_digests(&folder).expect("digests"));
@@ -95,7 +95,8 @@ fn ended_run_survives_a_power_loss() {
     }
 }
 
-/// What file systems may do to a file that was not synced since: an older number of lines than the manifest has a digest of.
+/// File systems may leave a file that was not synced in an older state: here a line count older than the
+/// manifest's digest of it.
 #[test]
 fn older_line_count_does_not_stop_a_resume() {
     let root = tempfile::tempdir().expect("a folder");

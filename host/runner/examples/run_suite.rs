@@ -14,7 +14,7 @@ impl RunProgress for PrintSamples {
     }
 }
 
-/// Runs the suite in a file into a folder of runs.
+/// Runs the suite in a file. Run folders are created below `runs`.
 pub fn evaluate(suite: &Path, runs: &Path) -> Result<RunOutcome, RunnerError> {
     let mut request = RunRequest { output_folder: runs.to_owned(), ..RunRequest::new(suite) };
     request.context.progress = Arc::new(PrintSamples);

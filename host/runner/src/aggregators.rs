@@ -1,4 +1,4 @@
-//! The aggregator components of a run, as the report calls them.
+//! The aggregator components of a run, adapted for reports.
 
 use gage_core::ScoreCard;
 use gage_engine::Scoring;
@@ -7,7 +7,7 @@ use gage_plugin::{Aggregator, AggregatorRow, AggregatorState, ItemError};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Rows that are handed over in one call.
+/// Number of rows passed in one call.
 const BATCH: usize = 256;
 
 /// The aggregators of a run, by task and metric.
@@ -24,7 +24,7 @@ impl Aggregators {
         Aggregators(scoring.flat_map(of_task).collect())
     }
 
-    /// A fold without rows, for the metrics that have an aggregator.
+    /// Returns an empty aggregation, or `None` if the metric has no aggregator.
     pub(super) fn fold(&self, task_id: &str, metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
         let aggregator = self.0.get(&(task_id.to_owned(), metric_id.to_owned()))?;
         Some(Box::new(PluginAggregation {
@@ -36,16 +36,16 @@ impl Aggregators {
     }
 }
 
-/// A fold on its way.
+/// An aggregation in progress.
 struct PluginAggregation {
     aggregator: Arc<Aggregator>,
     state: AggregatorState,
     rows: Vec<AggregatorRow>,
-    /// Whether the samples come in clusters.
+    /// True if the samples are clustered.
     is_clustered: bool,
 }
 
-/// Where a card's detail holds the number of its cluster.
+/// Key of the cluster number in a card's detail.
 const CLUSTER: &str = "cluster";
 
 impl PluginAggregation {
@@ -81,7 +81,7 @@ impl CustomAggregator for PluginAggregation {
     fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
         self.hand_over()?;
         let figures = self.aggregator.finish(&self.state).map_err(message_of)?;
-        // An error that takes samples for independent which are not would be too small.
+        // Treating clustered samples as independent would underestimate the standard error.
         let is_sound = !self.is_clustered || self.aggregator.knows_clusters();
         let named = figures.into_iter().map(|figure| NamedFigure {
             name: figure.name,

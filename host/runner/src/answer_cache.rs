@@ -1,4 +1,4 @@
-//! The cache of a run's answers, if it has one.
+//! The optional cache of a run's answers.
 
 use crate::http_exchanges::HttpExchanges;
 use crate::{HostSettings, RunnerError};
@@ -7,33 +7,33 @@ use gage_config::CacheSpec;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The cache of answers; each value goes before that of the suite.
+/// Options of the answer cache. Each value takes precedence over the suite's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// Whether answers are cached, and where. Default: what the suite says.
+    /// Enables, disables or locates the cache; default the suite's setting.
     pub choice: Option<CacheChoice>,
-    /// The size that the cache may reach, in bytes.
+    /// Maximum size of the cache in bytes.
     pub max_bytes: Option<u64>,
 }
 
-/// Whether answers are cached, and where.
+/// Enables, disables or locates the answer cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheChoice {
-    /// No cache, whatever the suite says.
+    /// No cache, even if the suite enables one.
     Off,
-    /// The cache of the suite, or the default one.
+    /// The suite's cache, or else the default one.
     On,
     /// The cache in this folder.
     Folder(PathBuf),
 }
 
 impl CacheOptions {
-    /// Returns whether these options ask for a cache.
+    /// Returns true if these options request a cache.
     fn is_given(&self) -> bool {
         matches!(self.choice, Some(CacheChoice::On | CacheChoice::Folder(_)))
     }
 
-    /// What the suite says, with these options over it.
+    /// Returns the suite's settings with these options applied.
     fn over(&self, suite: Option<&CacheSpec>) -> Option<CacheSpec> {
         let mut spec = match &self.choice {
             Some(CacheChoice::Off) => return None,
@@ -47,7 +47,8 @@ impl CacheOptions {
         Some(spec)
     }
 
-    /// Opens the cache that these options or the suite ask for. `is_retry` says that some answers are asked for again.
+    /// Opens the cache if these options or the suite request one. `is_retry` is true if some answers are requested
+    /// again.
     pub(crate) fn open(
         &self,
         suite: Option<&CacheSpec>,
@@ -56,14 +57,14 @@ impl CacheOptions {
         is_retry: bool,
     ) -> Result<Option<Arc<AnswerCache>>, RunnerError> {
         if *exchanges != HttpExchanges::Live {
-            // A recording is to hold every exchange, and what is played back is to come from it.
+            // A recording must hold every exchange, and a replay must answer from it alone.
             return if self.is_given() { Err(RunnerError::CacheWithRecording) } else { Ok(None) };
         }
         let Some(spec) = self.over(suite) else { return Ok(None) };
         let folder = spec.path.or_else(|| Some(host.cache_folder.as_ref()?.join("answers")));
         let folder = folder.ok_or(RunnerError::NoCacheFolder)?;
         let most_bytes = spec.most_bytes.unwrap_or(CacheSpec::DEFAULT_BYTES);
-        // What is to be tried again is not to end as it did before.
+        // A retry must not return the cached answer.
         let reading = if is_retry { AnswerReading::Replace } else { AnswerReading::Use };
         let cache = AnswerCache::open(&folder, most_bytes, reading)?;
         Ok(Some(Arc::new(cache)))
@@ -101,7 +102,7 @@ mod tests {
             options.open(Some(&CacheSpec::default()), &replay, &HostSettings::default(), false)
         };
         assert!(matches!(opened(&asked), Err(RunnerError::CacheWithRecording)));
-        // That of the suite is left unused.
+        // The suite's cache is ignored.
         assert!(matches!(opened(&CacheOptions::default()), Ok(None)));
     }
 }

@@ -1,4 +1,4 @@
-//! The context of a call: the machine's folders and programs, the listener for progress, the token that stops the call.
+//! Call context: folders and programs of the machine, the progress listener, and the cancellation token.
 
 use crate::error::RunnerError;
 use crate::progress::{NoProgress, RunEvent, RunProgress};
@@ -12,18 +12,18 @@ use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a run uses of the machine that it runs on.
+/// Settings of the machine that runs the suite.
 #[derive(Clone)]
 pub struct HostSettings {
-    /// The components that a suite names without naming a file. Default: all first-party components.
+    /// Components that a suite can name without a file; default all first-party components.
     pub components: &'static [BundledComponent],
-    /// The folder for fetched datasets, compiled components and answers. Default: [`user_cache_folder`].
+    /// Folder for downloaded datasets, compiled components and answers; default [`user_cache_folder`].
     pub cache_folder: Option<PathBuf>,
-    /// Where components are compiled. Default: in this process.
+    /// Component compiler; default in this process.
     pub compiler: ComponentCompiler,
-    /// The program that runs models with llama.cpp. Default: the `gage-model` beside this program, or on `PATH`.
+    /// The program that runs models with llama.cpp; default the `gage-model` next to this program, or on `PATH`.
     pub model_program: ModelProgram,
-    /// The hub that model files are fetched from. Default: what `HF_ENDPOINT` and `HF_TOKEN` say.
+    /// The hub that model files are downloaded from; default according to `HF_ENDPOINT` and `HF_TOKEN`.
     pub hub: ModelHub,
 }
 
@@ -43,13 +43,13 @@ impl Default for HostSettings {
 }
 
 impl HostSettings {
-    /// Returns whether a component, or a member of one, is among [`HostSettings::components`].
+    /// Returns true if a component, or a member of one, is among [`HostSettings::components`].
     pub(crate) fn is_bundled(&self, name: &str) -> bool {
         let mut components = self.components.iter();
         components.any(|component| component.name == name || component.members.contains(&name))
     }
 
-    /// Returns how the backends of a suite are opened, before anything of one run is added.
+    /// Returns the options for opening backends, without anything specific to a run.
     pub(crate) fn open_options(&self) -> OpenOptions {
         OpenOptions { model_program: self.model_program.clone(), ..OpenOptions::default() }
     }
@@ -59,12 +59,12 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.trim().is_empty())
 }
 
-/// The token of the hub, as `HF_TOKEN` says.
+/// Returns the hub token from `HF_TOKEN`.
 pub fn hub_token() -> Option<SecretString> {
     variable("HF_TOKEN").map(|token| SecretString::new("HF_TOKEN", &token))
 }
 
-/// The program's folder in the user's cache: `$XDG_CACHE_HOME/gage-host`, or else `~/.cache/gage-host`.
+/// Returns the program's folder in the user's cache: `$XDG_CACHE_HOME/gage-host`, or else `~/.cache/gage-host`.
 pub fn user_cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")
@@ -72,16 +72,16 @@ pub fn user_cache_folder() -> Option<PathBuf> {
         .or_else(|| set("HOME").map(|folder| folder.join(".cache/gage-host")))
 }
 
-/// Everything that a call needs besides its request. Cheap to clone.
+/// Everything that a call needs apart from its request. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    /// The machine.
+    /// The machine's settings.
     pub host: HostSettings,
-    /// The listener for progress.
+    /// The progress listener.
     pub progress: Arc<dyn RunProgress>,
-    /// Ends the call early and in order once it is set.
+    /// Cancels the call gracefully when set.
     pub stop: CancelToken,
-    /// What is set where a suite leaves something open.
+    /// Defaults for values that a suite omits.
     pub defaults: Arc<dyn SuiteDefaults>,
 }
 
@@ -97,10 +97,10 @@ impl Default for Context {
 }
 
 impl Context {
-    /// Starts the engine of plugins. If the cache folder cannot be used, components are compiled again in each process.
+    /// Starts the plugin engine. If the cache folder is unusable, each process compiles components again.
     ///
     /// # Errors
-    /// When the platform cannot run components.
+    /// Fails if the platform cannot run components.
     pub fn plugin_host(&self) -> Result<PluginHost, RunnerError> {
         let progress = Arc::clone(&self.progress);
         let options = HostOptions {
@@ -117,10 +117,10 @@ impl Context {
         })
     }
 
-    /// Registers the bundled components and those of some folders.
+    /// Registers the bundled components and those in some folders.
     ///
     /// # Errors
-    /// When the platform cannot run components, and when a folder cannot be used.
+    /// Fails if the platform cannot run components, or a folder cannot be used.
     pub fn registry(&self, plugin_folders: &[PathBuf]) -> Result<Registry, RunnerError> {
         let mut registry = Registry::new(self.plugin_host()?, self.host.components);
         for folder in plugin_folders {
@@ -129,7 +129,8 @@ impl Context {
         Ok(registry)
     }
 
-    /// Returns how datasets and model files are located, with digests and with downloads unless `is_offline`.
+    /// Returns the options for locating datasets and model files: with digests, and with downloads unless
+    /// `is_offline`.
     pub(crate) fn locate_options<'o>(
         &'o self,
         is_offline: bool,

@@ -1,4 +1,4 @@
-//! The descriptions of tasks, from which reports are written.
+//! Descriptions of tasks for reports.
 
 use gage_config::{PipelineConfig, RequestKind, TaskSpec, load_recorded};
 use gage_core::Object;
@@ -7,7 +7,7 @@ use gage_figures::{Aggregation, MetricDescription, PromptDescription, TaskDescri
 use gage_record::Manifest;
 use serde_json::Value;
 
-/// What reports need to know of a task.
+/// Describes a task for reports.
 pub(crate) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
     let of = |is_timing: bool| {
         scoring
@@ -55,7 +55,8 @@ pub(crate) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
     }
 }
 
-/// The paths that a suite gives the metrics of a task; those that read a clock find it where no record has it.
+/// Returns the paths that a suite sets for the metrics of a task. Timing metrics are excluded: records lack their
+/// paths.
 fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     for planned in scoring.metrics.iter().filter(|planned| !planned.is_timing) {
@@ -74,7 +75,7 @@ fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
     paths
 }
 
-/// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
+/// Adds the prompts and sampling parameters of each task's requests, and its judges.
 pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
     let prompts = &manifest.identity.prompts;
     let holds_secrets = !config.redacted.is_empty() || !manifest.identity.redacted.is_empty();
@@ -97,7 +98,7 @@ pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &Pipeline
         task.prompts = roles.into_iter().filter_map(described).collect();
         let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
         task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
-        // A secret that is sent so is named here; that of a run that is scored again is no longer known.
+        // A secret among the parameters is shown by its name here. When a run is scored again, it is no longer known.
         let named = public.as_ref().and_then(|public| {
             let task = public.tasks.iter().find(|task| task.task_id == spec.task_id)?;
             Some(public.sent_params_of(task))

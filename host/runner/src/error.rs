@@ -1,4 +1,4 @@
-//! The errors of the library: one enum, each variant of one category.
+//! Errors of the library: one enum, in which each variant has one category.
 
 use gage_backend::{AnswerCacheError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
@@ -13,11 +13,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Who has to act on an error.
+/// Category of an error, by who must act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCategory {
-    /// The suite, the request or a file that it names is wrong.
+    /// The suite, the request or a referenced file is wrong.
     Configuration,
     /// The suite differs from its lock.
     LockMismatch,
@@ -25,16 +25,16 @@ pub enum ErrorCategory {
     Internal,
 }
 
-/// Why a call failed.
+/// Error of a call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunnerError {
-    /// A new run would have the id of an existing one.
+    /// A run with this id already exists.
     #[error("there is a run '{run_id}' already in {}", .root.display())]
     RunExists {
         /// The id.
         run_id: String,
-        /// The folder of all runs.
+        /// Folder of all runs.
         root: PathBuf,
     },
     /// A run folder cannot be used.
@@ -45,21 +45,21 @@ pub enum RunnerError {
     UnreadableRuns {
         /// The folder.
         root: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The suite has no unfinished run.
-    #[error("{} holds no run of this suite that could go on", .root.display())]
+    #[error("{} has no run of this suite that can be resumed", .root.display())]
     NothingToResume {
-        /// The folder of all runs.
+        /// Folder of all runs.
         root: PathBuf,
     },
-    /// The folder of all runs cannot be made.
+    /// The folder of all runs cannot be created.
     #[error("cannot write to the folder {}: {error}", shown_path(.path))]
     OutputFolder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The suite has errors.
@@ -77,27 +77,27 @@ pub enum RunnerError {
     /// Events cannot be posted to the address.
     #[error("events cannot be posted: {0}")]
     EventsUrl(HttpRecorderError),
-    /// The collector of traces cannot be used.
+    /// The trace collector cannot be used.
     #[error("traces cannot be sent: {0}")]
     TraceCollector(TelemetryError),
-    /// The counters cannot be served.
+    /// The metrics cannot be served.
     #[error("cannot serve counters at {address}: {error}")]
     MetricsAddress {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The HTTP exchanges cannot be recorded or replayed.
     #[error(transparent)]
     HttpRecording(#[from] RecordingError),
-    /// The cache of answers contradicts a recording.
-    #[error("a cache of answers cannot be used together with a recording or a replay")]
+    /// The answer cache conflicts with a recording.
+    #[error("an answer cache cannot be used together with a recording or a replay")]
     CacheWithRecording,
-    /// The cache of answers has no folder, and the user has no cache folder.
-    #[error("the cache of answers has no folder, and neither HOME nor XDG_CACHE_HOME is set")]
+    /// The answer cache has no folder, because the user has no cache folder.
+    #[error("the answer cache has no folder: neither HOME nor XDG_CACHE_HOME is set")]
     NoCacheFolder,
-    /// The cache of answers cannot be used.
+    /// The answer cache cannot be used.
     #[error(transparent)]
     AnswerCache(#[from] AnswerCacheError),
     /// The suite differs from its lock.
@@ -105,10 +105,10 @@ pub enum RunnerError {
     LockMismatch {
         /// The lock.
         path: PathBuf,
-        /// What differs.
+        /// The differences.
         differences: Vec<Difference>,
     },
-    /// The kernel variant that a lock pins cannot run on this machine.
+    /// This machine cannot run the locked kernel variant.
     #[error(
         "the lock {} was made with the kernel variant `{variant}` of llama.cpp for the backend `{backend_id}`, which cannot run \
          here: {reason}", .path.display()
@@ -118,71 +118,71 @@ pub enum RunnerError {
         path: PathBuf,
         /// The backend.
         backend_id: String,
-        /// The variant that the lock pins.
+        /// The locked variant.
         variant: String,
-        /// Why it cannot run.
+        /// The reason why it cannot run.
         reason: String,
     },
-    /// The lock is of another suite.
-    #[error("the lock {} is of the suite `{locked}`, and this is `{found}`", .path.display())]
+    /// The lock is for another suite.
+    #[error("the lock {} is of the suite `{locked}`, but this is `{found}`", .path.display())]
     LockOfAnotherSuite {
         /// The lock.
         path: PathBuf,
         /// The suite of the lock.
         locked: String,
-        /// The suite that was found.
+        /// The suite in use.
         found: String,
     },
-    /// The suite cannot be used, and what it is made from differs from its lock.
+    /// The suite is unusable, and its parts differ from the lock.
     #[error("{reason}")]
     ChangedSinceLock {
-        /// Why the suite cannot be used.
+        /// The error that makes the suite unusable.
         reason: Box<RunnerError>,
-        /// What differs.
+        /// The differences.
         differences: Vec<Difference>,
     },
-    /// A lock has no such part.
+    /// Locks do not have this part.
     #[error(transparent)]
     UnknownLockPart(#[from] UnknownPart),
     /// The rows of a dataset cannot be counted.
     #[error(transparent)]
     Rows(#[from] DataError),
-    /// The run could not begin, go on or end.
+    /// The run could not start, continue or finish.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The answers could not be scored again.
     #[error(transparent)]
     Rescore(#[from] RescoreError),
-    /// The manifest of a run is not as the run wrote it.
+    /// The manifest of a run was modified after it was written.
     #[error("the manifest of {} cannot be trusted: {reason}", shown_path(.path))]
     UntrustedManifest {
-        /// The run's folder.
+        /// The run folder.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The run has no sample.
     #[error("{} has no sample whose answer could be scored", shown_path(.path))]
     NothingToScore {
-        /// The run's folder.
+        /// The run folder.
         path: PathBuf,
     },
     /// The manifest of a run holds no configuration.
-    #[error("the manifest of {} holds no configuration", .path.display())]
+    #[error("the manifest of {} has no configuration", .path.display())]
     NoConfiguration {
-        /// The run's folder.
+        /// The run folder.
         path: PathBuf,
     },
-    /// Values of the run's suite were not recorded, and their variables do not have them.
+    /// The run's suite has values that were not recorded, and their variables do not supply them.
     #[error("the answers cannot be scored as they were: {}", listed(.0))]
     MissingVariables(Vec<MissingVariable>),
-    /// An override changes what has no effect on answers that were given already.
+    /// An override has no effect on existing answers.
     #[error("`--set` changes `{key}`, which has no effect on answers that were given already")]
     OverrideWithoutEffect {
         /// The key.
         key: String,
     },
-    /// A task would be repeated in another way than its run asked.
+    /// The repeats of a task differ from those of its run.
     #[error("the task `{task_id}` has `repeat: {repeat}`, and the run asked with `repeat: {asked}`")]
     OtherRepeats {
         /// The task.
@@ -192,14 +192,14 @@ pub enum RunnerError {
         /// The repeats of the run.
         asked: u64,
     },
-    /// The run has not ended, so it has no figures.
+    /// The run has not finished, so it has no figures.
     #[error("the run {run_id} has not ended (status `{}`): it has no figures yet", .status.name())]
     NoFigures {
         /// The run.
         run_id: String,
         /// The status.
         status: RunStatus,
-        /// Whether a process writes to it now.
+        /// True if a process is writing to it.
         is_being_written: bool,
     },
     /// The reports cannot be written.
@@ -211,9 +211,9 @@ pub enum RunnerError {
     /// A file of the machine cannot be used.
     #[error("{action}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: String,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -231,7 +231,7 @@ impl RunnerError {
         RunnerError::Io { action: action.into(), source: source.into() }
     }
 
-    /// A file of the run folder was not written.
+    /// Creates the error for a file of the run folder that could not be written.
     pub(crate) fn unwritten(error: RecordError) -> RunnerError {
         RunnerError::Report(FiguresError::Record(error))
     }
@@ -240,7 +240,7 @@ impl RunnerError {
         RunnerError::Problems(Box::new(problems))
     }
 
-    /// The same error, with what differs from a lock if anything does.
+    /// Adds differences from a lock to the error, if there are any.
     pub(crate) fn with_changes(self, differences: Vec<Difference>) -> RunnerError {
         match differences.is_empty() {
             true => self,
@@ -248,7 +248,7 @@ impl RunnerError {
         }
     }
 
-    /// Who has to act on the error.
+    /// Returns the category of the error.
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunnerError::LockMismatch { .. }
@@ -270,7 +270,7 @@ impl RunnerError {
     }
 }
 
-/// Returns whether a run failed for its suite, its data or its folder rather than for the machine.
+/// Returns true if the suite, its data or its folder made a run fail, rather than the machine.
 fn is_of_user(error: &RunError) -> bool {
     matches!(
         error,

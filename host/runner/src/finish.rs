@@ -1,4 +1,4 @@
-//! The end of a run: reports, the status and the manifest are written.
+//! End of a run: writes the reports, the status and the manifest.
 
 use crate::RunnerError;
 use crate::aggregators::Aggregators;
@@ -19,28 +19,28 @@ use std::time::{Duration, Instant};
 
 /// The source of a run's answers.
 pub(crate) enum Origin {
-    /// Models, which were loaded for the run.
+    /// Models loaded for the run.
     Models {
-        /// What the run is made from, as a lock.
+        /// The lock of the run's inputs.
         lock: Option<String>,
-        /// How long loading took.
+        /// Duration of loading the models.
         loading: Duration,
         /// The requests and tokens of this process.
         work: RequestTotals,
-        /// What each backend counted.
+        /// Statistics of each backend.
         backends: BTreeMap<String, Object>,
     },
     /// Another run.
     Answers {
-        /// Why that run has fewer answers than it was to have.
+        /// The reason why that run lacks answers.
         parent: Option<Shortfall>,
-        /// How complete its tasks are.
+        /// Completeness of its tasks.
         completeness: Completeness,
     },
 }
 
 impl Origin {
-    /// The phases of a run besides its tasks.
+    /// Returns the durations of the run's phases, other than its tasks.
     fn phases(&self) -> Phases {
         match self {
             Origin::Models { loading, work, backends, .. } => Phases {
@@ -57,7 +57,7 @@ impl Origin {
     }
 }
 
-/// A run whose last task has ended, with what its reports need.
+/// A run whose tasks have all ended, with the inputs of its reports.
 pub(crate) struct EndedRun<'r> {
     pub(crate) config: &'r PipelineConfig,
     pub(crate) tasks: Vec<TaskDescription>,
@@ -114,7 +114,7 @@ fn seal(
         manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
     }
     manifest.files.extend(journal_digests(folder)?);
-    // Every observer has ended by now.
+    // All observers have ended by now.
     for name in [EVENTS_FILE, UNSENT_EVENTS_FILE] {
         manifest.files.extend(folder.sync_and_digest(name)?.map(|digest| (name.to_owned(), digest)));
     }
@@ -136,7 +136,7 @@ fn phases(origin: &Origin, ran: &[TaskReport], began: Instant) -> Phases {
     }
 }
 
-/// Returns how complete the tasks of a run are. A run with the answers of another is no more complete than that one.
+/// Returns the completeness of a run's tasks. A rescored run is at most as complete as its parent.
 fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
     let early = ran.iter().filter(|task| task.ended_early());
     let own = early.map(|task| {
@@ -150,8 +150,7 @@ fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
     all
 }
 
-/// Returns how complete the tasks of a suite are in a run that did not come to its end. One that was killed does
-/// not say.
+/// Returns the completeness of each task in an unfinished run; unknown if the run was killed.
 pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig) -> Completeness {
     let summary = parent.summary::<Summary>().ok();
     let tasks = config.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::Unknown));
@@ -159,7 +158,7 @@ pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig
     tasks.chain(known.map(|task| (task.task_id.clone(), task.completeness()))).collect()
 }
 
-/// Everything in which a run falls short of what its suite asks for.
+/// Returns everything that a run lacks according to its suite.
 fn shortfalls(
     config: &PipelineConfig,
     reports: &WrittenReports,
@@ -179,7 +178,7 @@ fn shortfalls(
     shortfalls
 }
 
-/// A task that its first failed sample ended.
+/// Returns the shortfall of a task that ended at its first failed sample.
 fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>) -> Option<Shortfall> {
     let Some(reason @ StopReason::FailFast(text)) = &task.cut_off else { return None };
     let is_whole_run = of_run == Some(reason) && text.starts_with(&format!("{}:", task.task_id));
@@ -187,11 +186,11 @@ fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>) -> Option<Shortfa
     is_counted.then(|| Shortfall::FailedFast { sample: text.clone(), is_whole_run })
 }
 
-/// A task of which fewer samples were scored than the suite asks for.
+/// Returns the shortfall of a task with fewer scored samples than the suite requires.
 fn uncovered(spec: &TaskSpec, summary: &TaskSummary, ran: &TaskReport) -> Option<CoverageShortfall> {
     let samples = &summary.samples;
-    // Without a scored sample there is no figure, whatever the suite is content with; a task that the run has not come to
-    // says nothing.
+    // Without a scored sample there is no figure, under any failure policy. A task that was never reached is not a
+    // shortfall.
     let scored = samples.outcomes.get(&Outcome::Scored).copied();
     let is_lacking = samples.coverage < spec.min_coverage;
     let is_enough = spec.failure_policy == FailurePolicy::BestEffort;

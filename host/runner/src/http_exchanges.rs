@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// What becomes of HTTP exchanges with backends.
+/// Handling of HTTP exchanges with backends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HttpExchanges {
-    /// They are sent and not kept.
+    /// Sends requests without recording them.
     #[default]
     Live,
-    /// They are sent, and recorded in this file.
+    /// Sends requests, and records the exchanges in this file.
     Record(PathBuf),
-    /// Nothing is sent; answers come from this file.
+    /// Sends nothing: answers come from this file.
     Replay(PathBuf),
 }

@@ -1,16 +1,18 @@
 //! Runs evaluation suites from Rust.
 //!
-//! A request goes in and a typed outcome comes out: [`run`] and [`resume`] write run folders, [`rescore`] scores the
-//! answers of a run again, [`verify`] compares a run folder with what its run wrote, and [`lock`] pins everything that a
-//! suite is made from. Progress arrives as [`RunEvent`]s at a [`RunProgress`]. The library prints nothing, installs no
-//! signal handler and knows no exit codes.
+//! [`run`] and [`resume`] create run folders, and [`rescore`] scores the answers of a run again. [`verify`]
+//! compares a run folder with its digests, and [`lock`] pins everything that a suite consists of. Each takes a
+//! request and returns a typed outcome.
+//!
+//! A [`RunProgress`] receives progress as [`RunEvent`]s. The library prints nothing, installs no signal handler, and
+//! does not define exit codes.
 //!
 //! ```no_run
 #![doc = include_str!("../examples/run_suite.rs")]
 //! ```
 //!
-//! The first-party components come with the crate, so a suite can name them. May import every crate of the workspace
-//! except `gage-view` and the program.
+//! The first-party components are included, so a suite can name them. May import every crate of the workspace except
+//! `gage-view` and the program.
 
 mod aggregators;
 mod answer_cache;
@@ -50,5 +52,5 @@ pub use suite_defaults::SuiteDefaults;
 pub use suite_source::{SuiteSource, Variables};
 pub use verify::{RescoreCheck, VerifyOutcome, verify};
 
-/// The version of the host, as manifests record it.
+/// Version of the host, as recorded in manifests.
 pub const HOST_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! The lock of a suite: made, compared, updated.
+//! Creates, compares and updates the lock of a suite.
 
 use crate::http_exchanges::HttpExchanges;
 use crate::progress::FetchEvents;
@@ -16,47 +16,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 
-/// The path of a suite's lock, if none is named: beside the suite, under its name.
+/// Returns the default path of a suite's lock: next to the suite, with its name.
 pub fn default_lock_path(suite: &Path) -> PathBuf {
     suite.with_extension("gage.lock")
 }
 
-/// The outcome of a request about a lock.
+/// Outcome of a lock request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LockOutcome {
-    /// The file of the lock.
+    /// The lock file.
     pub path: PathBuf,
     /// The name of the suite.
     pub suite: String,
-    /// What became of the lock.
+    /// Result for the lock.
     pub change: LockChange,
 }
 
-/// What became of a lock.
+/// Result of a lock request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LockChange {
-    /// The suite had no lock, and has one now.
+    /// The suite had no lock, and one was created.
     Created,
-    /// The lock equals the suite, so nothing was written.
+    /// The lock matches the suite, so nothing was written.
     Unchanged,
-    /// The lock differs from the suite. It was not to be updated, so nothing was written.
+    /// The lock differs from the suite. No update was requested, so nothing was written.
     Stale(Vec<Difference>),
-    /// The comparison that was asked for; empty if lock and suite are equal.
+    /// The requested comparison; empty if the lock matches the suite.
     Compared(Vec<Difference>),
-    /// The lock was to be updated.
+    /// An update was requested.
     Updated {
-        /// Whether anything was written.
+        /// True if the file was written.
         is_written: bool,
-        /// What still differs, because only a part was updated.
+        /// Remaining differences, if only a part was updated.
         remaining: Vec<Difference>,
     },
 }
 
-/// Makes, compares or updates the lock of a suite. Loads its models. Must not be called from within an async runtime.
+/// Creates, compares or updates the lock of a suite. Loads its models. Must not be called within an async runtime.
 ///
 /// # Errors
-/// When the suite or its lock cannot be used, or the lock is of another suite.
+/// Fails if the suite or its lock cannot be used, or the lock is for another suite.
 pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let path = request.path.clone().unwrap_or_else(|| default_lock_path(&request.suite.path));
     let needs_lock = request.action != LockAction::Create;
@@ -107,7 +107,7 @@ fn change(action: &LockAction, before: &Lock, found: &Lock, path: &Path) -> Resu
     Ok(LockChange::Updated { is_written, remaining: updated.differences(found) })
 }
 
-/// Refuses the lock of another suite.
+/// Rejects the lock of another suite.
 fn check_suite(locked: &Lock, found: &Lock, path: &Path) -> Result<(), RunnerError> {
     if locked.suite() == found.suite() {
         return Ok(());
@@ -119,7 +119,7 @@ fn check_suite(locked: &Lock, found: &Lock, path: &Path) -> Result<(), RunnerErr
     })
 }
 
-/// Finds everything that a suite is made from. All problems are collected before any is returned.
+/// Computes the lock of a suite, and opens its datasets. All problems are collected before any is returned.
 fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Datasets), RunnerError> {
     let context = &request.context;
     let mut suite = ReadSuite::new(context, &request.suite, Variables::default());
@@ -140,7 +140,7 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let runtime = Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
     let session = match (&plan, &datasets, models) {
         (Some(plan), Some(_), Some(model_files)) => {
-            // A lock is checked with its own kernels where they run here; elsewhere they are a difference.
+            // A check uses the locked kernels if this machine can run them; otherwise they are a difference.
             let pinned = before.filter(|_| request.action == LockAction::Check).and_then(|before| {
                 pinned_kernels(before, &request.suite.path, plan, &context.host.model_program).ok()
             });
@@ -163,11 +163,10 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     Ok((suite.lock(&request.suite.path, origin, &identity)?, datasets))
 }
 
-/// The kernel variants that a lock pins for the models of a plan, by the id of the backend. A run with a lock uses these and no
-/// others.
+/// Returns the locked kernel variants for the models of a plan, by backend id. A locked run uses only these.
 ///
 /// # Errors
-/// When this machine cannot run one of them. No model is loaded.
+/// Fails if this machine cannot run one of them. No model is loaded.
 pub(crate) fn pinned_kernels(
     locked: &Lock,
     path: &Path,
@@ -193,7 +192,7 @@ pub(crate) fn pinned_kernels(
         .collect()
 }
 
-/// The located datasets of a plan, as a lock counts their rows.
+/// Counts the rows of a plan's located datasets for a lock.
 struct RowsOf<'d>(&'d Datasets);
 
 impl DatasetRows for RowsOf<'_> {
@@ -212,7 +211,7 @@ impl DatasetRows for RowsOf<'_> {
 }
 
 impl ReadSuite {
-    /// The lock of a suite of which everything was found.
+    /// Creates the lock of a complete suite.
     pub(crate) fn lock(
         &self,
         path: &Path,
@@ -224,14 +223,14 @@ impl ReadSuite {
     }
 }
 
-/// The lock that a run must be equal to.
+/// The lock that a run must match.
 pub(crate) struct ExpectedLock<'l> {
     pub(crate) locked: &'l Lock,
     pub(crate) path: &'l Path,
 }
 
 impl ExpectedLock<'_> {
-    /// Compares what a run is made from with the lock.
+    /// Compares the inputs of a run with the lock.
     pub(crate) fn check(
         &self,
         found: &mut Lock,
@@ -259,7 +258,7 @@ impl ExpectedLock<'_> {
     }
 }
 
-/// The error of a suite that cannot be used, with what differs from its lock. Any other error stays as it is.
+/// Adds the differences from the lock to the error of an unusable suite. Other errors are returned unchanged.
 pub(crate) fn explained(
     error: RunnerError,
     locked: &Lock,
@@ -275,7 +274,7 @@ pub(crate) fn explained(
     error.with_changes(locked.unusable(&source.path, &suite.overrides, &variable, &places))
 }
 
-/// What differs from the lock in the same suite, of which a dataset cannot be read to its end.
+/// Returns the differences from a lock of the same suite if a dataset cannot be fully read.
 fn changes_of_same_suite(locked: &Lock, found: &Lock) -> Vec<Difference> {
     if locked.suite() == found.suite() { locked.differences(found) } else { Vec::new() }
 }

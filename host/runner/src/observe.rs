@@ -1,4 +1,4 @@
-//! The observers of a run, built from options.
+//! Builds the observers of a run from options.
 
 use crate::{HOST_VERSION, RunEvent, RunProgress, RunnerError};
 use gage_observe::{
@@ -13,19 +13,19 @@ use std::time::Duration;
 /// The recipients of events, counters and traces.
 #[derive(Clone, Debug)]
 pub struct ObserveOptions {
-    /// Whether there is an event for every stage of every sample, besides those for failures.
+    /// True to emit an event for every stage of every sample, not only for failures.
     pub has_stages: bool,
-    /// The share of samples with such events, and with traces.
+    /// Fraction of samples with such events, and with traces.
     pub sampling: Sampling,
-    /// Whether events stay in memory rather than in `events.jsonl`.
+    /// True to keep events in memory instead of `events.jsonl`.
     pub in_memory: bool,
-    /// A server that gets the events as well.
+    /// A server that also receives the events.
     pub events_http: Option<EventsHttp>,
-    /// An OpenTelemetry collector that gets traces and metrics, by OTLP over HTTP.
+    /// An OpenTelemetry collector that receives traces and metrics by OTLP over HTTP.
     pub otlp_endpoint: Option<String>,
-    /// How long one post may take.
+    /// Timeout of a POST request.
     pub timeout: Duration,
-    /// The address at which counters are served to Prometheus.
+    /// The address that serves Prometheus metrics.
     pub metrics_listen: Option<SocketAddr>,
 }
 
@@ -43,14 +43,14 @@ impl Default for ObserveOptions {
     }
 }
 
-/// A server that gets events as JSON.
+/// A server that receives events as JSON.
 #[derive(Clone, Debug)]
 pub struct EventsHttp {
     /// The address.
     pub url: String,
-    /// Events in one post.
+    /// Number of events per POST request.
     pub batch: usize,
-    /// The share of posts that may fail, in percent, before nothing more is posted.
+    /// Percentage of POST requests that may fail before posting stops.
     pub fail_pct: f64,
 }
 
@@ -85,7 +85,7 @@ impl ObserveOptions {
         })
     }
 
-    /// Serves the counters, if an address is set. Runs until the runtime ends in which it is called.
+    /// Serves the metrics, if an address is set, until the current runtime shuts down.
     pub(crate) async fn serve(
         &self,
         observability: &Observability,

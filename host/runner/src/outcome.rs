@@ -1,4 +1,4 @@
-//! The outcome of a run: how it ended, what it lacks, what was written.
+//! Outcome of a run: its ending, its shortfalls and the written reports.
 
 use gage_backend::RecordingError;
 use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
@@ -6,42 +6,42 @@ use gage_figures::WrittenReports;
 use gage_record::RunStatus;
 use std::path::PathBuf;
 
-/// The outcome of a run, or of answers that were scored again.
+/// Outcome of a run, or of scoring answers again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunOutcome {
     /// The id of the run.
     pub run_id: String,
-    /// The folder.
+    /// The run folder.
     pub folder: PathBuf,
-    /// The status, as the manifest has it.
+    /// The status, as in the manifest.
     pub status: RunStatus,
-    /// Why it ended.
+    /// The reason for its ending.
     pub ending: Ending,
-    /// Why it ended early, in words, as the manifest has it.
+    /// The reason for an early ending, in words, as in the manifest.
     pub ended_by: Option<String>,
-    /// Everything in which the run falls short of what its suite asks for.
+    /// Everything that the run lacks according to its suite.
     pub shortfalls: Vec<Shortfall>,
-    /// What each task did, in the order of the suite.
+    /// Reports of the tasks, in the order of the suite.
     pub tasks: Vec<TaskReport>,
-    /// What all processes of the run have used.
+    /// Usage of all processes of the run.
     pub usage: RunUsage,
-    /// Whether the suite limits the cost or the tokens of the run.
+    /// True if the suite limits the run's cost or tokens.
     pub has_usage_budget: bool,
     /// The figures and the other reports.
     pub reports: WrittenReports,
-    /// Why the HTTP exchanges were not recorded, if they were to be.
+    /// The error if requested recording of HTTP exchanges failed.
     pub recording_error: Option<RecordingError>,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Every task ended, and the suite asks for nothing more.
+    /// Every task ended, and nothing is missing.
     Complete,
-    /// Every task ended, and the run falls short of what the suite asks for.
+    /// Every task ended, but the run falls short of the suite's requirements.
     Incomplete,
-    /// The data of a task could not be read to its end.
+    /// The data of a task could not be fully read.
     UnreadableData,
     /// The run was stopped.
     Stopped(StopReason),
@@ -57,7 +57,7 @@ impl Ending {
         }
     }
 
-    /// The status that the manifest gets.
+    /// Returns the status for the manifest.
     pub(crate) fn status(&self) -> RunStatus {
         match self {
             Ending::Complete => RunStatus::Complete,
@@ -69,7 +69,7 @@ impl Ending {
         }
     }
 
-    /// Why the run ended early, for the manifest.
+    /// Returns the reason for an early ending, for the manifest.
     pub(crate) fn ended_by(&self) -> Option<String> {
         let Ending::Stopped(reason) = self else { return None };
         match reason {
@@ -86,28 +86,28 @@ impl Ending {
     }
 }
 
-/// Something in which a run falls short of what its suite asks for.
+/// A requirement of the suite that a run does not meet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shortfall {
-    /// More rows are not Samples than a dataset allows.
+    /// A dataset has more invalid rows than it allows.
     InvalidRows(TooManyInvalid),
     /// The first failed sample ended its task or the run (`fail_fast`).
     FailedFast {
         /// The sample and its failure, in words.
         sample: String,
-        /// Whether the whole run ended.
+        /// True if the whole run ended.
         is_whole_run: bool,
     },
-    /// Fewer samples of a task were scored than the suite asks for.
+    /// Fewer samples of a task were scored than the suite requires.
     Coverage(CoverageShortfall),
-    /// The run whose answers were scored again had ended early.
+    /// The parent run, whose answers were scored, had ended early.
     ParentEndedEarly {
         /// The id of that run.
         run_id: String,
-        /// Why it ended.
+        /// The reason why it ended.
         reason: String,
     },
-    /// The run whose answers were scored again has not come to its end.
+    /// The parent run, whose answers were scored, has not finished.
     ParentUnfinished {
         /// The id of that run.
         run_id: String,
@@ -116,20 +116,20 @@ pub enum Shortfall {
     },
 }
 
-/// A task of which fewer samples were scored than the suite asks for.
+/// A task with fewer scored samples than the suite requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoverageShortfall {
     /// The task.
     pub task_id: String,
-    /// The samples that were scored.
+    /// Number of scored samples.
     pub scored: u64,
-    /// All samples.
+    /// Total number of samples.
     pub total: u64,
-    /// Whether there are at least `total` samples, and perhaps more.
+    /// True if `total` is a lower bound.
     pub total_is_least: bool,
-    /// The share of samples that were scored.
+    /// Fraction of samples that were scored.
     pub coverage: f64,
-    /// The share that the suite asks for.
+    /// Fraction that the suite requires.
     pub min_coverage: f64,
 }
 

@@ -1,9 +1,9 @@
-//! The folder of all runs, removed again if no run came into it.
+//! The folder of all runs, which is removed again if it stays empty.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder of all runs. A folder that was made for a run that never began is removed again.
+/// The folder of all runs. If it was created for a run that never began, it is removed again.
 pub(crate) struct OutputFolder {
     made: Option<PathBuf>,
 }
@@ -19,7 +19,7 @@ impl OutputFolder {
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         if let Some(path) = &self.made {
-            // Fails if a run is in it, and then the folder stays.
+            // Fails if it contains a run; then the folder stays.
             let _ = std::fs::remove_dir(path);
         }
     }

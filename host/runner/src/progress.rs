@@ -1,4 +1,4 @@
-//! The progress of a run: one event type, one trait to receive events.
+//! Progress of a run: one event type, and one trait that receives events.
 
 use gage_config::{PipelineConfig, Problems};
 use gage_data::hub::HubProgress;
@@ -9,67 +9,67 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'e> {
     /// The suite was read.
     SuiteRead {
-        /// The configuration; none if the suite has errors, which the call returns later.
+        /// The configuration, or `None` if the suite has errors, which the call returns later.
         config: Option<&'e PipelineConfig>,
     },
     /// A component is being compiled, or its compilation has ended.
     Compiling(CompileProgress<'e>),
-    /// A file of a dataset or a model is being fetched.
+    /// A file of a dataset or a model is being downloaded.
     Fetching {
         /// The file's path on the hub.
         path: &'e str,
-        /// The bytes that are on the disk.
+        /// Number of bytes on disk.
         done: u64,
-        /// The file's size, if it is known.
+        /// Size of the file, if known.
         total: Option<u64>,
     },
-    /// The suite's newest unfinished run was found and is resumed.
+    /// The suite's newest unfinished run was found, and is being resumed.
     Resuming {
-        /// The folder of the run.
+        /// The run folder.
         folder: &'e Path,
     },
-    /// The counters of the run are served.
+    /// The metrics of the run are served.
     MetricsServed {
-        /// The address, with its real port.
+        /// The address, with its actual port.
         address: SocketAddr,
     },
     /// The suite has problems that are not errors.
     Warnings(&'e Problems),
-    /// The first task is about to begin. From now on the token ends the run in order.
+    /// The first task is about to begin. From now on, the token ends the run gracefully.
     Started,
     /// A task begins.
     TaskStarted {
         /// The task.
         task_id: &'e str,
-        /// The number of its samples, if it is known.
+        /// Number of its samples, if known.
         total: Option<u64>,
-        /// The samples that an earlier process answered or finished.
+        /// Number of samples that an earlier process answered or finished.
         done: u64,
         /// The first metric whose figure is the mean of its scores.
         mean: Option<&'e str>,
     },
-    /// The model of a task is asked, or asked again after a wait.
+    /// A request to the model of a task begins, or begins again after a wait.
     RequestBegan {
         /// The task.
         task_id: &'e str,
     },
-    /// The model of a task has answered or failed, or the request waits for a retry.
+    /// A request to the model of a task succeeded or failed, or waits for a retry.
     RequestEnded {
         /// The task.
         task_id: &'e str,
     },
-    /// An answer is in the journal and awaits its scores.
+    /// An answer was journaled, and is not yet scored.
     SampleAnswered {
         /// The task.
         task_id: &'e str,
     },
-    /// A sample is finished and in the journal.
+    /// A sample is finished and was journaled.
     SampleFinished(FinishedSample<'e>),
     /// A task ends.
     TaskFinished {
@@ -80,7 +80,7 @@ pub enum RunEvent<'e> {
     TasksEnded,
 }
 
-/// A listener for the events of a run. Several threads call it at the same time, so it must not block.
+/// A listener for the events of a run. It is called from several threads concurrently, so it must not block.
 pub trait RunProgress: Send + Sync {
     /// Receives an event.
     fn on_event(&self, event: &RunEvent<'_>);
@@ -94,7 +94,7 @@ impl RunProgress for NoProgress {
     fn on_event(&self, _event: &RunEvent<'_>) {}
 }
 
-/// Downloads as events.
+/// Forwards downloads as events.
 pub(crate) struct FetchEvents<'p>(pub(crate) &'p dyn RunProgress);
 
 impl HubProgress for FetchEvents<'_> {
@@ -103,10 +103,10 @@ impl HubProgress for FetchEvents<'_> {
     }
 }
 
-/// The engine's progress as events, and as counters of the run.
+/// Forwards the engine's progress as events, and to the counters of the run.
 pub(crate) struct EngineEvents {
     pub(crate) progress: Arc<dyn RunProgress>,
-    /// The counters; none for answers that are scored again.
+    /// The counters, or `None` when answers are scored again.
     pub(crate) observability: Option<Observability>,
 }
 

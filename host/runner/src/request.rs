@@ -1,4 +1,4 @@
-//! The requests: what is run, resumed, scored again, verified or locked, and how.
+//! Requests to run, resume, rescore, verify or lock.
 
 use crate::answer_cache::CacheOptions;
 use crate::http_exchanges::HttpExchanges;
@@ -8,44 +8,44 @@ use gage_config::BudgetSpec;
 use gage_core::Outcome;
 use std::path::PathBuf;
 
-/// Requests in flight, if a request does not say.
+/// Default number of requests in flight.
 pub const DEFAULT_CONCURRENCY: usize = 16;
 
 /// A request to run a suite.
 #[derive(Clone)]
 pub struct RunRequest {
-    /// The machine, the listener for progress, the token that stops the run.
+    /// The machine, the progress listener, and the cancellation token.
     pub context: Context,
     /// The suite.
     pub suite: SuiteSource,
-    /// The folder of all runs. Default: `runs`.
+    /// Folder of all runs; default `runs`.
     pub output_folder: PathBuf,
-    /// The name of the run and of its folder. Default: made from the date and the time.
+    /// Name of the run and of its folder; default created from the date and the time.
     pub run_id: Option<String>,
-    /// Requests in flight, at most.
+    /// Maximum number of requests in flight.
     pub concurrency: usize,
-    /// The most samples of each task.
+    /// Maximum number of samples per task.
     pub max_samples: Option<u64>,
-    /// Threads that score. Default: one for each core.
+    /// Number of scoring threads; default one per core.
     pub scoring_threads: Option<usize>,
-    /// Tasks that run at the same time. Default: what the suite says.
+    /// Number of tasks that run concurrently; default the suite's.
     pub task_parallelism: Option<usize>,
-    /// What the run may spend; each value goes before that of the suite.
+    /// Budget of the run; each value takes precedence over the suite's.
     pub budget: BudgetSpec,
-    /// Whether datasets and model files may not be downloaded.
+    /// True to forbid downloads of datasets and model files.
     pub is_offline: bool,
-    /// The lock that the suite must be equal to.
+    /// The lock that the suite must match.
     pub lock: Option<PathBuf>,
-    /// Where HTTP exchanges with backends are recorded, or replayed from.
+    /// Handling of HTTP exchanges with backends.
     pub exchanges: HttpExchanges,
-    /// The cache of answers.
+    /// The answer cache.
     pub cache: CacheOptions,
     /// The recipients of events, counters and traces.
     pub observe: ObserveOptions,
 }
 
 impl RunRequest {
-    /// A suite, with every default.
+    /// Creates a request for a suite with all defaults.
     pub fn new(suite: impl Into<SuiteSource>) -> RunRequest {
         RunRequest {
             context: Context::default(),
@@ -66,38 +66,38 @@ impl RunRequest {
     }
 }
 
-/// A request to resume a run that has not come to its end.
+/// A request to resume an unfinished run.
 #[derive(Clone)]
 pub struct ResumeRequest {
-    /// The run. Without an id it is the newest unfinished run of the suite.
+    /// The run; without an id, the newest unfinished run of the suite.
     pub run: RunRequest,
-    /// Samples that ended in one of these ways are tried again, besides those that failed in the backend.
+    /// Outcomes whose samples are retried, besides backend failures.
     pub retry: Vec<Outcome>,
 }
 
-/// A request to score the answers of a run again. No model is asked.
+/// A request to score the answers of a run again, without model calls.
 #[derive(Clone, Default)]
 pub struct RescoreRequest {
-    /// The machine, the listener for progress, the token that stops the call.
+    /// The machine, the progress listener, and the cancellation token.
     pub context: Context,
-    /// The folder of the run.
+    /// The run folder.
     pub run: PathBuf,
-    /// Metrics in place of those of the suite, in any form that a suite takes.
+    /// Metrics that replace the suite's, in any form that a suite accepts.
     pub metrics: Vec<String>,
-    /// A suite in place of that of the run.
+    /// A suite that replaces the run's.
     pub suite: Option<PathBuf>,
-    /// Values that replace those of the suite.
+    /// Values that override the suite's.
     pub overrides: Vec<String>,
     /// Folders of components.
     pub plugin_folders: Vec<PathBuf>,
-    /// The folder that gets the new run folder. Default: the one that holds the run.
+    /// Folder of the new run; default the one that contains the original run.
     pub output_folder: Option<PathBuf>,
-    /// The name of the new run. Default: made from the date and the time.
+    /// Name of the new run; default created from the date and the time.
     pub run_id: Option<String>,
 }
 
 impl RescoreRequest {
-    /// The answers of a run, scored by its own suite.
+    /// Creates a request to score a run's answers with its own suite.
     pub fn new(run: impl Into<PathBuf>) -> RescoreRequest {
         RescoreRequest { run: run.into(), ..RescoreRequest::default() }
     }
@@ -106,47 +106,47 @@ impl RescoreRequest {
 /// A request to verify a run folder.
 #[derive(Clone, Default)]
 pub struct VerifyRequest {
-    /// The machine, and the token that stops the call.
+    /// The machine, and the cancellation token.
     pub context: Context,
-    /// The folder of the run.
+    /// The run folder.
     pub run: PathBuf,
     /// Folders of components.
     pub plugin_folders: Vec<PathBuf>,
-    /// Whether only digests and checksums are compared, and the answers are not scored again.
+    /// True to compare only digests and checksums, without scoring the answers again.
     pub files_only: bool,
 }
 
 impl VerifyRequest {
-    /// A run folder, with its answers scored again.
+    /// Creates a request to verify a run folder and score its answers again.
     pub fn new(run: impl Into<PathBuf>) -> VerifyRequest {
         VerifyRequest { run: run.into(), ..VerifyRequest::default() }
     }
 }
 
-/// A request to make, compare or update the lock of a suite.
+/// A request to create, compare or update the lock of a suite.
 #[derive(Clone)]
 pub struct LockRequest {
-    /// The machine, and the listener for progress.
+    /// The machine, and the progress listener.
     pub context: Context,
     /// The suite.
     pub suite: SuiteSource,
-    /// The file of the lock. Default: beside the suite, under its name.
+    /// The lock file; default next to the suite, with its name.
     pub path: Option<PathBuf>,
-    /// Whether datasets and model files may not be downloaded.
+    /// True to forbid downloads of datasets and model files.
     pub is_offline: bool,
-    /// What is done.
+    /// The action.
     pub action: LockAction,
 }
 
-/// What is done with a lock.
+/// Action on a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockAction {
-    /// It is made if there is none, and compared with the suite otherwise.
+    /// Creates the lock, or compares an existing one with the suite.
     Create,
-    /// It is compared with the suite.
+    /// Compares the lock with the suite.
     Check,
-    /// All that differs is taken over from the suite.
+    /// Updates everything that differs.
     Update,
-    /// What differs in one part is taken over, such as `datasets.piqa`.
+    /// Updates only one part, such as `datasets.piqa`.
     UpdatePart(String),
 }

@@ -1,4 +1,4 @@
-//! Scoring again: the answers of a run get the scores of other metrics, or of newer ones.
+//! Rescoring: scores the answers of a run with other metrics, or newer versions of them.
 
 mod overrides;
 
@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Scores the answers of a run again, into a new run folder. No model is asked.
+/// Scores the answers of a run again, into a new run folder, without model calls.
 ///
 /// # Errors
-/// When the answers cannot be read or scored, and when the new folder cannot be written.
+/// Fails if the answers cannot be read or scored, or the new folder cannot be written.
 pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     let began = Instant::now();
     let parent = RunReader::open(&request.run)?;
@@ -58,18 +58,18 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     ended.finish()
 }
 
-/// The folder that gets the new run folder.
+/// Returns the folder for the new run.
 fn root_of(request: &RescoreRequest) -> PathBuf {
     if let Some(root) = &request.output_folder {
         return root.clone();
     }
-    // As it is, so that `.` has a folder above it.
+    // Canonical, so that `.` has a parent folder.
     let canonical = request.run.canonicalize().unwrap_or_else(|_| request.run.clone());
     let written = request.run.parent().filter(|folder| !folder.as_os_str().is_empty());
     written.or(canonical.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Refuses a run whose manifest is damaged, and one without samples.
+/// Rejects a run with a damaged manifest or without samples.
 fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     let path = parent.path().to_owned();
     if let Some(reason) = parent.integrity().problem() {
@@ -81,7 +81,7 @@ fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     Ok(())
 }
 
-/// The suite by which the answers are scored, with its metrics checked.
+/// Returns the suite that scores the answers, with its metrics checked.
 fn planned(
     request: &RescoreRequest,
     parent: &RunReader,
@@ -104,7 +104,7 @@ fn planned(
     if let Some(asked) = &asked {
         check_repeats(&config, asked)?;
     }
-    // Of a run that was scored again itself the suite need not be the one that asked.
+    // If the run was itself rescored, its suite may differ from the one that produced the answers.
     let asked = asked.filter(|_| parent.manifest().parent_run.is_none());
     let scoring = Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
@@ -141,7 +141,7 @@ fn call_engine(
     scored.map_err(RunnerError::Rescore)
 }
 
-/// Why a run has fewer answers than it was to have.
+/// Returns the reason why a run lacks answers.
 fn shortfall_of(parent: &RunReader) -> Option<Shortfall> {
     let manifest = parent.manifest();
     let run_id = manifest.run_id.clone();
@@ -156,7 +156,7 @@ fn shortfall_of(parent: &RunReader) -> Option<Shortfall> {
     }
 }
 
-/// The suite by which answers are scored: the one that is given, or that of the run, with other metrics if some are given.
+/// Returns the suite that scores the answers: the given one, or else the run's. Given metrics replace its own.
 fn suite(
     request: &RescoreRequest,
     overrides: &[String],
@@ -183,7 +183,7 @@ fn suite(
     Ok(load_expanded(&document, overrides, parent))
 }
 
-/// Reads a suite that was expanded when its run began.
+/// Loads a suite that was expanded when its run began.
 pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> RecordedConfig {
     let name = format!("the suite of {}", parent.path().display());
     let variable = |name: &str| std::env::var(name).ok();
@@ -192,7 +192,7 @@ pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &Run
     load_recorded_to_score(&name, document, redacted, overrides, &environment)
 }
 
-/// Adds the step that scores, if there are steps and none of them scores.
+/// Adds the scoring step, if there are steps but no scoring step.
 fn add_scoring(of: &mut Value) {
     if let Some(steps) = of.get_mut("steps").and_then(Value::as_array_mut)
         && !steps.iter().any(|step| step["step"] == "auto_eval")
@@ -201,7 +201,7 @@ fn add_scoring(of: &mut Value) {
     }
 }
 
-/// Refuses a task that would be repeated in another way than its run asked.
+/// Rejects a task whose repeats differ from those of its run.
 fn check_repeats(config: &PipelineConfig, asked: &PipelineConfig) -> Result<(), RunnerError> {
     for task in &config.tasks {
         let before = asked.tasks.iter().find(|one| one.task_id == task.task_id);
@@ -216,7 +216,7 @@ fn check_repeats(config: &PipelineConfig, asked: &PipelineConfig) -> Result<(), 
     Ok(())
 }
 
-/// A metric of the request: a name or a call, or an entry in JSON.
+/// Parses a metric of the request: a name, a call, or a JSON entry.
 fn metric_of(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(entry @ Value::Object(_)) => entry,

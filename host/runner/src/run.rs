@@ -1,4 +1,4 @@
-//! A run: a suite becomes a run folder.
+//! Runs a suite, which creates a run folder.
 
 use crate::aggregators::Aggregators;
 use crate::describe::describe;
@@ -28,32 +28,32 @@ use std::time::{Instant, SystemTime};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-/// Runs a suite, and writes a run folder. Must not be called from within an async runtime: this thread waits.
+/// Runs a suite, and writes a run folder. Must not be called within an async runtime: it blocks the thread.
 ///
-/// A run that ends early, or in which samples fail, is an outcome and not an error.
+/// A run that ends early, or has failed samples, is an outcome and not an error.
 ///
 /// # Errors
-/// When the run cannot begin, and when its folder cannot be written.
+/// Fails if the run cannot begin, or its folder cannot be written.
 pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
     SuiteRun { request, retry: None }.execute()
 }
 
-/// Resumes a run that has not come to its end.
+/// Resumes an unfinished run.
 ///
 /// # Errors
-/// As [`run`], and when there is no such run or the suite is not the one that the run began with.
+/// Fails as [`run`] does. Also fails if there is no such run, or its suite was a different one.
 pub fn resume(request: &ResumeRequest) -> Result<RunOutcome, RunnerError> {
     SuiteRun { request: &request.run, retry: Some(&request.retry) }.execute()
 }
 
-/// A run that is to begin, or to be resumed.
+/// A run to be started or resumed.
 struct SuiteRun<'r> {
     request: &'r RunRequest,
-    /// Of a run that is resumed, the outcomes that are tried again.
+    /// Outcomes that are retried, if the run is resumed.
     retry: Option<&'r [Outcome]>,
 }
 
-/// A suite with its datasets and model files, before a model is loaded.
+/// A suite with its datasets and model files, before any model is loaded.
 struct PreparedSuite {
     run_id: String,
     plan: Plan,
@@ -63,14 +63,14 @@ struct PreparedSuite {
     problems: Problems,
 }
 
-/// The models of a run, and what observes the run.
+/// The loaded models of a run, and its observers.
 struct OpenedModels {
     observability: Observability,
     recording: Option<Arc<HttpRecording>>,
     runtime: Runtime,
     session: Session,
     loading: Instant,
-    /// Removes a folder of runs that no run came into.
+    /// Removes the folder of runs if no run was created.
     _output_folder: OutputFolder,
 }
 
@@ -82,14 +82,14 @@ impl SuiteRun<'_> {
             self.check_run_id(run_id)?;
         }
         let locked = request.lock.as_deref().map(Lock::read).transpose()?;
-        // What is played back was asked with secrets, and needs none.
+        // A replay needs no secrets, because only the recorded requests used them.
         let variables = match &request.exchanges {
             HttpExchanges::Replay(_) => Variables::of_replay(&request.suite),
             HttpExchanges::Live | HttpExchanges::Record(_) => Variables::default(),
         };
         let mut suite = ReadSuite::new(&request.context, &request.suite, variables);
         let origin = suite.loaded.origin.take();
-        // A suite that cannot be used may have changed since it was locked.
+        // An unusable suite may have changed since it was locked.
         let explained = |suite: &ReadSuite, error: RunnerError| match &locked {
             Some(locked) => lock::explained(error, locked, &request.suite, &request.context.host, suite),
             None => error,
@@ -117,7 +117,7 @@ impl SuiteRun<'_> {
         self.run_tasks(&prepared, opened, found.map(|found| found.to_yaml()), began)
     }
 
-    /// Refuses the id of an existing run for a new run, and of a missing one for a resumed run.
+    /// Rejects the id of an existing run for a new run, and of a missing one for a resumed run.
     fn check_run_id(&self, run_id: &str) -> Result<(), RunnerError> {
         let root = &self.request.output_folder;
         let path = root.join(run_id);
@@ -158,7 +158,7 @@ impl SuiteRun<'_> {
         Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems })
     }
 
-    /// The id of the run: the one that was given, the one to resume, or a new one.
+    /// Returns the id of the run: the given one, the one to resume, or a new one.
     fn run_id(&self, plan: &Plan) -> Result<String, RunnerError> {
         if let Some(run_id) = &self.request.run_id {
             return Ok(run_id.clone());
@@ -227,7 +227,7 @@ impl SuiteRun<'_> {
         Ok((prepared, opened))
     }
 
-    /// Runs every task, and writes what is reported.
+    /// Runs every task, and writes the reports.
     fn run_tasks(
         &self,
         prepared: &PreparedSuite,
@@ -243,7 +243,7 @@ impl SuiteRun<'_> {
         progress.on_event(&RunEvent::TasksEnded);
         let OpenedModels { observability, recording, runtime, session, .. } = opened;
         let work = observability.meters.work();
-        // What was answered is kept, however the run ended.
+        // Keeps recorded answers, even if the run failed.
         let recorded = recording.map_or(Ok(0), |recording| recording.finish());
         let ended = EndedRun {
             config: &plan.config,
@@ -254,7 +254,7 @@ impl SuiteRun<'_> {
             began,
         };
         let outcome = ended.finish()?;
-        // A request that was given up may still wait for an answer, and is not waited for.
+        // Does not wait for abandoned requests that still expect an answer.
         runtime.shutdown_background();
         Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
     }
@@ -290,7 +290,7 @@ impl SuiteRun<'_> {
     }
 }
 
-/// Opens the file in which HTTP exchanges are recorded, or from which they are replayed.
+/// Opens the file for recording or replaying HTTP exchanges.
 fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>, RecordingError> {
     let recording = match exchanges {
         HttpExchanges::Record(path) => HttpRecording::record(path)?,
@@ -300,12 +300,12 @@ fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>,
     Ok(Some(Arc::new(recording)))
 }
 
-/// The cores of the machine, as far as this process may use them.
+/// Returns the number of cores available to this process.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A new id: date, time, and a random number that keeps runs of one second apart: `20260102-030405-1f3a92c7`.
+/// Creates a run id: date, time, and a random number for runs in the same second, as in `20260102-030405-1f3a92c7`.
 pub(crate) fn new_run_id() -> String {
     let time: String =
         rfc3339(SystemTime::now()).chars().filter(|character| !"-:Z".contains(*character)).collect();

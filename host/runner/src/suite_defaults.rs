@@ -1,20 +1,20 @@
-//! The defaults below a suite: values for what it leaves open.
+//! Defaults for values that a suite omits.
 
 use gage_config::Problems;
 use serde_json::Value;
 
-/// What is set where a suite leaves something open, such as variables of the environment.
+/// Defaults for values that a suite omits, for example from environment variables.
 pub trait SuiteDefaults: Send + Sync {
-    /// The values, as overrides. The document is the suite.
+    /// Returns the values for a suite's document, as overrides.
     fn overrides(&self, _document: &Value) -> Vec<String> {
         Vec::new()
     }
 
-    /// Renames the sources of values in messages, so that they name what set the value.
+    /// Renames the sources of values in messages, so that they name the origin of each value.
     fn rename_sources(&self, _problems: &mut Problems) {}
 }
 
-/// No defaults: what a suite leaves open keeps its documented default.
+/// No defaults: omitted values keep their documented defaults.
 pub(crate) struct NoDefaults;
 
 impl SuiteDefaults for NoDefaults {}

@@ -1,4 +1,4 @@
-//! The source of a suite: its file, the values set over it, and the defaults below it.
+//! Source of a suite: its file, overriding values and defaults.
 
 use crate::{Context, RunEvent};
 use gage_config::is_secret_name;
@@ -7,12 +7,12 @@ use gage_suite::{LoadedSuite, secret_variables, without_default};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Which suite, and what is changed in it.
+/// A suite file with its overrides.
 #[derive(Clone, Debug, Default)]
 pub struct SuiteSource {
     /// The file, a YAML document of the kind PipelineConfig or RunConfig.
     pub path: PathBuf,
-    /// Values that replace those of the file: `tasks.0.max_samples=5`.
+    /// Values that override those of the file: `tasks.0.max_samples=5`.
     pub overrides: Vec<String>,
     /// Folders of components, each `.wasm` file under its own name and without grants.
     pub plugin_folders: Vec<PathBuf>,
@@ -36,15 +36,16 @@ impl From<&str> for SuiteSource {
     }
 }
 
-/// The variables of the environment, as a suite takes them.
+/// The environment variables available to a suite.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    /// Variables that need not be set, for nothing is sent.
+    /// Variables that may be unset, because nothing is sent.
     idle: BTreeSet<String>,
 }
 
 impl Variables {
-    /// For a replay: secrets of backends that have no default need not be set, and are then none.
+    /// Creates the variables of a replay: backend secrets without a default may be unset, and a placeholder replaces
+    /// them.
     pub(crate) fn of_replay(suite: &SuiteSource) -> Variables {
         let mut idle = secret_variables(&suite.path);
         let set = suite.overrides.iter().filter(|text| text.contains("backend"));
@@ -53,7 +54,7 @@ impl Variables {
         Variables { idle }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, name: &str) -> Option<String> {
         let set = std::env::var(name).ok();
         set.or_else(|| self.idle.contains(name).then(|| SECRET_MARK.to_owned()))
@@ -61,7 +62,7 @@ impl Variables {
 }
 
 impl Context {
-    /// Reads the suite in a file, of either kind. With `datasets_only` it need not say what is done with the data.
+    /// Loads a suite of either kind from a file. With `datasets_only`, the tasks may be missing.
     pub fn load(
         &self,
         path: &Path,
@@ -74,7 +75,7 @@ impl Context {
         loaded
     }
 
-    /// The overrides of a source, followed by the defaults for what the suite leaves open.
+    /// Returns the overrides of a source, followed by the defaults for omitted values.
     pub fn all_overrides(&self, suite: &SuiteSource, variables: &Variables) -> Vec<String> {
         let read = self.load(&suite.path, &suite.overrides, variables, false).config;
         let defaults = read.map(|config| self.defaults.overrides(&config.document)).unwrap_or_default();
@@ -82,7 +83,7 @@ impl Context {
     }
 }
 
-/// A suite that was read, and what its values are from.
+/// A suite that was read, with the sources of its values.
 pub(crate) struct ReadSuite {
     pub(crate) variables: Variables,
     pub(crate) overrides: Vec<String>,

@@ -1,4 +1,4 @@
-//! Verification: a run folder is compared with its digests, and its answers are scored again.
+//! Verification: compares a run folder with its digests, and scores its answers again.
 
 use crate::aggregators::Aggregators;
 use crate::describe::{describe, describe_requests};
@@ -17,63 +17,63 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The outcome of a verification.
+/// Outcome of a verification.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct VerifyOutcome {
     /// The run, and the state of each of its files.
     pub checked: VerifyReport,
-    /// What scoring the answers again gave.
+    /// Result of scoring the answers again.
     pub rescored: RescoreCheck,
 }
 
 impl VerifyOutcome {
-    /// Returns whether every file is as it was written, and every figure came out again.
+    /// Returns true if every file is unchanged, and every figure was reproduced.
     pub fn is_verified(&self) -> bool {
         self.checked.is_intact()
             && matches!(self.rescored, RescoreCheck::Same { .. } | RescoreCheck::NotTried)
     }
 }
 
-/// What scoring the answers of a run again gave.
+/// Result of scoring the answers of a run again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RescoreCheck {
-    /// It was not asked for, or the journal is damaged.
+    /// Not requested, or the journal is damaged.
     NotTried,
-    /// The suite or the plugins of the run cannot be had.
+    /// The suite or the plugins of the run are not available.
     Impossible {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Every figure and every sample came out again.
+    /// Every figure and every sample was reproduced.
     Same {
-        /// The number of figures.
+        /// Number of figures.
         figures: usize,
-        /// Plugins that have changed since.
+        /// Plugins that have changed since the run.
         plugins: Vec<Difference>,
     },
-    /// Some figures or samples did not come out again.
+    /// Some figures or samples were not reproduced.
     Different {
-        /// The figures.
+        /// The differing figures.
         figures: Vec<Difference>,
-        /// Whether samples differ.
+        /// True if samples differ.
         samples_differ: bool,
-        /// Plugins that have changed since.
+        /// Plugins that have changed since the run.
         plugins: Vec<Difference>,
     },
 }
 
-/// Verifies a run folder: its files against their digests, and its figures by scoring the answers again.
+/// Verifies a run folder: its files by their digests, and its figures by scoring the answers again.
 ///
 /// A folder that differs is an outcome and not an error.
 ///
 /// # Errors
-/// When the folder is not that of a run, when the run has no figures yet, and when the machine fails.
+/// Fails if it is not a run folder, if the run has no figures yet, or if the machine fails.
 pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     let mut checked = check_run(&request.run)?;
     let manifest = checked.run.manifest();
     if is_without_figures(&checked) && checked.run.integrity().problem().is_some() {
-        // Of the other files nothing is known.
+        // The state of the other files is unknown.
         checked.files.retain(|file| file.name == MANIFEST_FILE);
     } else if is_without_figures(&checked) {
         return Err(RunnerError::NoFigures {
@@ -89,9 +89,8 @@ pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     Ok(VerifyOutcome { checked, rescored })
 }
 
-/// Returns whether a run goes on or was killed, so that it has written nothing but its journal for good. One that
-/// was interrupted has
-/// figures of what it came to.
+/// Returns true if a run is in progress or was killed, so that only its journal is final. An interrupted run has
+/// figures for the samples that it reached.
 fn is_without_figures(checked: &VerifyReport) -> bool {
     let manifest = checked.run.manifest();
     match manifest.status {
@@ -101,12 +100,12 @@ fn is_without_figures(checked: &VerifyReport) -> bool {
     }
 }
 
-/// Returns whether there is a journal with the right checksums, without which nothing can be scored.
+/// Returns true if the journal exists and its checksums match. Without it, nothing can be scored.
 fn has_journal(checked: &VerifyReport) -> bool {
     checked.files.last().is_some_and(|file| file.name == CHECKSUMS && file.state == FileState::Intact)
 }
 
-/// A run with what scores its answers.
+/// A run, with its suite and its scoring.
 struct RecordedRun<'r> {
     request: &'r VerifyRequest,
     run: &'r RunReader,
@@ -115,12 +114,12 @@ struct RecordedRun<'r> {
 }
 
 impl RecordedRun<'_> {
-    /// Finds the suite and the plugins of a run, and compares its figures if they are there.
+    /// Loads the suite and the plugins of a run, and compares its figures if they are available.
     fn open(request: &VerifyRequest, run: &RunReader) -> Result<RescoreCheck, RunnerError> {
         let recorded = load_expanded(&run.manifest().identity.config, &[], run);
         let RecordedConfig { config, problems, missing } = recorded;
         let Some(config) = config.filter(|_| !problems.has_errors()) else {
-            return Ok(impossible("the manifest holds no configuration that this program reads"));
+            return Ok(impossible("the manifest has no configuration that this program reads"));
         };
         if !missing.is_empty() {
             let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
@@ -139,7 +138,7 @@ impl RecordedRun<'_> {
         RecordedRun { request, run, config, scoring }.compare()
     }
 
-    /// Scores the answers into a folder aside, and compares what comes out with what the run has written.
+    /// Scores the answers into a temporary folder, and compares the results with the run.
     fn compare(&self) -> Result<RescoreCheck, RunnerError> {
         let aside = tempfile::tempdir()
             .map_err(|error| RunnerError::io("cannot make a folder to score in", error))?;
@@ -165,7 +164,7 @@ impl RecordedRun<'_> {
         let figures = compare("summary", &before, &json!(written.summary));
         let samples_differ = self.has_other_samples(&scored)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));
-        // Those that prepare samples and judge answers take no part in scoring.
+        // Plugins that prepare samples or judge answers are not used for scoring.
         let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
         if figures.is_empty() && !samples_differ {
             return Ok(RescoreCheck::Same { figures: written.summary.metrics.len(), plugins });
@@ -173,13 +172,13 @@ impl RecordedRun<'_> {
         Ok(RescoreCheck::Different { figures, samples_differ, plugins })
     }
 
-    /// Writes the reports of the scores, with what only the recorded summary knows.
+    /// Writes the reports of the scores, with the data that only the recorded summary has.
     fn write_reports(&self, scored: &RunReport, before: &Value) -> Result<WrittenReports, RunnerError> {
         let specs = &self.config.tasks;
         let mut tasks: Vec<TaskDescription> =
             specs.iter().zip(&self.scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
         describe_requests(&mut tasks, &self.config, self.run.manifest());
-        // How many samples a run that was stopped left out cannot be found out from those that it has.
+        // The samples alone do not reveal how many an interrupted run skipped.
         let summary = Summary::from_value(before.clone()).ok();
         let tasks_before = summary.iter().flat_map(|summary| &summary.tasks);
         let completeness = tasks_before.map(|task| (task.task_id.clone(), task.completeness())).collect();
@@ -189,7 +188,7 @@ impl RecordedRun<'_> {
             .map_err(RunnerError::Report)
     }
 
-    /// Returns whether other samples came out than the run has written.
+    /// Returns true if the samples differ from the recorded ones.
     fn has_other_samples(&self, scored: &RunReport) -> Result<bool, RunnerError> {
         let [recorded, now] = [self.run.path().join(SAMPLES_FILE), scored.folder.path_of(SAMPLES_FILE)];
         Ok(digest_of(&recorded)? != digest_of(&now)?)
@@ -200,13 +199,13 @@ fn impossible(reason: impl Into<String>) -> RescoreCheck {
     RescoreCheck::Impossible { reason: reason.into() }
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// The digest of a file; none if it is not there.
+/// Returns the digest of a file, or `None` if it does not exist.
 fn digest_of(path: &Path) -> Result<Option<gage_core::Digest>, RunnerError> {
     match std::fs::File::open(path).and_then(gage_core::Digest::of_reader) {
         Ok(digest) => Ok(Some(digest)),

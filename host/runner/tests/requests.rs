@@ -1,4 +1,4 @@
-//! Requests against a suite whose model is an HTTP server of the test.
+//! Runs requests against a suite whose model is an HTTP server in the test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -58,7 +58,7 @@ impl Workspace {
     }
 }
 
-/// The right answer to `q3` is `a3`.
+/// The correct answer to `q3` is `a3`.
 fn right(question: &str) -> Answer {
     completion(&question.replace('q', "a")).into()
 }
@@ -92,7 +92,7 @@ fn a_stopped_run_is_resumed_to_its_end() {
     let stop = CancelToken::default();
     let stopped = stop.clone();
     let workspace = Workspace::new(move |question| {
-        // At the first request; it is still answered.
+        // Stops at the first request, which is still answered.
         stopped.cancel();
         right(question)
     });
@@ -104,7 +104,7 @@ fn a_stopped_run_is_resumed_to_its_end() {
     assert!(asked < ROWS, "{asked}");
 
     assert!(matches!(run(&workspace.request("nightly")), Err(RunnerError::RunExists { .. })));
-    // Without an id it is found.
+    // The run is found without an id.
     let rest = RunRequest { run_id: None, ..workspace.request("") };
     let outcome = resume(&ResumeRequest { run: rest, retry: Vec::new() }).unwrap();
     assert_eq!((outcome.run_id.as_str(), outcome.status), ("nightly", RunStatus::Complete));

@@ -1,44 +1,47 @@
-//! Escapes decoded as a text is read: `\n`, `\u0041`, `%41`, `&#65;` and the like become the characters that they mean.
+//! Decodes escapes while a text is read: `\n`, `\u0041`, `%41`, `&#65;` and similar become the characters they
+//! represent.
 //!
-//! The decoder replaces an escape as soon as its last byte is there. What it becomes may complete another escape, so that JSON
-//! within JSON within an address is decoded too. Each replacement looks at a bounded number of bytes and makes the text
-//! shorter, so the work is linear in the text.
+//! The decoder replaces an escape as soon as its last byte arrives. The replacement may complete another escape, so
+//! JSON within JSON within an address is also decoded. Each replacement examines a bounded number of bytes and
+//! shortens the text, so the work is linear in its length.
 
 use crate::examined::count_examined;
 
-/// The most backslashes that an escape may begin with. Each level of JSON within JSON doubles them, so this allows six levels.
+/// Maximum number of backslashes before an escape. Each level of JSON within JSON doubles them, so this allows six
+/// levels.
 pub(crate) const MAX_BACKSLASHES: usize = 64;
 
-/// Three escapes, one within another, have at most this many open bytes: the longest, an entity of HTML, has 12. Later bytes
-/// cannot change one that is further back.
+/// Maximum number of open bytes of three nested escapes: the longest one, an HTML entity, has 12. Later bytes cannot
+/// change bytes further back.
 pub(crate) const MAX_ESCAPE_BYTES: usize = 36;
 
-/// The names of HTML for characters of ASCII, each before its character.
+/// HTML entity names for ASCII characters, each followed by its character.
 const ENTITIES: &str = "quot\" amp& lt< gt> apos' excl! num# dollar$ percnt% lpar( rpar) ast* midast* plus+ comma, period. \
                         sol/ colon: semi; equals= quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ UnderBar_ \
                         grave` lcub{ lbrace{ verbar| vert| rcub} rbrace}";
 
-/// A byte of the decoded text, and where it was written.
+/// A byte of the decoded text, and its position in the original.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodedByte {
     pub(crate) byte: u8,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// For a backslash: how many it stands for.
+    /// Number of backslashes that a backslash represents.
     backslashes: usize,
-    /// How many escapes, one within another, were written in its place.
+    /// Number of nested escapes that it was decoded from.
     depth: u8,
 }
 
-/// What an escape means.
+/// Meaning of an escape.
 enum Meaning {
     Char(char),
     Byte(u8),
-    /// One of the two halves of a character in UTF-16.
+    /// One half of a UTF-16 surrogate pair.
     Surrogate(u16),
 }
 
-/// Adds a byte of the text at a position, and decodes the escape that it completes. Only bytes from `fixed` on are changed.
+/// Adds a byte of the text at a position, and decodes the escape that it completes. Bytes before `fixed` are not
+/// changed.
 pub(crate) fn push(bytes: &mut Vec<DecodedByte>, fixed: usize, byte: u8, position: usize) {
     bytes.push(DecodedByte { byte, start: position, end: position + 1, backslashes: 1, depth: 0 });
     loop {
@@ -80,15 +83,15 @@ pub(crate) fn push(bytes: &mut Vec<DecodedByte>, fixed: usize, byte: u8, positio
     }
 }
 
-/// A text with all of its escapes decoded.
+/// Returns a text with all its escapes decoded.
 pub(crate) fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     text.iter().enumerate().for_each(|(position, byte)| push(&mut bytes, 0, *byte, position));
     bytes.into_iter().map(|decoded| decoded.byte).collect()
 }
 
-/// Makes one backslash of two at the end: a backslash is doubled each time that a text is put into another. Both are
-/// written alike then; one that follows an escaped one begins an escape of its own.
+/// Merges two trailing backslashes into one, because a backslash is doubled each time a text is embedded in another.
+/// Both forms are then equal. One that follows an escaped backslash begins its own escape.
 fn merge_backslashes(bytes: &mut Vec<DecodedByte>, fixed: usize) {
     if let [.., first, second] = bytes.get(fixed..).unwrap_or_default()
         && (first.byte, second.byte) == (b'\\', b'\\')
@@ -103,7 +106,7 @@ fn merge_backslashes(bytes: &mut Vec<DecodedByte>, fixed: usize) {
     }
 }
 
-/// The escape that ends with the last byte: its length and what it means.
+/// Returns the length and the meaning of the escape that ends with the last byte.
 fn escape_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     count_examined(1);
     let last = bytes.last()?.byte;
@@ -138,7 +141,7 @@ fn escape_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     digits(b'U', 8).and_then(|code| Some((10, Meaning::Char(char::from_u32(code)?))))
 }
 
-/// The byte at a distance from the end, 1 for the last one.
+/// Returns the byte at a distance from the end, 1 for the last one.
 fn back(bytes: &[DecodedByte], count: usize) -> Option<u8> {
     Some(bytes.get(bytes.len().checked_sub(count)?)?.byte)
 }
@@ -155,7 +158,7 @@ fn after_backslash(letter: u8) -> Option<char> {
     })
 }
 
-/// `\u{1f600}` at the end.
+/// Parses `\u{1f600}` at the end.
 fn braces_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     let open = (3..=8).find(|count| back(bytes, *count) == Some(b'{'))?;
     if (back(bytes, open + 1), back(bytes, open + 2)) != (Some(b'u'), Some(b'\\')) {
@@ -165,7 +168,7 @@ fn braces_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     Some((open + 2, Meaning::Char(char::from_u32(code)?)))
 }
 
-/// `&#233;`, `&#xe9;` or `&quot;` at the end.
+/// Parses `&#233;`, `&#xe9;` or `&quot;` at the end.
 fn entity_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     let length = (3..=12).find(|count| back(bytes, *count) == Some(b'&'))?;
     let inner = &bytes[bytes.len() - length + 1..bytes.len() - 1];
@@ -191,7 +194,7 @@ fn number(digits: &[DecodedByte], radix: u32) -> Option<u32> {
     })
 }
 
-/// The character of a pair of surrogates, of which the first one is three bytes already.
+/// Returns the character of a surrogate pair; its first half is already three bytes.
 fn in_pair(first: &[DecodedByte], second: u16) -> Option<char> {
     let [one, two, three] = first else { return None };
     if one.byte != 0xed || two.byte & 0xf0 != 0xa0 {
@@ -201,7 +204,7 @@ fn in_pair(first: &[DecodedByte], second: u16) -> Option<char> {
     char::decode_utf16([unit, second]).next()?.ok()
 }
 
-/// A surrogate spelled as UTF-8 would spell a character.
+/// Returns a surrogate encoded like a character in UTF-8.
 fn surrogate_bytes(unit: u16) -> [u8; 4] {
     let low = |shift: u16| 0x80 | u8::try_from(unit >> shift & 0x3f).unwrap_or_default();
     [0xed, low(6), low(0), 0]

@@ -1,12 +1,12 @@
-//! A count of the bytes that a scan examines, by which tests show that its work is linear.
+//! Counts the bytes that a scan examines, so that tests can verify linear work.
 
 #[cfg(test)]
 thread_local! {
-    /// The number of bytes that scans on this thread have examined.
+    /// Number of bytes examined by scans on this thread.
     pub(crate) static EXAMINED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts bytes that a scan examines. Tests use the count, because time is not the same on each machine.
+/// Counts bytes examined by a scan. Tests use the count because timings differ between machines.
 #[cfg(test)]
 pub(crate) fn count_examined(bytes: usize) {
     EXAMINED.with(|examined| examined.set(examined.get() + bytes));

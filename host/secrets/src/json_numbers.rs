@@ -1,19 +1,19 @@
-//! Numbers in JSON texts: a secret of digits alone may stand there as a number, which only a string can replace.
+//! Numbers in JSON texts: an all-digit secret may occur as a number, which only a string can replace.
 
 use crate::examined::count_examined;
 use std::ops::Range;
 
-/// The strings of a JSON text, read from the front. The state is kept between questions, so each byte is read once.
+/// Tracks the strings of a JSON text from its start. The state is kept between calls, so each byte is read once.
 #[derive(Default)]
 pub(crate) struct JsonStrings {
-    /// How many bytes have been read.
+    /// Number of bytes read.
     read: usize,
     is_within: bool,
     is_escaped: bool,
 }
 
 impl JsonStrings {
-    /// Returns whether a position is within a string. Positions must not decrease from call to call.
+    /// Returns true if a position is within a string. Positions must not decrease between calls.
     pub(crate) fn are_open_at(&mut self, text: &[u8], position: usize) -> bool {
         for byte in text.get(self.read..position).unwrap_or_default() {
             count_examined(1);
@@ -29,13 +29,13 @@ impl JsonStrings {
     }
 }
 
-/// Returns whether a text may be JSON, or a line of an event stream that holds JSON.
+/// Returns true if a text may be JSON, or an event stream line with JSON.
 pub(crate) fn may_be_json(text: &[u8]) -> bool {
     let start = text.trim_ascii_start();
     start.starts_with(b"{") || start.starts_with(b"[") || start.starts_with(b"data:")
 }
 
-/// The whole number around some of its digits; it begins at `from` at the earliest.
+/// Returns the whole number around some of its digits, starting no earlier than `from`.
 pub(crate) fn number_around(text: &[u8], digits: &Range<usize>, from: usize) -> Range<usize> {
     let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let before = text.get(from..digits.start).unwrap_or_default();

@@ -1,12 +1,13 @@
-//! Secrets: values that are marked when they are read, and one search that takes them out of every text that leaves the process.
+//! Secrets: values that are marked when they are read, and one search that removes them from every text that leaves
+//! the process.
 //!
-//! A value is a secret because somebody marked it ([`register_secret`], [`SecretString::new`]), and never because of how it
-//! looks. The search is linear in the text. It finds a value as it is, with any of its characters escaped as in JSON, YAML,
-//! addresses or HTML (also one inside another), in Base64 at each alignment, in hexadecimal digits, in upper and lower case,
-//! and reversed.
+//! A value is a secret only if it was marked ([`register_secret`], [`SecretString::new`]), and never because of its
+//! form. The search is linear in the text. It finds a value verbatim, reversed, and in upper and lower case. It also
+//! finds any of its characters escaped as in JSON, YAML, addresses or HTML, even if nested. Base64 at each alignment
+//! and hexadecimal digits are found too.
 //!
-//! One rule bounds it: **a value of fewer than [`MIN_SECRET_CHARS`] characters is not searched for**, because ordinary texts
-//! would contain it by chance. Documents still leave such a value out by its key.
+//! One rule limits it: **values of fewer than [`MIN_SECRET_CHARS`] characters are not searched for**, because
+//! ordinary text would contain them by chance. Documents still omit such values based on their keys.
 //!
 //! Imports `gage-core` only.
 
@@ -25,8 +26,8 @@ pub use registry::{
 pub use scanner::SecretScanner;
 pub use secret_string::SecretString;
 
-/// The text that takes the place of a secret.
+/// Text that replaces a secret.
 pub const SECRET_MARK: &str = "(secret)";
 
-/// A value of fewer characters is not searched for.
+/// Minimum length of a value that is searched for, in characters.
 pub const MIN_SECRET_CHARS: usize = 8;

@@ -1,4 +1,4 @@
-//! The secrets of the process: a value that is marked once is taken out of every text from then on.
+//! Secrets of the process: once marked, a value is removed from every later text.
 
 use crate::{MIN_SECRET_CHARS, SECRET_MARK, SecretScanner};
 use gage_core::Object;
@@ -8,14 +8,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// All values that are marked, and the scanner for them. A new scanner takes its place when a value is added, so that
-/// searches do not wait.
+/// All marked values, and their scanner. Adding a value replaces the scanner, so that searches do not wait.
 static REGISTRY: RwLock<SecretRegistry> =
     RwLock::new(SecretRegistry { values: Vec::new(), names: Vec::new(), scanner: None });
 
 struct SecretRegistry {
     values: Vec<String>,
-    /// Names of variables, which are not searched for even if a document has one in the place of a secret.
+    /// Names of variables, which are not searched for even if a document contains one in place of a secret.
     names: Vec<String>,
     scanner: Option<Arc<SecretScanner>>,
 }
@@ -28,8 +27,8 @@ impl SecretRegistry {
     }
 }
 
-/// Marks a value as a secret for the rest of the process. Of `Bearer KEY`, the key is marked; of a text of several lines, as
-/// a private key in PEM, each line is marked.
+/// Marks a value as a secret for the rest of the process. For `Bearer KEY`, only the key is marked. For a text of
+/// several lines, such as a PEM private key, each line is marked.
 pub fn register_secret(value: &str) {
     let mut registry = REGISTRY.write();
     let before = registry.values.len();
@@ -43,8 +42,8 @@ pub fn register_secret(value: &str) {
     }
 }
 
-/// Notes the name of a variable, for the rest of the process. A document may write the name itself where another has a
-/// secret (`secret: MY_API_KEY`), and the name is no secret.
+/// Registers the name of a variable for the rest of the process. A document may contain the name where others have a
+/// secret (`secret: MY_API_KEY`), and the name is not secret.
 pub fn register_variable_name(name: &str) {
     let mut registry = REGISTRY.write();
     if registry.names.iter().any(|known| known == name) {
@@ -56,14 +55,14 @@ pub fn register_variable_name(name: &str) {
     }
 }
 
-/// The parts of a value that are searched for.
+/// Returns the parts of a value that are searched for.
 fn parts(value: &str) -> Vec<&str> {
     let value = value.trim();
     let key = value.split_once(' ').filter(|(scheme, _)| {
         ["bearer", "basic", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
     });
     let value = key.map_or(value, |(_, key)| key.trim());
-    // The frame of a key in PEM is not secret.
+    // The delimiter lines of a PEM key are not secret.
     let lines = value.split(['\n', '\r']).map(str::trim).filter(|line| !line.starts_with("-----"));
     lines.filter(|part| part.chars().count() >= MIN_SECRET_CHARS && !part.contains(SECRET_MARK)).collect()
 }
@@ -72,7 +71,7 @@ fn scanner() -> Option<Arc<SecretScanner>> {
     REGISTRY.read().scanner.clone()
 }
 
-/// A text without the secrets that are marked.
+/// Returns a text without marked secrets.
 pub fn redact(text: &str) -> Cow<'_, str> {
     match scanner() {
         Some(scanner) => scanner.redact(text),
@@ -80,7 +79,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Bytes without the secrets that are marked.
+/// Returns bytes without marked secrets.
 pub fn redact_bytes(bytes: Vec<u8>) -> Vec<u8> {
     match scanner() {
         Some(scanner) => scanner.redact_bytes(bytes),
@@ -88,20 +87,20 @@ pub fn redact_bytes(bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// The places of secrets in a text, in bytes, from the front.
+/// Returns the byte ranges of secrets in a text, in order.
 pub fn find_secrets(text: &str) -> Vec<Range<usize>> {
     scanner().map(|scanner| scanner.find(text)).unwrap_or_default()
 }
 
-/// Takes the secrets out of every text and every name within a value. Numbers stay, so that a document of ordinary numbers
-/// does not depend on the secrets of its reader.
+/// Removes secrets from all texts and names within a value. Numbers stay, so that a document of ordinary numbers does
+/// not depend on its reader's secrets.
 pub fn redact_value(value: &mut Value) {
     if let Some(scanner) = scanner() {
         scanner.redact_value(value, false);
     }
 }
 
-/// Takes the secrets out of an object of a server or a plugin, which may have made a number of a secret.
+/// Removes secrets from an object of a server or a plugin, which may have turned a secret into a number.
 pub fn redact_value_and_numbers(object: &mut Object) {
     if let Some(scanner) = scanner() {
         scanner.redact_object(object, true);

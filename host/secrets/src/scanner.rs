@@ -1,4 +1,4 @@
-//! The search for secrets in a text: one automaton (Aho-Corasick) reads the text twice in one pass, as it is and with its
+//! Searches a text for secrets. One automaton (Aho-Corasick) reads it twice in one pass: as it is, and with its
 //! escapes decoded.
 
 use crate::SECRET_MARK;
@@ -14,12 +14,12 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Searches for some secrets, each with the text that takes its place.
+/// Searches for some secrets, each with its replacement.
 pub struct SecretScanner {
-    /// `None` where there is nothing to look for, or where the automaton cannot be built.
+    /// `None` if there are no patterns, or the automaton cannot be built.
     automaton: Option<NFA>,
     patterns: Vec<SecretPattern>,
-    /// For each pattern the text that takes its place.
+    /// Replacement for each pattern.
     marks: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ struct SecretMatch {
 }
 
 impl SecretScanner {
-    /// A scanner for some values, each with the mark that takes its place.
+    /// Creates a scanner for some values, each with its replacement.
     pub fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a str)>) -> SecretScanner {
         let (mut patterns, mut marks) = (Vec::new(), Vec::new());
         for (mark, value) in secrets.filter(|(_, value)| !value.is_empty()) {
@@ -45,12 +45,12 @@ impl SecretScanner {
         SecretScanner { automaton, patterns, marks }
     }
 
-    /// The places of secrets in a text, in bytes, from the front.
+    /// Returns the byte ranges of secrets in a text, in order.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         self.matches(text.as_bytes()).into_iter().map(|found| whole_characters(text, found.range)).collect()
     }
 
-    /// A text without the secrets.
+    /// Returns a text without the secrets.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let found = self.matches(text.as_bytes());
         if found.is_empty() {
@@ -61,13 +61,13 @@ impl SecretScanner {
         Cow::Owned(String::from_utf8_lossy(&clean).into_owned())
     }
 
-    /// Bytes without the secrets.
+    /// Returns bytes without the secrets.
     pub fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let found = self.matches(&bytes);
         if found.is_empty() { bytes } else { self.replace(&bytes, found.into_iter()) }
     }
 
-    /// Takes the secrets out of every text and every name within a value.
+    /// Removes the secrets from all texts and names within a value.
     pub(crate) fn redact_value(&self, value: &mut Value, with_numbers: bool) {
         match value {
             Value::String(text) => {
@@ -86,7 +86,7 @@ impl SecretScanner {
         }
     }
 
-    /// Takes the secrets out of every text and every name within an object.
+    /// Removes the secrets from all texts and names within an object.
     pub(crate) fn redact_object(&self, object: &mut Object, with_numbers: bool) {
         if object.keys().any(|name| !self.matches(name.as_bytes()).is_empty()) {
             let entries = std::mem::take(object);
@@ -104,7 +104,7 @@ impl SecretScanner {
             // A number becomes a string, so that JSON stays JSON.
             let is_bare = is_json && is_number && !strings.are_open_at(text, range.start);
             let range = if is_bare { number_around(text, &range, end) } else { range };
-            // A second secret in a number that is gone already.
+            // Another secret in a number that was already replaced.
             let Some(between) = text.get(end..range.start) else { continue };
             out.extend_from_slice(between);
             match is_bare {
@@ -117,7 +117,7 @@ impl SecretScanner {
         out
     }
 
-    /// The secrets in a text, from the front; those that overlap are one.
+    /// Returns the secrets in a text, in order. Overlapping ones are merged.
     fn matches(&self, text: &[u8]) -> Vec<SecretMatch> {
         let mut found = Vec::new();
         if let Some(automaton) = &self.automaton
@@ -125,7 +125,7 @@ impl SecretScanner {
         {
             Scan { scanner: self, automaton, text, found: &mut found }.run(start);
         }
-        // Of those that begin at one place the longest comes first.
+        // Longest first among those with the same start.
         found.sort_by_key(|one| (one.range.start, usize::MAX - one.range.end));
         found.dedup_by(|later, earlier| {
             let overlaps = later.range.start < earlier.range.end;
@@ -139,14 +139,14 @@ impl SecretScanner {
     }
 }
 
-/// A range of bytes that begins and ends between characters.
+/// Extends a range of bytes to whole characters.
 fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
     let start = (0..=range.start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let end = (range.end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     start..end
 }
 
-/// One search in one text.
+/// A search in one text.
 struct Scan<'s> {
     scanner: &'s SecretScanner,
     automaton: &'s NFA,
@@ -172,8 +172,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of a secret with its last byte at a position. If that is a backslash, those that double it belong to it, or what
-    /// stays of a JSON text would begin another escape.
+    /// Returns the end of a secret whose last byte is at a position. Backslashes that double a last backslash are
+    /// included; otherwise the remaining JSON text would begin another escape.
     fn end_of_backslashes(&self, last: usize) -> usize {
         let rest = self.text.get(last..).unwrap_or_default();
         let count = rest.iter().take(MAX_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
@@ -181,7 +181,7 @@ impl Scan<'_> {
         last + (count - count % 2).max(1)
     }
 
-    /// Searches the text with its escapes decoded. It keeps only as much of it as a pattern is long.
+    /// Searches the text with its escapes decoded. Only a window of the maximum pattern length is kept.
     fn run_decoded(&mut self, start: StateID) {
         let kept = self.automaton.max_pattern_len() + 1;
         let mut state = start;

@@ -1,11 +1,12 @@
-//! A text whose value is never shown.
+//! A string whose value is never displayed.
 
 use crate::register_secret;
 use serde::{Serialize, Serializer};
 use std::fmt::{Debug, Formatter, Result as FormatResult};
 use std::sync::Arc;
 
-/// A text whose value only [`SecretString::reveal`] gives. A clone shares the value; `Debug` and serde give its name.
+/// A string whose value is only available from [`SecretString::reveal`]. Clones share the value; `Debug` and serde
+/// show its name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretString {
     name: Arc<str>,
@@ -13,23 +14,23 @@ pub struct SecretString {
 }
 
 impl SecretString {
-    /// A secret, which is marked: the search finds it from now on. The name is that of its variable or key.
+    /// Creates a secret and marks it, so that searches find it. `name` is its variable or key.
     pub fn new(name: &str, value: &str) -> SecretString {
         register_secret(value);
         SecretString::unmarked(name, value)
     }
 
-    /// A text that is not shown and not searched for, as the value of an ordinary header.
+    /// Creates a string that is neither displayed nor searched for, such as the value of an ordinary header.
     pub fn unmarked(name: &str, value: &str) -> SecretString {
         SecretString { name: name.into(), value: value.into() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value itself, for the one place that sends it.
+    /// Returns the value, for the one place that sends it.
     pub fn reveal(&self) -> &str {
         &self.value
     }

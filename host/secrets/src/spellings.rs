@@ -1,24 +1,24 @@
-//! The patterns of a secret: the spellings that the automaton looks for.
+//! Patterns of a secret: the spellings that the automaton searches for.
 
 use crate::decoder::decoded;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE};
 
-/// A text that the automaton looks for.
+/// A pattern of the automaton.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SecretPattern {
     pub(crate) bytes: Vec<u8>,
-    /// The first bytes of the value, where the pattern is its rest: an escape that begins before the value may take them, as
-    /// `\r` does in `\rest-of-key`.
+    /// First bytes of the value, if the pattern is only the rest. An escape before the value may absorb them, as `\r`
+    /// in `\rest-of-key`.
     pub(crate) prefix: Vec<u8>,
-    /// Whether it is made of digits alone, and may be a number in JSON.
+    /// True if it consists only of digits, and may be a JSON number.
     pub(crate) is_number: bool,
 }
 
-/// A shorter pattern would occur by chance.
+/// Minimum length of a pattern in bytes; a shorter one would occur by chance.
 const MIN_PATTERN_BYTES: usize = 6;
 
-/// The patterns of a value, the plain value first.
+/// Returns the patterns of a value, the plain value first.
 pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
     let mut patterns = vec![SecretPattern { bytes: value.into(), prefix: Vec::new(), is_number }];
@@ -29,7 +29,7 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
             patterns.push(pattern);
         }
     };
-    // Quotes are doubled in YAML and CSV, and a blank is a plus in forms.
+    // YAML and CSV double quotes, and forms encode a space as a plus.
     let doubled = [value.replace('\'', "''"), value.replace('"', "\"\""), value.replace(' ', "+")];
     for spelling in [value.to_owned()].into_iter().chain(doubled) {
         add(without_open_escape(decoded(spelling.as_bytes())), "");
@@ -55,7 +55,7 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
     patterns
 }
 
-/// Cuts off an escape that begins at the end of a value and that the next characters of a text could complete.
+/// Removes an incomplete escape at the end of a value, which the following text could complete.
 fn without_open_escape(mut bytes: Vec<u8>) -> Vec<u8> {
     let tail = bytes.len().saturating_sub(2);
     if let Some(open) = bytes.iter().skip(tail).position(|byte| b"\\%&".contains(byte)) {
@@ -64,7 +64,7 @@ fn without_open_escape(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Returns whether the first bytes of a value can be the last ones of an escape.
+/// Returns true if the first bytes of a value can be the end of an escape.
 fn may_end_escape(prefix: &str) -> bool {
     let are_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     match prefix.split_at_checked(1) {
@@ -76,7 +76,7 @@ fn may_end_escape(prefix: &str) -> bool {
     }
 }
 
-/// The digits of a value that begins `offset` bytes after a group of three: those that its neighbours do not change.
+/// Returns the digits of a value at `offset` bytes after a group of three, without those that its neighbors affect.
 fn within_base64(value: &[u8], offset: usize, alphabet: &GeneralPurpose) -> Vec<u8> {
     let digits = alphabet.encode([vec![0; offset].as_slice(), value].concat());
     let (first, last) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);

@@ -1,4 +1,4 @@
-//! Distill: from a PipelineConfig to a template.
+//! Distills a PipelineConfig into a template.
 
 use crate::document::entries_mut;
 use crate::rewrite_paths::rebase;
@@ -9,70 +9,71 @@ use gage_config::{Node, NodeValue, Problems, parse_document};
 use gage_core::Digest;
 use std::path::{Path, PathBuf};
 
-/// How a suite is frozen.
+/// Options for freezing a suite.
 #[derive(Clone, Debug)]
 pub struct DistillOptions<'o> {
     /// The PipelineConfig.
     pub config: &'o Path,
-    /// What the template is to be called.
+    /// Name of the template.
     pub name: &'o str,
-    /// The version, `v2` or `2`; by default the next one.
+    /// The version, `v2` or `2`; default the next one.
     pub version: Option<&'o str>,
-    /// Whether several tasks may become one template.
+    /// True if several tasks may become one template.
     pub force_merge: bool,
-    /// The folder of all templates.
+    /// Folder of all templates.
     pub templates: &'o Path,
 }
 
-/// How many tasks a template has.
+/// Kind of template, by its number of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Mode {
-    /// One.
+    /// One task.
     Atomic,
-    /// Several, which was asked for.
+    /// Several tasks, as requested.
     Monolithic,
 }
 
 impl Mode {
-    /// The name in what is printed.
+    /// Returns the name in printed output.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// A template that was made.
+/// A distilled template.
 #[derive(Clone, Debug)]
 pub struct DistilledTemplate {
-    /// Where it lies.
+    /// Path of its file.
     pub path: PathBuf,
     /// The version.
     pub version: String,
     /// The digest of its definition.
     pub digest: Digest,
-    /// How many tasks it has.
+    /// Kind of template.
     pub mode: Mode,
     /// The paths of its parameters.
     pub parameters: Vec<String>,
-    /// Secrets of the suite's text that are not in it, each with the variable that takes its place.
+    /// Secrets removed from the suite's text, each with the variable that replaces it.
     pub removed: Vec<(String, String)>,
-    /// Whether it was written; an equal one may be there already.
+    /// True if it was written; false if an equal template already existed.
     pub is_new: bool,
 }
 
-/// Makes a template of a suite, of which the caller knows that it is valid.
+/// Distills a suite into a template. The caller must have validated the suite.
 ///
 /// # Errors
-/// When the suite has several tasks and that was not asked for, when it is no PipelineConfig, when the version is taken,
-/// and when a file cannot be read or written.
+/// Fails if the suite is not a PipelineConfig, or has several tasks that may not be merged. Also fails if the
+/// version is taken, or a file cannot be read or written.
 pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteError> {
     gage_core::check_name(options.name)
         .map_err(|message| SuiteError::refused(format!("the name {message}"), "write it like piqa_suite"))?;
     let mut definition = raw(options.config)?;
     if definition.get("kind").and_then(Node::as_text) != Some("PipelineConfig") {
         return Err(SuiteError::refused(
-            format!("{} is no PipelineConfig, which alone can be frozen", options.config.display()),
-            "a RunConfig binds a template already; make a suite of that with `gage-host init --mode pipeline-config`",
+            format!("{} is not a PipelineConfig, and only these can be frozen", options.config.display()),
+            "a RunConfig binds a template already; make a suite of that template with `gage-host init --mode \
+             pipeline-config`",
         ));
     }
     let mode = mode_of(&definition, options.force_merge)?;
@@ -80,14 +81,14 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     let folder = options.templates.join(options.name);
     rebase(&mut definition, &files::folder_of(options.config), &folder);
     let removed = secrets::remove(&mut definition);
-    // As it will be read again, so that the digest is that of what is written.
+    // Parsed again, so that the digest is that of the written text.
     let definition = parse(options.config, &yaml::of_node(&definition))?;
     let digest = digest_of(&definition);
 
     let known = versions(&folder);
     let number = match options.version {
         Some(version) => number_of(version).ok_or_else(|| {
-            SuiteError::refused(format!("`{version}` is no version"), "versions are v1, v2 and so on")
+            SuiteError::refused(format!("`{version}` is not a version"), "versions are v1, v2 and so on")
         })?,
         None => known.last().map_or(1, |last| last + 1),
     };
@@ -110,7 +111,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     let path = folder.join(format!("{version}.yaml"));
     let text = BuiltinTemplate::compose(options.name, &version, mode == Mode::Monolithic, &definition);
     files::write_new(&path, &text)?;
-    // What cannot be read again must not stay.
+    // An unreadable template must not be kept.
     if let Err(error) = BuiltinTemplate::read(&path) {
         let _ = std::fs::remove_file(&path);
         return Err(error);
@@ -118,7 +119,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     Ok(found(path, version, true))
 }
 
-/// A suite as it was written.
+/// Parses a suite without expanding it.
 fn raw(path: &Path) -> Result<Node, SuiteError> {
     parse(path, &files::read(path)?)
 }
@@ -137,13 +138,13 @@ fn mode_of(config: &Node, force_merge: bool) -> Result<Mode, SuiteError> {
         (0 | 1, _) => Ok(Mode::Atomic),
         (_, true) => Ok(Mode::Monolithic),
         (_, false) => Err(SuiteError::refused(
-            format!("the suite has {tasks} tasks, and a template is meant to have one"),
+            format!("the suite has {tasks} tasks, but a template has one"),
             "split it into a suite for each task, or freeze them together with --force-merge",
         )),
     }
 }
 
-/// Leaves out what names the kind of the document, and sections that hold nothing.
+/// Removes keys that identify the kind of document, and empty sections.
 fn prune(definition: &mut Node) {
     let is_empty = |node: &Node| match &node.value {
         NodeValue::Null => true,

@@ -1,24 +1,24 @@
-//! Documents as trees: what several modules do with them.
+//! Documents as trees: helpers shared by several modules.
 
 use gage_config::{Entry, Node, NodeValue, Span};
 use serde_json::{Value, json};
 
-/// A text that no file holds.
+/// Creates a text node that is not part of a file.
 pub(crate) fn text(value: &str, span: Span) -> Node {
     Node::new(NodeValue::Text(value.to_owned()), span)
 }
 
-/// An entry of a mapping.
+/// Creates an entry of a mapping.
 pub(crate) fn entry(key: &str, node: Node) -> Entry {
     Entry { key: key.to_owned(), key_span: node.span, node, written: None }
 }
 
-/// The value of a key that is a text.
+/// Returns the value of a key, or `None` if it is not a text.
 pub(crate) fn text_of<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.get(key).and_then(Node::as_text)
 }
 
-/// The entries of a mapping that may be changed; none of anything else.
+/// Returns the mutable entries of a mapping, or `None` for anything else.
 pub(crate) fn entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
     match &mut node.value {
         NodeValue::Map(entries) => Some(entries),
@@ -26,12 +26,12 @@ pub(crate) fn entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
     }
 }
 
-/// The value of a key that may be changed.
+/// Returns the mutable value of a key.
 pub(crate) fn get_mut<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     entries_mut(node)?.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
 }
 
-/// The items of a list below a key, with the ids that name them.
+/// Returns the items of a list below a key, with their ids.
 pub(crate) fn listed<'n>(
     node: &'n Node,
     key: &str,
@@ -51,8 +51,8 @@ pub(crate) fn each_text(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-/// A document as JSON in which a value that stood without quotes and holds a variable differs from a text of the same
-/// characters: what the digest of a definition is taken over. The order of keys counts, for templates of prompts may see it.
+/// Returns a document as JSON, as input for the digest of a definition. An unquoted value that contains a variable
+/// differs from a text of the same characters. The order of keys counts, because prompt templates may observe it.
 pub(crate) fn exact_json(node: &Node) -> Value {
     match &node.value {
         NodeValue::Text(text) if node.plain.is_some() => json!({"plain": text}),
@@ -60,7 +60,7 @@ pub(crate) fn exact_json(node: &Node) -> Value {
         NodeValue::Map(entries) => {
             json!({"map": entries.iter().map(|entry| json!([entry.key, exact_json(&entry.node)])).collect::<Vec<_>>()})
         }
-        // `4.10` and `4.1` are the same number and two texts.
+        // `4.10` and `4.1` are the same number but different texts.
         _ => match &node.plain {
             Some(plain) => json!({"plain": plain}),
             None => node.to_json(),

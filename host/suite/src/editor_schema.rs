@@ -4,19 +4,19 @@ use crate::{SuiteError, files};
 use serde_json::Value;
 use std::path::Path;
 
-/// The name of the schema's file, in the folder of the suite.
+/// Name of the schema file, in the folder of the suite.
 const SCHEMA_FILE_NAME: &str = "suite.schema.json";
 
-/// Returns the comment that names the schema, as the YAML language server of editors reads it.
+/// Returns the comment that names the schema, in the form that the YAML language server reads.
 pub(crate) fn schema_comment() -> String {
     format!("# yaml-language-server: $schema={SCHEMA_FILE_NAME}\n")
 }
 
-/// Writes the schema of this version of the program to a folder. It replaces the schema of another version, but no other file of
-/// this name.
+/// Writes this program version's schema to a folder. It replaces the schema of another version, but no other
+/// file of this name.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// Fails if the file cannot be written.
 pub(crate) fn write_schema(folder: &Path) -> Result<(), SuiteError> {
     let path = folder.join(SCHEMA_FILE_NAME);
     let current = gage_config::suite_schema();

@@ -1,37 +1,37 @@
-//! Errors of a frozen suite, each with what to do.
+//! Errors of a frozen suite, each with a hint.
 
 use gage_config::{Problems, shown_path};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file of a suite cannot be made, read or used.
+/// Error when a file of a suite is created, read or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuiteError {
-    /// A document is wrong, with the places.
+    /// A document is invalid.
     #[error("{} cannot be used", shown_path(.path))]
     Document {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The errors and warnings.
         problems: Box<Problems>,
     },
-    /// What was asked for cannot be done with these files.
+    /// The request is impossible with these files.
     #[error("{message}")]
     Refused {
-        /// What is wrong.
+        /// The error message.
         message: String,
-        /// What to do.
+        /// A hint for fixing it.
         help: Option<String>,
     },
     /// A file cannot be read or written.
     #[error("cannot {action} {}: {source}", shown_path(.path))]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -49,7 +49,7 @@ impl SuiteError {
         SuiteError::Document { path: path.to_owned(), problems: Box::new(problems) }
     }
 
-    /// What to do about it.
+    /// Returns the hint for fixing it.
     pub fn help(&self) -> Option<&str> {
         match self {
             SuiteError::Refused { help, .. } => help.as_deref(),

@@ -1,28 +1,28 @@
-//! Files that are whole or absent, and folders as they are.
+//! Atomically written files, and canonical folders.
 
 use crate::SuiteError;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Reads a text.
+/// Reads a text file.
 pub(crate) fn read(path: &Path) -> Result<String, SuiteError> {
     std::fs::read_to_string(path).map_err(|source| SuiteError::io("read", path, source))
 }
 
-/// Writes a new file, safe on the disk; one that is there stays as it is, and is an error.
+/// Writes a new file durably. An existing file stays unchanged, and is an error.
 pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), SuiteError> {
     let file = fill(path, text)?;
     match file.persist_noclobber(path) {
         Ok(_) => sync(path),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(SuiteError::refused(
-            format!("there is a file {} already", path.display()),
-            "nothing was written; name another, or move it away",
+            format!("the file {} already exists", path.display()),
+            "nothing was written; choose another name, or move the file",
         )),
         Err(error) => Err(SuiteError::io("write", path, error.error)),
     }
 }
 
-/// Writes a file in the place of whatever was there, safe on the disk.
+/// Writes a file durably, and replaces any existing one.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), SuiteError> {
     let file = fill(path, text)?;
     file.persist(path).map_err(|error| SuiteError::io("write", path, error.error))?;
@@ -38,7 +38,7 @@ fn fill(path: &Path, text: &str) -> Result<tempfile::NamedTempFile, SuiteError> 
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // As any other file; the system takes off what the user's mask says.
+        // The usual permissions of new files; the system applies the user's umask.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".gage-").suffix(".tmp").tempfile_in(&folder).map_err(fail)?;
@@ -55,7 +55,7 @@ fn sync(path: &Path) -> Result<(), SuiteError> {
     Ok(())
 }
 
-/// The folder that a file lies in.
+/// Returns the folder of a file.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -63,8 +63,8 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// A folder as `${config_dir}` is written: relative to the working folder where it lies below it, so that it
-/// is the same text however it was spelled.
+/// Formats a folder for `${config_dir}`: relative to the working folder if it is inside it. The text does not
+/// depend on how the path was spelled.
 pub fn shown_folder(folder: &Path) -> String {
     let canonical = canonical_path(folder);
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
@@ -75,7 +75,7 @@ pub fn shown_folder(folder: &Path) -> String {
     }
 }
 
-/// A folder without links and steps back, as far as it exists.
+/// Resolves links and `..` in a folder's path, as far as it exists.
 pub(crate) fn canonical_path(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! Init: from a template to a RunConfig, or back to a PipelineConfig.
+//! Turns a template into a RunConfig, or back into a PipelineConfig.
 
 use crate::document::{each_text, entry, listed, text, text_of};
 use crate::editor_schema::{schema_comment, write_schema};
@@ -9,45 +9,45 @@ use crate::{SuiteError, files, placeholders, yaml};
 use gage_config::{API_VERSION, Node, NodeValue};
 use std::path::{Path, PathBuf};
 
-/// What is made of a template.
+/// Kind of configuration that is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitMode {
-    /// A RunConfig, which says where the template runs.
+    /// A RunConfig, which specifies where the template runs.
     RunConfig,
-    /// A PipelineConfig, of which everything may be edited.
+    /// A PipelineConfig, which is fully editable.
     PipelineConfig,
 }
 
-/// How a configuration is made.
+/// Options for creating a configuration.
 #[derive(Clone, Debug)]
 pub struct InitOptions<'o> {
     /// The name of a template, or its file.
     pub suite: &'o str,
-    /// The version; by default the latest.
+    /// The version; default the latest.
     pub version: Option<&'o str>,
-    /// What is made of it.
+    /// Kind of configuration.
     pub mode: InitMode,
-    /// The folder of all templates.
+    /// Folder of all templates.
     pub templates: &'o Path,
-    /// The file to write; by default a new one beside that folder, in `run_configs` or `custom`.
+    /// The file to write; default a new one next to that folder, in `run_configs` or `custom`.
     pub output: Option<&'o Path>,
 }
 
-/// A configuration that was made.
+/// A created configuration.
 #[derive(Clone, Debug)]
 pub struct InitializedRunConfig {
-    /// Where it lies.
+    /// Path of its file.
     pub path: PathBuf,
-    /// What it was made from.
+    /// The template that it was created from.
     pub template: BuiltinTemplate,
-    /// Whether it was written; an equal one may be there already.
+    /// True if it was written; false if an equal file already existed.
     pub is_new: bool,
 }
 
-/// Makes a configuration of a template.
+/// Creates a configuration from a template.
 ///
 /// # Errors
-/// When there is no such template, when it was edited, when a file is there already, and when one cannot be written.
+/// Fails if the template does not exist or was edited, if the file already exists, or if it cannot be written.
 pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteError> {
     let template = BuiltinTemplate::read(&find(options)?)?;
     let folder = match options.output {
@@ -75,7 +75,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteErro
     Ok(InitializedRunConfig { path, template, is_new })
 }
 
-/// Returns whether a file holds this text and no other.
+/// Returns true if the content of a file is exactly this text.
 fn holds(path: &Path, text: &str) -> bool {
     std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
 }
@@ -113,7 +113,8 @@ fn find(options: &InitOptions<'_>) -> Result<PathBuf, SuiteError> {
     Ok(folder.join(format!("v{number}.yaml")))
 }
 
-/// `piqa_suite_run_1.yaml`, `piqa_suite_from_v1_1.yaml`, with the first number that is free or has this text already.
+/// Returns `piqa_suite_run_1.yaml`, `piqa_suite_from_v1_1.yaml`, with the first number that is free or whose file
+/// has this text.
 fn free_path(mode: InitMode, folder: &Path, template: &BuiltinTemplate, text: &str) -> PathBuf {
     let (name, version) = (&template.reference.name, &template.reference.version);
     let stem = match mode {
@@ -149,7 +150,7 @@ fn run_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> String {
     let head = yaml::of_node(&Node::new(NodeValue::Map(head), span));
     let runtime = yaml::of_node(&Node::new(NodeValue::Map(vec![entry("runtime", runtime)]), span));
     format!(
-        "# Runs the frozen suite {name} {version}. What the suite does cannot be changed here, only where it runs.\n\
+        "# Runs the frozen suite {name} {version}. Only where it runs can be changed here, not what it does.\n\
          #\n# For reading only, from {named}:\n{snapshot}\n{head}\n\
          # Settings over those of the template, key by key: what is left out is as it is there.\n{runtime}",
         name = reference.name,
@@ -158,7 +159,7 @@ fn run_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> String {
     )
 }
 
-/// What the suite is made of, as comments.
+/// Summarizes the suite, as comments.
 fn snapshot(definition: &Node) -> String {
     let mut out = String::new();
     let mut line = |what: &str, rest: String| out.push_str(&format!("#   {what:<9}{rest}\n"));
@@ -203,7 +204,7 @@ fn metric_of(metric: &Node) -> String {
     name.replace(['\n', '\r'], " ")
 }
 
-/// The definition as a suite of its own.
+/// Returns the definition as a standalone suite.
 fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result<String, SuiteError> {
     let span = template.definition.span;
     let mut definition = template.definition.clone();
@@ -214,7 +215,7 @@ fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result
             .and_then(|node| node.plain.as_deref().or_else(|| node.as_text()))
             .ok_or_else(|| {
                 SuiteError::refused(
-                    format!("nothing fills the parameter ${{{name}}}"),
+                    format!("the parameter ${{{name}}} has no value"),
                     "make a RunConfig, which can set it",
                 )
             })?;
@@ -231,7 +232,7 @@ fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result
     entries.extend(definition.as_map().unwrap_or_default().iter().cloned());
     let reference = &template.reference;
     Ok(format!(
-        "# Made from the frozen suite {} {}. Everything in it may be changed; it is no longer that suite then.\n{}",
+        "# Made from the frozen suite {} {}. If you change anything in it, it is no longer that suite.\n{}",
         reference.name,
         reference.version,
         yaml::of_node(&Node::new(NodeValue::Map(entries), span))

@@ -1,12 +1,11 @@
-//! Suites that are frozen, so that anyone runs them again and gets the same figures.
+//! Frozen suites, which anyone can run again with the same results.
 //!
-//! - A [`BuiltinTemplate`] is a suite under a digest, which [`distill`] makes of a configuration; a RunConfig binds
-//!   one, and says where it runs. [`load`] makes a configuration of either kind of file.
-//! - A [`Lock`] says everything that a suite is made from that can change a figure; [`Lock::differences`] names what is
-//!   another now.
-//! - [`check_run`] says whether a run folder is what was written.
+//! - A [`BuiltinTemplate`] is a suite with a digest, which [`distill`] creates from a configuration.
+//!   A RunConfig binds one, and specifies where it runs. [`load`] makes a configuration of either kind of file.
+//! - A [`Lock`] records everything in a suite that can change a figure; [`Lock::differences`] lists what has changed.
+//! - [`check_run`] checks that a run folder is as it was written.
 //!
-//! Everything that this crate writes is whole or absent, and holds no secret. Runs nothing, and shows nothing.
+//! All files are written atomically, and contain no secrets. This crate runs nothing, and displays nothing.
 
 mod distill;
 mod document;

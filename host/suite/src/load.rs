@@ -1,4 +1,4 @@
-//! A suite's file, of whichever kind, as one configuration.
+//! Loads a suite file of either kind as one configuration.
 
 use crate::document::text_of;
 use crate::files;
@@ -10,14 +10,14 @@ use gage_config::{
 };
 use std::path::Path;
 
-/// Where a configuration is from.
+/// Origin of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The name of the suite: of its template, or else what it calls itself, or its file.
+    /// The name of the suite: of its template, or else its own name, or its file's.
     pub name: String,
-    /// The template that it binds.
+    /// The bound template.
     pub template: Option<TemplateRef>,
-    /// The folder of the file, as `${config_dir}` is written.
+    /// Folder of the file, as `${config_dir}` is written.
     pub config_dir: String,
 }
 
@@ -26,11 +26,11 @@ pub struct Origin {
 pub struct LoadedSuite {
     /// The configuration, as far as it could be read.
     pub config: Option<PipelineConfig>,
-    /// Where it is from; nothing where it could not be read.
+    /// The origin, or `None` if it could not be read.
     pub origin: Option<Origin>,
-    /// What was found in the place of the template that is bound. The suite cannot be used then.
+    /// The file that was found instead of the bound template. The suite is unusable then.
     pub(crate) other_template: Option<OtherTemplate>,
-    /// What is wrong with it.
+    /// The errors and warnings.
     pub problems: Problems,
 }
 
@@ -40,8 +40,8 @@ impl LoadedSuite {
     }
 }
 
-/// Reads a PipelineConfig or a RunConfig. `variable` gives the values of variables; with `datasets_only` it need not say
-/// what is done with the data.
+/// Reads a PipelineConfig or a RunConfig. `variable` returns the values of variables; with `datasets_only` the
+/// tasks may be missing.
 pub fn load(
     path: &Path,
     overrides: &[String],
@@ -51,7 +51,7 @@ pub fn load(
     read(path, overrides, variable, datasets_only, &|folder| files::shown_folder(folder))
 }
 
-/// A suite in which `${config_dir}` stands as it is: the same wherever the suite lies.
+/// Reads a suite with `${config_dir}` unexpanded, so that the result does not depend on its location.
 pub(crate) fn portable(
     path: &Path,
     overrides: &[String],
@@ -66,8 +66,8 @@ pub(crate) fn portable(
     }
 }
 
-/// What a RunConfig sets, its own placeholders left at their defaults; nothing for a suite of another kind. What is wrong
-/// with it is told when it is read to be used.
+/// Returns the `runtime` of a RunConfig, with its own placeholders at their defaults, or `None` for other suites.
+/// Errors are reported when the suite is loaded for use.
 fn runtime_of(name: &str, text: &str, overrides: &[String], environment: &Environment<'_>) -> Option<Node> {
     let variable = |variable: &str| match variable.starts_with("runtime.") {
         true => Some(String::new()),
@@ -84,7 +84,7 @@ fn runtime_of(name: &str, text: &str, overrides: &[String], environment: &Enviro
     root.get("runtime").filter(|runtime| !runtime.is_null()).cloned()
 }
 
-/// Returns whether an override is of what a RunConfig sets, and not of the suite that comes of it.
+/// Returns true if an override targets `runtime` of a RunConfig, rather than the resulting suite.
 fn is_of_runtime(text: &str) -> bool {
     let key = text.split('=').next().unwrap_or_default().trim();
     key == "runtime" || key.starts_with("runtime.")
@@ -111,7 +111,7 @@ fn read(
     let name = path.display().to_string();
     let (of_runtime, of_suite): (Vec<String>, Vec<String>) =
         overrides.iter().cloned().partition(|text| is_of_runtime(text));
-    // The placeholders of a RunConfig have the values that it sets itself, as those of its template have.
+    // Placeholders in a RunConfig are filled with its own values, as those of its template are.
     let runtime = runtime_of(&name, &text, &of_runtime, &environment);
     let filling = |name: &str| match &runtime {
         Some(runtime) if name.starts_with("runtime.") => placeholders::mark(name, Some(runtime)),
@@ -156,8 +156,8 @@ fn read(
     }
 }
 
-/// The name of a suite: one that an override sets, which makes another suite of it; else that of its template, the one that
-/// it gives itself, or that of its file.
+/// Returns the name of a suite: from an override, which makes it a different suite, or else of its template, its
+/// own name, or its file's.
 fn name_of(
     path: &Path,
     template: Option<&TemplateRef>,

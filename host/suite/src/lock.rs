@@ -1,7 +1,7 @@
-//! `gage.lock`: everything that a suite is made from and that can change a number.
+//! `gage.lock`: everything in a suite that can change a number.
 //!
-//! A lock holds the [pinned parts](RunIdentity::pinned) of the identity that a run writes into its manifest, so that a locked
-//! run and a resumed one are compared in the same way. It adds the suite's name and template, and the rows of datasets.
+//! A lock holds the [pinned parts](RunIdentity::pinned) of the identity in a run's manifest. Locked and resumed
+//! runs are therefore compared in the same way. It adds the suite's name and template, and the rows of datasets.
 //!
 //! | version | change |
 //! | --- | --- |
@@ -18,26 +18,26 @@ use serde_json::{Value, json};
 use std::path::Path;
 pub use unusable::PluginPlaces;
 
-/// The newest version of the format that can be read, and that is written.
+/// The newest format version that can be read; also the version that is written.
 pub const LOCK_VERSION: u64 = 1;
 
-/// What a lock may demand of its reader under `must-understand`; nothing yet.
+/// Features that a lock may require of its reader under `must-understand`; none yet.
 const FEATURES: [&str; 0] = [];
 
-/// The part that names the suite and its template.
+/// Name of the part with the suite and its template.
 const SUITE: &str = "suite";
 
-/// The part with the backends.
+/// Name of the part with the backends.
 const BACKENDS: &str = "backends";
 
-/// The part with the digests of prompts.
+/// Name of the part with the digests of prompts.
 const PROMPTS: &str = "prompts";
 
-/// The part with the configuration, and its member with the digests of redacted values.
+/// Name of the part with the configuration, and of its member with the digests of redacted values.
 const SETTINGS: &str = "settings";
 const REDACTED: &str = "redacted";
 
-/// Of a dataset: the digest of the media of all its rows.
+/// Key of a dataset's media digest, which covers all its rows.
 const MEDIA: &str = "media";
 
 const HEAD: &str = "\
@@ -48,35 +48,35 @@ const HEAD: &str = "\
 
 /// The datasets of a suite, whose rows a lock counts.
 pub trait DatasetRows {
-    /// The number of rows of a dataset that are not filtered out. None if there is no such dataset.
+    /// Returns the number of rows of a dataset after filtering, or `None` if the dataset does not exist.
     ///
     /// # Errors
-    /// When it cannot be read to its end.
+    /// Fails if the dataset cannot be fully read.
     fn rows(&self, dataset_id: &str) -> Result<Option<u64>, DataError>;
 
-    /// The digest of the media that all rows of a dataset refer to. None if there are none, or no such dataset.
+    /// Returns the digest of the media in all rows of a dataset, or `None` without media or without such a dataset.
     ///
     /// # Errors
-    /// When it cannot be read to its end.
+    /// Fails if the dataset cannot be fully read.
     fn media_digest(&self, dataset_id: &str) -> Result<Option<Digest>, DataError>;
 }
 
-/// A part that no lock has.
+/// A part that locks do not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a lock has no part `{0}`")]
 pub struct UnknownPart(pub String);
 
-/// What a suite is made from.
+/// Everything in a suite that can change a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lock {
     parts: Object,
 }
 
 impl Lock {
-    /// What a run is made from: its identity, and the file of its suite.
+    /// Creates a lock from the identity of a run, and the file of its suite.
     ///
     /// # Errors
-    /// When the suite cannot be read.
+    /// Fails if the suite cannot be read.
     pub fn new(
         path: &Path,
         overrides: &[String],
@@ -106,7 +106,7 @@ impl Lock {
         let mut parts = Object::from_iter([(SUITE.to_owned(), suite)]);
         parts.extend(portable.pinned());
         let parts = Value::Object(parts);
-        // As it will be read again, so that what is compared has been the same way.
+        // Parsed again, so that both sides of a comparison have the same form.
         let text = yaml::of_json(&parts);
         let read = parse_document("lock", &text, None, &mut Problems::default()).map(|node| node.to_json());
         match read.unwrap_or(parts) {
@@ -115,16 +115,15 @@ impl Lock {
         }
     }
 
-    /// The name of the suite that it is of.
+    /// Returns the name of the locked suite.
     pub fn suite(&self) -> &str {
         self.parts.get(SUITE).and_then(|suite| suite["name"].as_str()).unwrap_or_default()
     }
 
-    /// Counts the rows of each dataset, all that are there and not filtered out, and adds the digest of the media that
-    /// they refer to.
+    /// Counts all rows of each dataset after filtering, and adds the digest of their media.
     ///
     /// # Errors
-    /// When a dataset cannot be read.
+    /// Fails if a dataset cannot be read.
     pub fn count_rows(&mut self, datasets: &dyn DatasetRows) -> Result<(), DataError> {
         let Some(Value::Object(locked)) = self.parts.get_mut("datasets") else { return Ok(()) };
         for (id, value) in locked.iter_mut() {
@@ -138,13 +137,13 @@ impl Lock {
         Ok(())
     }
 
-    /// Takes the rows of datasets that have the same digests over from another lock, so that they need not be counted, unless
-    /// `counts_all` says that they are; those of others are counted. Where that lock has no rows, as that of a run that was not
-    /// locked, there are none. Media are looked at again where that lock has some: nothing else shows that one
-    /// of their files was changed.
+    /// Copies the row counts of datasets with equal digests from another lock, instead of counting them again.
+    /// Datasets with other digests are counted, as are all with `counts_all`. If that lock has no row counts, like
+    /// one of an unlocked run, none are added. If it has media digests, they are computed again: nothing else
+    /// reveals a changed media file.
     ///
     /// # Errors
-    /// When a dataset cannot be read.
+    /// Fails if a dataset cannot be read.
     pub fn copy_rows(
         &mut self,
         from: &Lock,
@@ -173,7 +172,7 @@ impl Lock {
     /// Reads a lock.
     ///
     /// # Errors
-    /// When it cannot be read, is of a newer version, demands what this program does not know, is not whole, or was edited.
+    /// Fails if it is unreadable, incomplete, edited, of a newer version, or requires unknown features.
     pub fn read(path: &Path) -> Result<Lock, SuiteError> {
         let mut parts = read_mapping(path)?;
         check_head(path, &mut parts)?;
@@ -189,7 +188,7 @@ impl Lock {
         Ok(Lock { parts })
     }
 
-    /// The kernel variants that its models ran with, by the id of the backend.
+    /// Returns the kernel variants that its models ran with, by backend id.
     pub fn kernel_variants(&self) -> impl Iterator<Item = (&str, &str)> {
         let backends = self.parts.get(BACKENDS).and_then(Value::as_object).into_iter().flatten();
         backends.filter_map(|(id, backend)| {
@@ -197,7 +196,7 @@ impl Lock {
         })
     }
 
-    /// Returns its text.
+    /// Returns the lock file's text.
     pub fn to_yaml(&self) -> String {
         let mut document = Object::new();
         document.insert("format".to_owned(), "gage-lock".into());
@@ -208,15 +207,15 @@ impl Lock {
         format!("{HEAD}{}", yaml::of_json(&Value::Object(document)))
     }
 
-    /// Writes it, in the place of one that is there.
+    /// Writes the lock, and replaces an existing one.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Fails on file system errors.
     pub fn write(&self, path: &Path) -> Result<(), SuiteError> {
         files::replace(path, &self.to_yaml())
     }
 
-    /// What is another than what was locked, by field.
+    /// Returns the differences from the lock, by field.
     pub fn differences(&self, found: &Lock) -> Vec<Difference> {
         let mut found = found.parts.clone();
         align_plugin_names(&self.parts, &mut found);
@@ -227,8 +226,8 @@ impl Lock {
         differing.collect()
     }
 
-    /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:
-    /// nothing is sent then. Only what would be sent to models is.
+    /// Copies the locked digests of values whose variables are unset in this process, as when a recording is
+    /// replayed: no requests are sent then. Only values that would be sent to models are copied.
     pub fn copy_unset(&mut self, locked: &Lock) {
         let section = |lock: &Lock| lock.parts.get(SETTINGS)?.get(REDACTED)?.as_object().cloned();
         let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut(SETTINGS))
@@ -246,10 +245,11 @@ impl Lock {
         }
     }
 
-    /// This lock with a part of it as it was found: `datasets`, or `datasets.piqa`. With `settings` go the digests of the prompts.
+    /// Returns this lock with one part updated: `datasets`, or `datasets.piqa`. `settings` also updates the digests
+    /// of the prompts.
     ///
     /// # Errors
-    /// When neither has such a part.
+    /// Fails if neither lock has the part.
     pub fn with_part(&self, part: &str, found: &Lock) -> Result<Lock, UnknownPart> {
         let unknown = || UnknownPart(part.to_owned());
         let mut updated = self.clone();
@@ -261,7 +261,7 @@ impl Lock {
         let now = found.parts.get(section).cloned().unwrap_or_default();
         let Some(rest) = rest else {
             updated.parts.insert(section.to_owned(), now);
-            // The texts and the parameters of prompts are settings, and their digests follow from these.
+            // The texts and the parameters of prompts are settings, which determine their digests.
             if section == SETTINGS {
                 updated
                     .parts
@@ -279,13 +279,13 @@ impl Lock {
         Ok(updated)
     }
 
-    /// The names of its parts, in the order of the file.
+    /// Returns the names of its parts, in file order.
     pub fn part_names() -> impl Iterator<Item = &'static str> {
         std::iter::once(SUITE).chain(IDENTITY_PARTS)
     }
 }
 
-/// The mapping in the file of a lock.
+/// Reads the mapping in a lock file.
 fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -316,7 +316,7 @@ fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
     }
 }
 
-/// Takes the keys that say which kind of file it is out, and refuses a file that this program does not understand.
+/// Removes the header keys, and rejects a file that this program does not support.
 fn check_head(path: &Path, parts: &mut Object) -> Result<(), SuiteError> {
     if parts.shift_remove("format") != Some(json!("gage-lock")) {
         return Err(broken(path, "it is not a lock of gage-host (`format: gage-lock`)"));
@@ -347,7 +347,7 @@ fn check_head(path: &Path, parts: &mut Object) -> Result<(), SuiteError> {
         if !FEATURES.contains(&name) {
             return Err(SuiteError::refused(
                 format!(
-                    "the lock {} demands `{name}` of its reader, which this program does not know",
+                    "the lock {} needs a reader that knows `{name}`, and this program does not",
                     path.display()
                 ),
                 "use a newer gage-host",

@@ -1,23 +1,23 @@
-//! `parameters` of a template: what a RunConfig may set, found in the definition itself.
+//! `parameters` of a template: what a RunConfig may set, derived from the definition.
 
 use crate::document::{entry, listed, text};
 use crate::placeholders;
 use gage_config::{Entry, Node, NodeValue, Span};
 
-/// What a RunConfig may set.
+/// A parameter that a RunConfig may set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// The path: `runtime.datasets.piqa`.
     pub name: String,
-    /// What it is: `obj` for the settings of a dataset or a backend, else `value`.
+    /// The kind: `obj` for the settings of a dataset or a backend, else `value`.
     pub kind: &'static str,
-    /// What the definition says; nothing where it says nothing.
+    /// The value in the definition, if any.
     pub default: Option<Node>,
 }
 
 /// Finds the parameters of a definition.
 ///
-/// They are the settings of every dataset and of every backend, the most samples of every task, and the
+/// They are the settings of every dataset and of every backend, the sample limit of every task, and the
 /// placeholders `${runtime.global.…}`.
 pub(crate) fn infer(definition: &Node) -> Vec<Parameter> {
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn infer(definition: &Node) -> Vec<Parameter> {
     found
 }
 
-/// The list as it stands in a template.
+/// Returns the list in the form of a template.
 pub(crate) fn to_node(parameters: &[Parameter], span: Span) -> Node {
     let item = |parameter: &Parameter| {
         let mut entries =
@@ -65,13 +65,14 @@ pub(crate) fn to_node(parameters: &[Parameter], span: Span) -> Node {
     Node::new(NodeValue::List(parameters.iter().map(item).collect()), span)
 }
 
-/// The tree `runtime` that the defaults make.
+/// Builds the tree `runtime` from the defaults.
 pub(crate) fn runtime_of(parameters: &[Parameter], span: Span) -> Node {
     let mut root = Node::new(NodeValue::Map(Vec::new()), span);
     for parameter in parameters {
         let Some(default) = &parameter.default else { continue };
         let mut segments: Vec<&str> = parameter.name.split('.').skip(1).collect();
-        // Ids may hold dots: after `datasets` and `backends` all is the id, after `tasks` all but the last segment.
+        // Ids may contain dots: after `datasets` and `backends` the rest is the id, after `tasks` all but the last
+        // segment.
         segments = match segments.as_slice() {
             ["datasets" | "backends", ..] => parameter.name.splitn(3, '.').skip(1).collect(),
             ["tasks", ..] => {

@@ -1,14 +1,14 @@
-//! `${runtime.…}`: what a RunConfig fills in a definition.
+//! `${runtime.…}`: placeholders in a definition, which a RunConfig fills.
 
 use crate::document::each_text;
 use gage_config::{Entry, Node, NodeValue, Problems, Span, is_secret_key, parse_document};
 
-/// Stands in an expanded text for a parameter that has a value; no document holds these characters.
+/// Delimits the mark of a parameter in an expanded text; documents do not contain these characters.
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
-/// What the expansion of variables puts for a parameter, to be filled by [`fill`]: nothing where `runtime` has no such
-/// value, so that a default counts.
+/// Returns the mark that variable expansion inserts for a parameter, to be filled by [`fill`]. Returns `None` if
+/// `runtime` has no such value, so that a default applies.
 pub(crate) fn mark(name: &str, runtime: Option<&Node>) -> Option<String> {
     find(name, runtime?).map(|_| format!("{OPEN}{name}{CLOSE}"))
 }
@@ -26,8 +26,8 @@ fn find<'n>(name: &str, runtime: &'n Node) -> Option<&'n Entry> {
     None
 }
 
-/// Puts the values of `runtime` in their places. A text that is one placeholder becomes the value, whatever it is; within
-/// a longer text the value must be a scalar.
+/// Fills in the values of `runtime`. A text that is one placeholder becomes the value, of any type; within a longer
+/// text the value must be a scalar.
 pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems) {
     match &mut document.value {
         NodeValue::Map(entries) => {
@@ -46,7 +46,7 @@ pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems)
     }
 }
 
-/// Fills one value; returns how it was written where it came from, which decides what of it may be written down.
+/// Fills one value. Returns its unexpanded source text, which determines what may be recorded.
 fn fill_value(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option<String> {
     if let Some(source) = only_parameter(node).and_then(|name| find(name, runtime)) {
         *node = source.node.clone();
@@ -57,13 +57,13 @@ fn fill_value(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Optio
     written
 }
 
-/// Refuses parameters whose value is to be that of another: which comes first is not said anywhere.
+/// Rejects parameters whose value refers to another parameter: their order is undefined.
 pub(crate) fn check_values(runtime: &Node, problems: &mut Problems) {
     fn check(entries: &[Entry], path: &str, runtime: &Node, problems: &mut Problems) {
         for entry in entries {
             let path = format!("{path}.{}", entry.key);
             let mut names = parameters(entry);
-            // Elsewhere a parameter may stand, but not one that is to be another itself.
+            // Other values may refer to a parameter, but not to one that itself refers to another.
             let is_chained =
                 |name: &str| find(name, runtime).is_some_and(|other| !parameters(other).is_empty());
             if path.starts_with("runtime.global.") && !names.is_empty()
@@ -84,7 +84,7 @@ pub(crate) fn check_values(runtime: &Node, problems: &mut Problems) {
     check(runtime.as_map().unwrap_or_default(), "runtime", runtime, problems);
 }
 
-/// The parameters that a value was written with.
+/// Returns the parameters in the unexpanded text of a value.
 fn parameters(entry: &Entry) -> Vec<String> {
     let written = entry.written.as_deref().unwrap_or_default();
     let places = written.match_indices("${runtime.").filter(|(place, _)| !written[..*place].ends_with('$'));
@@ -92,13 +92,13 @@ fn parameters(entry: &Entry) -> Vec<String> {
     places.map(|(place, _)| name(place)).collect()
 }
 
-/// The parameter that a text wholly is.
+/// Returns the parameter, if the text consists of it alone.
 fn only_parameter(node: &Node) -> Option<&str> {
     let inner = node.as_text()?.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
     (!inner.contains(OPEN)).then_some(inner)
 }
 
-/// Fills the parameters within a text. Gives the text with what they were written as, for a record of the run.
+/// Fills the parameters within a text. Returns the text with their unexpanded forms, for the run's record.
 fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option<String> {
     let text = node.as_text().filter(|text| text.contains(OPEN))?;
     let (mut filled, mut written, mut rest) = (String::new(), String::new(), text);
@@ -119,7 +119,7 @@ fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option
         written.push_str(before);
         match &source.written {
             Some(text) => written.push_str(text),
-            // A secret that stands in the RunConfig itself is named by its place.
+            // A secret in the RunConfig itself is replaced by its path.
             None if name.split('.').any(is_secret_key) => written.push_str(&format!("${{{name}}}")),
             None => written.push_str(value),
         }
@@ -135,7 +135,7 @@ fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option
     Some(written)
 }
 
-/// A default as the value that it becomes: without quotes perhaps a number.
+/// Converts a default to a value: an unquoted one may become a number.
 fn scalar(default: &str, is_plain: bool, span: Span) -> Node {
     let document = format!("value: {default}");
     let read = is_plain.then(|| parse_document("a default", &document, None, &mut Problems::default()));
@@ -148,8 +148,8 @@ fn scalar(default: &str, is_plain: bool, span: Span) -> Node {
     }
 }
 
-/// The placeholders of a document that is not expanded: name, default and place, each name once. A default that stands
-/// without quotes may be a number.
+/// Returns the placeholders of an unexpanded document: name, default and span, without duplicate names. An unquoted
+/// default may be a number.
 pub(crate) fn names(document: &Node) -> Vec<(String, Option<Node>, Span)> {
     const START: &str = "${runtime.";
     let mut found: Vec<(String, Option<Node>, Span)> = Vec::new();

@@ -1,5 +1,5 @@
-//! `${config_dir}` when a text moves to a file in another folder: it goes on to mean the folder of the file that it
-//! stands in, and the path after it is rewritten.
+//! Rewrites `${config_dir}` when a text moves to a file in another folder. The variable refers to the new file's
+//! folder, so the path after it changes.
 
 use crate::document::each_text;
 use crate::files::canonical_path;
@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 
 const VARIABLE: &str = "${config_dir}";
 
-/// Writes every `${config_dir}` of a document for a file in another folder.
+/// Rewrites every `${config_dir}` of a document for a file in another folder.
 pub(crate) fn rebase(document: &mut Node, from: &Path, to: &Path) {
     let (from, to) = (canonical_path(from), canonical_path(to));
     each_text(document, &mut |node| {
@@ -23,8 +23,8 @@ pub(crate) fn rebase(document: &mut Node, from: &Path, to: &Path) {
     });
 }
 
-/// The way from one folder to another: steps back, and then forward. Empty where they are one, and the whole
-/// path where nothing is common to both.
+/// Returns the relative path between two folders. It is empty if they are equal, and the whole path if they
+/// have nothing in common.
 fn relative_path(from: &Path, to: &Path) -> Vec<String> {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
@@ -34,7 +34,7 @@ fn relative_path(from: &Path, to: &Path) -> Vec<String> {
     back.chain(to.iter().skip(common).map(name)).collect()
 }
 
-/// A folder as it is spelled from `${config_dir}`.
+/// Formats a folder relative to `${config_dir}`.
 pub(crate) fn spelled(own: &Path, folder: &Path) -> String {
     let mut text = VARIABLE.to_owned();
     for name in relative_path(own, &canonical_path(folder)) {
@@ -44,7 +44,7 @@ pub(crate) fn spelled(own: &Path, folder: &Path) -> String {
     text
 }
 
-/// A text with the paths behind its variables written from another folder; both folders are settled.
+/// Rewrites the paths after variables relative to another folder; both folders are canonical.
 fn rebased(text: &str, from: &Path, to: &Path) -> String {
     let mut out = String::with_capacity(text.len() + 32);
     let mut rest = text;
@@ -53,11 +53,11 @@ fn rebased(text: &str, from: &Path, to: &Path) -> String {
         out.push_str(before);
         out.push_str(VARIABLE);
         rest = behind;
-        // `$${config_dir}` is no variable.
+        // `$${config_dir}` is not a variable.
         if before.ends_with('$') {
             continue;
         }
-        // Only whole names before the next variable can be put together with the way.
+        // Only complete path components before the next variable can be joined with the relative path.
         let end = rest.find(['$', '}']).unwrap_or(rest.len());
         let end = if end == rest.len() { end } else { rest[..end].rfind('/').map_or(0, |slash| slash) };
         let (literal, further) = rest.split_at(end);

@@ -1,4 +1,4 @@
-//! `RunConfig`: binds a template, and says where it runs.
+//! `RunConfig`: binds a template, and specifies where it runs.
 
 use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
 use crate::template::{BuiltinTemplate, OtherTemplate};
@@ -20,7 +20,7 @@ const KEYS: [&str; 8] = [
     "runtime",
 ];
 
-/// Sections that say what is done, which only a template may.
+/// Sections that define the work, which are only allowed in a template.
 const LOGIC: [&str; 11] = [
     "datasets",
     "backends",
@@ -35,19 +35,20 @@ const LOGIC: [&str; 11] = [
     "definition",
 ];
 
-/// What a RunConfig may set of a task.
+/// Keys of a task that a RunConfig may set.
 const TASK_KEYS: [&str; 2] = ["max_samples", "max_inflight"];
 
-/// The folders of the RunConfig and of its template, as `${config_dir}` is written in each.
+/// Folders of the RunConfig and of its template, as `${config_dir}` is written in each.
 pub(crate) struct Folders<'f> {
-    /// Of the RunConfig, as a path.
+    /// Folder of the RunConfig, as a path.
     pub(crate) own: &'f Path,
-    /// How a folder is spelled.
+    /// Formats a folder.
     pub(crate) spell: &'f dyn Fn(&Path) -> String,
 }
 
-/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`; the digest of the
-/// file of a template that is not the one that it should be, or that there is none, goes into `other_template`.
+/// Compiles a RunConfig that was read into a PipelineConfig document. Problems are added to `problems`. If the
+/// template is missing or differs from the bound one, `other_template` receives what was found, with its file
+/// digest.
 pub(crate) fn compile(
     root: &Node,
     folders: &Folders<'_>,
@@ -86,8 +87,18 @@ fn check_keys(root: &Node, problems: &mut Problems) {
         let key = one.key.as_str();
         if LOGIC.contains(&key) {
             problems
-                .error(one.key_span, key, format!("a RunConfig may not carry `{key}`: the template says what is done"))
-                .help("set values of datasets and backends below `runtime`; for anything else make a suite of the template with `gage-host init --mode pipeline-config`");
+                .error(
+                    one.key_span,
+                    key,
+                    format!(
+                        "a RunConfig cannot have `{key}`: the template defines the \
+                    evaluation"
+                    ),
+                )
+                .help(
+                    "set values of datasets and backends below `runtime`; for anything else, make a suite \
+                    of the template with `gage-host init --mode pipeline-config`",
+                );
         } else if !KEYS.contains(&key) {
             problems
                 .error(one.key_span, key, format!("unknown key `{key}` in the document"))
@@ -104,7 +115,7 @@ fn start(root: &Node) -> Span {
     Span { end: root.span.start, ..root.span }
 }
 
-/// Finds the template that a RunConfig names, and checks that it is the one.
+/// Finds the template that a RunConfig names, and verifies its digest.
 fn bound_template(
     root: &Node,
     folders: &Folders<'_>,
@@ -113,7 +124,7 @@ fn bound_template(
 ) -> Option<BuiltinTemplate> {
     let (name, version) = named_template(root, problems)?;
     let path = match text_of(root, "template_path") {
-        // Where a lock reads it the folder keeps its name.
+        // A lock reads it with an unexpanded folder.
         Some(path) => match path.strip_prefix("${config_dir}/") {
             Some(rest) => folders.own.join(rest),
             None => PathBuf::from(path),
@@ -146,12 +157,12 @@ fn bound_template(
     Some(template)
 }
 
-/// The place of a key, or the start of the document if it has no such key.
+/// Returns the span of a key, or the start of the document if the key is missing.
 fn span_of(root: &Node, key: &str) -> Span {
     root.get(key).map_or(start(root), |node| node.span)
 }
 
-/// The name and the version of the template that a RunConfig binds.
+/// Returns the name and the version of the template that a RunConfig binds.
 fn named_template<'r>(root: &'r Node, problems: &mut Problems) -> Option<(&'r str, &'r str)> {
     let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
     let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
@@ -172,7 +183,7 @@ fn named_template<'r>(root: &'r Node, problems: &mut Problems) -> Option<(&'r st
     Some((name, version))
 }
 
-/// Reads a template. What is wrong with it is added to the problems of the RunConfig.
+/// Reads a template, and adds its problems to those of the RunConfig.
 fn read_template(
     root: &Node,
     path: &Path,
@@ -230,26 +241,32 @@ fn check_digest(
                 .error(
                     span_of(root, "template_digest"),
                     "template_digest",
-                    format!("the template differs from the one that this file names: it has {}", reference.digest),
+                    format!(
+                        "the template differs from the one that this file names: it has {}",
+                        reference.digest
+                    ),
                 )
-                .help("take the template that was bound, or make a RunConfig for this one with `gage-host init`");
+                .help(
+                    "restore the template that was bound, or make a RunConfig for this one with `gage-host \
+                    init`",
+                );
         }
     }
 }
 
-/// Where a template lies: below `builtin_templates` in a folder or one above it, or in `./config`.
+/// Finds a template: below `builtin_templates` in a folder or its parent, or in `./config`.
 pub(crate) fn find_template(folder: &Path, name: &str, version: &str) -> Option<PathBuf> {
     let below = |folder: &Path| folder.join("builtin_templates").join(name).join(format!("{version}.yaml"));
     let canonical = crate::files::canonical_path(folder);
     let found = canonical.ancestors().map(below).find(|path| path.is_file());
     let found = found.or_else(|| Some(below(Path::new("config"))).filter(|path| path.is_file()))?;
-    // Shorter to read, and the same on every machine.
+    // A relative path is shorter, and the same on every machine.
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let short = here.and_then(|here| found.strip_prefix(here).map(Path::to_owned).ok());
     Some(short.unwrap_or(found))
 }
 
-/// Puts the values of `runtime` over those of the definition.
+/// Merges the values of `runtime` into the definition.
 fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, problems: &mut Problems) {
     let Some(sections) = runtime.as_map() else {
         problems.error(
@@ -279,7 +296,7 @@ fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, prob
     }
 }
 
-/// Values that placeholders take; one that none takes would change nothing.
+/// Checks that each global value has a placeholder; otherwise it would have no effect.
 fn check_global(section: &Entry, template: &BuiltinTemplate, problems: &mut Problems) {
     let used: Vec<String> =
         placeholders::names(&template.definition).into_iter().map(|(name, ..)| name).collect();
@@ -331,7 +348,7 @@ fn apply_to(
                     .error(
                         one.key_span,
                         &format!("{path}.{}", one.key),
-                        format!("`{}` cannot be set here: the template says it", one.key),
+                        format!("`{}` cannot be set here: the template defines it", one.key),
                     )
                     .known(&one.key, allowed.unwrap_or_default().iter().copied());
             }
@@ -348,7 +365,7 @@ fn apply_to(
     }
 }
 
-/// Puts the values of a mapping over those of another, key by key; lists are replaced as a whole.
+/// Merges a mapping into another, key by key; lists are replaced as a whole.
 fn merge(under: &mut Node, over: &Node) {
     let (Some(values), true) = (over.as_map(), under.as_map().is_some()) else {
         *under = over.clone();

@@ -1,4 +1,4 @@
-//! The run folders below a folder: what they are, and which may go.
+//! The run folders below a folder: their contents, and which can be deleted.
 
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
 use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunIdentity, RunStatus};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The figure that stands for a run.
+/// The main figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHeadline {
     /// The task.
@@ -15,40 +15,40 @@ pub struct RunHeadline {
     pub metric_id: String,
     /// The value.
     pub value: f64,
-    /// How many further figures there are.
+    /// Number of further figures.
     pub further: usize,
 }
 
 /// A run.
 #[derive(Clone, Debug)]
 pub struct RunEntry {
-    /// The folder.
+    /// The run folder.
     pub path: PathBuf,
     /// The manifest.
     pub manifest: Manifest,
-    /// Whether a process writes to it now.
+    /// True if a process is writing to it.
     pub is_written: bool,
-    /// The first figure, where it has ended.
+    /// The main figure, if the run has ended.
     pub headline: Option<RunHeadline>,
-    /// Samples in its figures, where it has ended.
+    /// Number of samples in its figures, if the run has ended.
     pub samples: Option<u64>,
-    /// Bytes of all its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
 }
 
-/// What lies in a folder of runs.
+/// The runs in a folder.
 #[derive(Debug, Default)]
 pub struct FoundRuns {
-    /// The runs, the oldest first.
+    /// The runs, oldest first.
     pub runs: Vec<RunEntry>,
-    /// Folders of runs whose manifest cannot be read or is gone, and why.
+    /// Run folders whose manifest is unreadable or missing, and the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// Looks at all runs in a folder.
+/// Lists all runs in a folder.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// Fails if the folder cannot be read.
 pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     let mut found = FoundRuns::default();
     for file in std::fs::read_dir(root)? {
@@ -83,10 +83,11 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     Ok(found)
 }
 
-/// The newest unfinished run in a folder that can go on with this identity and that no process is writing to. Manifests that cannot be read are passed over.
+/// Returns the newest unfinished run that can continue with this identity and that no process is writing to.
+/// Unreadable manifests are skipped.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// Fails if the folder cannot be read.
 pub fn newest_unfinished(root: &Path, identity: &RunIdentity) -> Result<Option<String>, std::io::Error> {
     let mut newest: Option<Manifest> = None;
     for file in std::fs::read_dir(root)? {
@@ -119,17 +120,18 @@ fn headline(summary: &Value) -> Option<RunHeadline> {
     })
 }
 
-/// A run, and why it may not go although it was chosen.
+/// A run chosen for deletion.
 #[derive(Clone, Debug)]
 pub struct Deletion {
     /// The run.
     pub run: RunEntry,
-    /// Why it stays; nothing where it goes.
+    /// The reason why it is kept, or `None` if it can be deleted.
     pub kept_reason: Option<String>,
 }
 
-/// Of the runs that are not kept, which may go: all but those that are being written, and those whose answers a run that
-/// stays was scored from. `is_kept` is asked for each, with its number from the newest, which is 0.
+/// Returns the runs that `is_kept` does not keep, and whether each can be deleted. A run stays if a process is
+/// writing to it, or if a kept run was scored from its answers. `is_kept` is called for each run, with its index
+/// from the newest, which is 0.
 pub fn leftovers(runs: &[RunEntry], is_kept: impl Fn(usize, &RunEntry) -> bool) -> Vec<Deletion> {
     let (mut kept, mut chosen) = (Vec::new(), Vec::new());
     for (number, run) in runs.iter().rev().enumerate() {
@@ -168,7 +170,7 @@ mod tests {
         RunIdentity { config, ..RunIdentity::default() }
     }
 
-    /// A run that was begun at a moment. While its folder is held, a process writes to it.
+    /// Creates a run that started at a given time. A process is writing to it until its folder is dropped.
     fn begin(root: &Path, run_id: &str, created_at: &str, status: RunStatus) -> RunFolder {
         let folder = RunFolder::create(root, run_id).unwrap();
         let mut manifest = Manifest::new(run_id, "0.1.0", identity(2, 512));

@@ -1,4 +1,4 @@
-//! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
+//! Removes secrets from a definition: variables replace those in the file itself.
 
 use crate::document::{each_text, text_of};
 use gage_config::{
@@ -7,8 +7,7 @@ use gage_config::{
 use gage_secrets::redact;
 use std::collections::BTreeSet;
 
-/// Takes every secret out of a document that is not expanded yet. Returns where each stood, and the variable that takes its
-/// place.
+/// Removes every secret from an unexpanded document. Returns the path of each, and the variable that replaces it.
 pub(crate) fn remove(document: &mut Node) -> Vec<(String, String)> {
     let mut used = String::new();
     each_text(document, &mut |node| used.push_str(node.as_text().unwrap_or_default()));
@@ -19,11 +18,11 @@ pub(crate) fn remove(document: &mut Node) -> Vec<(String, String)> {
 }
 
 struct SecretWalk<'w> {
-    /// All that is written in the document, with the variables that it names already.
+    /// All text of the document, including the names of its variables.
     used: &'w str,
-    /// Names of variables, which are no secrets.
+    /// Names of variables, which are not secrets.
     granted: &'w BTreeSet<String>,
-    /// The keys above what is looked at.
+    /// The keys above the current node.
     keys: Vec<String>,
     removed: Vec<(String, String)>,
 }
@@ -59,10 +58,11 @@ impl SecretWalk<'_> {
                 let public = without_secret_defaults(text);
                 let key = path.rsplit('.').next().unwrap_or_default();
                 let key = key.split('[').next().unwrap_or_default();
-                // An address with a password in it is a secret under any name, and so is what is one elsewhere.
+                // An address with a password is a secret under any key, as is a value that is a secret elsewhere.
                 if without_users(key, &public) == public && redact(&public) == public {
                     if public != *text {
-                        // Whoever runs it sets the variable, or is told to; nothing would be another suite.
+                        // The user must set the variable, or gets an error; an empty default would change the
+                        // suite.
                         for variable in lost_defaults(text, &public) {
                             self.removed.push((path.to_owned(), variable));
                         }
@@ -80,7 +80,7 @@ impl SecretWalk<'_> {
     }
 }
 
-/// The variables that lost their defaults on the way from a text to another.
+/// Returns the variables that lost their defaults between two texts.
 fn lost_defaults(text: &str, public: &str) -> Vec<String> {
     let names = text.split("${").skip(1).filter_map(|rest| rest.split_once(":-"));
     let lost = names.filter(|(name, default)| {
@@ -89,14 +89,14 @@ fn lost_defaults(text: &str, public: &str) -> Vec<String> {
     lost.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Puts the name of a variable in the place of a secret.
+/// Replaces a secret with a variable.
 fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<(String, String)>) {
     let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
     let public = public_text(&text);
     if public == text {
         return;
     }
-    // A variable that is named stays, and only its default goes: whoever runs it sets the variable, or has none.
+    // A named variable stays, and only its default is removed: the user sets the variable, or it is empty.
     let replacement = if public.contains("${") {
         for variable in lost_defaults(&text, &public) {
             removed.push((path.to_owned(), variable));
@@ -110,7 +110,7 @@ fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut V
     *node = Node::new(NodeValue::Text(replacement), node.span);
 }
 
-/// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.
+/// Returns a unique name, because each secret needs its own variable: `SERVER_API_KEY_2`.
 fn unused(name: String, used: &str, removed: &[(String, String)]) -> String {
     let is_taken = |name: &str| {
         removed.iter().any(|(_, variable)| variable == name)
@@ -122,7 +122,7 @@ fn unused(name: String, used: &str, removed: &[(String, String)]) -> String {
     (2_u64..).map(|number| format!("{name}_{number}")).find(|name| !is_taken(name)).unwrap_or(name)
 }
 
-/// The name of a variable for what stands at a place: `SERVER_API_KEY`.
+/// Returns the name of the variable for a path: `SERVER_API_KEY`.
 fn variable_of(owner: &str, path: &str) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     let letters = |character: char| {

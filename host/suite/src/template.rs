@@ -1,4 +1,4 @@
-//! `BuiltinTemplate`: a suite under a digest.
+//! `BuiltinTemplate`: a suite with a digest.
 
 use crate::document::{entry, exact_json, listed, text, text_of};
 use crate::parameters::{self, Parameter};
@@ -7,7 +7,7 @@ use gage_config::{API_VERSION, Node, NodeValue, Problems, Span, parse_document};
 use gage_core::Digest;
 use std::path::{Path, PathBuf};
 
-/// Which template a RunConfig binds.
+/// The template that a RunConfig binds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateRef {
     /// The name.
@@ -16,20 +16,20 @@ pub struct TemplateRef {
     pub version: String,
     /// The digest of its definition.
     pub digest: Digest,
-    /// The digest of its file, every byte of it.
+    /// The digest of its file's bytes.
     pub file_digest: Digest,
 }
 
-/// A template that was read, and whose digest fits.
+/// A template whose digest was verified.
 #[derive(Clone, Debug)]
 pub struct BuiltinTemplate {
-    /// What it is called.
+    /// Name, version and digests.
     pub reference: TemplateRef,
-    /// The suite, as it was written: its variables are not expanded.
+    /// The unexpanded suite.
     pub definition: Node,
-    /// What a RunConfig may set.
+    /// The parameters that a RunConfig may set.
     pub parameters: Vec<Parameter>,
-    /// Where it lies.
+    /// Path of its file.
     pub path: PathBuf,
     /// The text.
     pub(crate) text: String,
@@ -40,24 +40,24 @@ const HEAD: &str = "\
 # template that was edited is refused: change the suite that it was made from, and distill a new version.
 ";
 
-/// The digest of a definition that is not expanded. Comments and spelling do not count, the order of keys does.
+/// Computes the digest of an unexpanded definition. Comments and formatting do not count; the order of keys does.
 pub(crate) fn digest_of(definition: &Node) -> Digest {
     Digest::of_json(&exact_json(definition))
 }
 
-/// What was found in the place of a template.
+/// Result of looking for a template that is not the bound one.
 #[derive(Debug)]
 pub(crate) enum OtherTemplate {
-    /// A file of this digest.
+    /// A file with this digest.
     Digest(Digest),
-    /// Nothing.
+    /// No file.
     Gone,
-    /// A file that cannot be read, and why.
+    /// An unreadable file, and the reason.
     Unreadable(String),
 }
 
 impl BuiltinTemplate {
-    /// Makes a template of a definition. Gives its text.
+    /// Composes the text of a template from a definition.
     pub(crate) fn compose(name: &str, version: &str, is_monolithic: bool, definition: &Node) -> String {
         let span = definition.span;
         let digest = digest_of(definition);
@@ -80,10 +80,10 @@ impl BuiltinTemplate {
         format!("{HEAD}{}", yaml::of_node(&document))
     }
 
-    /// Reads a template and computes its digest anew.
+    /// Reads a template and verifies its digest.
     ///
     /// # Errors
-    /// When it cannot be read, is no template, or was edited under its digest.
+    /// Fails if it cannot be read, is not a template, or was edited without updating its digest.
     pub fn read(path: &Path) -> Result<BuiltinTemplate, SuiteError> {
         let text = files::read(path)?;
         let mut problems = Problems::default();
@@ -113,7 +113,12 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
     let (Some(name), Some(version), Some(written), Some(definition)) = (name, version, written, definition)
     else {
         problems
-            .error(start, "", "the template is not whole: it needs `metadata` with `name`, `version`, `digest`, and `definition`")
+            .error(
+                start,
+                "",
+                "the template is not whole: it needs `metadata` with `name`, `version`, \
+                `digest`, and `definition`",
+            )
             .help("restore it, or create it again with `gage-host distill`");
         return None;
     };
@@ -125,7 +130,7 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
                 span,
                 "metadata.digest",
                 format!(
-                    "the definition is not that of this digest, one of the two was edited: it has {found}"
+                    "the definition does not match the digest, so one of the two was edited: it has {found}"
                 ),
             )
             .help(EDITED);
@@ -153,15 +158,16 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
     })
 }
 
-const EDITED: &str = "restore the template, or make a new version of it: `gage-host init --mode pipeline-config`, edit, `gage-host distill`";
+const EDITED: &str = "restore the template, or make a new version of it: `gage-host init --mode \
+    pipeline-config`, edit, `gage-host distill`";
 
-/// The number of a version: 3 of `v3`.
+/// Returns the number of a version: 3 of `v3`.
 pub(crate) fn number_of(version: &str) -> Option<u64> {
     let digits = version.strip_prefix(['v', 'V']).unwrap_or(version);
     (!digits.starts_with(['+', '0'])).then(|| digits.parse().ok()).flatten()
 }
 
-/// The versions of a suite in a folder of templates, the oldest first.
+/// Returns the versions of a suite in a folder of templates, oldest first.
 pub(crate) fn versions(folder: &Path) -> Vec<u64> {
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut numbers: Vec<u64> = names

@@ -7,8 +7,9 @@ use gage_config::{Node, NodeValue, Problems, SecretContext, is_secret_name, pars
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The names of the variables that the backends of a suite, and of its template where it binds one, take secrets from:
-/// all below keys of secrets, and those whose names say so; none that has a default. Empty where the suite cannot be read, which is told when it is used.
+/// Returns the names of the variables that supply secrets to the backends of a suite, and of its template if it
+/// binds one. These are all variables below secret keys, and those with secret names; those with a default are
+/// excluded. Empty if the suite cannot be read, which is reported when it is used.
 pub fn secret_variables(path: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
@@ -29,7 +30,7 @@ pub fn secret_variables(path: &Path) -> BTreeSet<String> {
     names
 }
 
-/// The names of the variables in a text that have no default there.
+/// Returns the names of the variables in a text without a default.
 pub fn without_default(text: &str) -> impl Iterator<Item = &str> {
     let placeholders = text.split("${").skip(1);
     placeholders
@@ -46,7 +47,7 @@ fn collect_names<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, n
         NodeValue::Map(entries) => {
             let beside = SecretContext::new(entries, keys);
             for entry in entries {
-                // The name of a variable by itself.
+                // The value is the name of a variable.
                 let named = entry.node.as_text().filter(|_| entry.key == "api_key_env");
                 names.extend(named.map(str::to_owned));
                 let is_own = beside.is_secret(entry);
@@ -61,7 +62,7 @@ fn collect_names<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, n
             keys.pop();
         }
         NodeValue::Text(text) => {
-            // Everywhere else a value may change what is asked and scored.
+            // Everywhere else a value may change requests and scores.
             if !keys.iter().any(|key| matches!(*key, "backends" | "backend")) {
                 return;
             }

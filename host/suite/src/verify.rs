@@ -1,4 +1,4 @@
-//! Verification that a run folder holds what its run wrote.
+//! Verifies that a run folder contains what its run wrote.
 
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
@@ -12,27 +12,27 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-/// What every run that has ended has written.
+/// Files that every completed run has written.
 const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
 
-/// The name of what is found of the journal by its own checksums, the last of all findings.
+/// Name of the finding for the journal's own checksums, which is the last one.
 pub const CHECKSUMS: &str = "journal/ (checksums)";
 
-/// How a file was found.
+/// State of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// As it was written.
+    /// The file is unchanged.
     Intact,
-    /// It is not there.
+    /// The file is missing.
     Missing,
-    /// It has another digest.
+    /// The file has a different digest.
     Changed {
-        /// What is there.
+        /// Digest of the file.
         found: Digest,
     },
-    /// It cannot be read, or its checksums do not fit.
+    /// The file cannot be read, or its checksums do not match.
     Damaged(String),
-    /// It is there, and the run has written none of this name.
+    /// The run did not write a file of this name.
     Foreign,
 }
 
@@ -41,13 +41,13 @@ pub enum FileState {
 pub struct FileFinding {
     /// The name.
     pub name: String,
-    /// What was written, where the manifest says so.
+    /// The digest from the manifest, if it has one.
     pub written: Option<FileDigest>,
-    /// How it was found.
+    /// State of the file.
     pub state: FileState,
 }
 
-/// What was found in a run folder.
+/// Result of the verification.
 #[derive(Debug)]
 pub struct VerifyReport {
     /// The run.
@@ -57,7 +57,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Returns whether everything is as it was written.
+    /// Returns true if everything is as it was written.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|file| file.state == FileState::Intact)
     }
@@ -66,7 +66,7 @@ impl VerifyReport {
 /// Checks the files of a run against the digests in its manifest, and the checksums of its journal.
 ///
 /// # Errors
-/// When it is no run folder, or its manifest cannot be read.
+/// Fails if it is not a run folder, or its manifest cannot be read.
 pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     let run = RunReader::open(path)?;
     let problem = run.integrity().problem();
@@ -102,8 +102,7 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     Ok(VerifyReport { run, files })
 }
 
-/// Returns whether `config.yaml` holds the configuration that the manifest has: what is compared, and scored by,
-/// is the latter.
+/// Checks that `config.yaml` holds the configuration in the manifest, which comparisons and scoring use.
 fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     let text = match std::fs::read_to_string(folder.join(CONFIG_FILE)) {
         Ok(text) => text,
@@ -130,20 +129,20 @@ fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     }
 }
 
-/// Returns whether a file is the manifest, the lock of a process, or was made of the run when it had ended.
+/// Returns true if a file is the manifest, a process lock, or was created from the run after it ended.
 fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
-    // What a process that was killed had not put in its place.
+    // Temporary file of a killed process.
     let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-    // Bytes after the journal that were no records.
+    // Bytes after the journal that were not records.
     let is_set_aside = name.strip_prefix(JOURNAL_FOLDER).and_then(|name| name.strip_prefix('/'));
     let is_set_aside = is_set_aside.is_some_and(|name| name.starts_with(SET_ASIDE_BEGIN));
     let is_own = [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name);
     is_own || first == EXPORTS_FOLDER || is_temporary || is_set_aside
 }
 
-/// The names of all files below a folder, with `/` between the parts, sorted. What is neither a file nor a folder counts as
-/// a file.
+/// Returns the names of all files below a folder, with `/` between the parts, sorted. Anything that is not a
+/// folder counts as a file.
 fn files_below(folder: &Path) -> Result<BTreeSet<String>, RecordError> {
     let mut names = BTreeSet::new();
     let mut folders = vec![(folder.to_owned(), String::new())];

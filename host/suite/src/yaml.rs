@@ -1,28 +1,28 @@
-//! Documents as YAML that people read: block style, texts of several lines as they are, and what is written
-//! reads back as the same values.
+//! Writes documents as human-readable YAML: block style, with multi-line texts as they are. The output parses to
+//! the same values.
 
 use gage_config::{Node, NodeValue};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Writes a document that was read, without its comments. A value that stood without quotes and holds a
-/// variable is written without quotes again, since it may become a number.
+/// Writes a parsed document, without its comments. An unquoted value that contains a variable stays unquoted, since
+/// it may become a number.
 pub(crate) fn of_node(node: &Node) -> String {
     let mut text = String::new();
     write(&mut text, &YamlTree::of_node(node), 0, YamlPosition::Document);
     text
 }
 
-/// The same for JSON.
+/// Writes a JSON value.
 pub(crate) fn of_json(value: &Value) -> String {
     let mut text = String::new();
     write(&mut text, &YamlTree::of_json(value), 0, YamlPosition::Document);
     text
 }
 
-/// A document on its way out.
+/// A document to be written.
 enum YamlTree<'t> {
-    /// Written as it is: numbers, `null`, what may not be quoted.
+    /// Written as it is: numbers, `null`, and values that must not be quoted.
     Plain(String),
     Text(&'t str),
     List(Vec<YamlTree<'t>>),
@@ -40,7 +40,7 @@ impl<'t> YamlTree<'t> {
             (NodeValue::Map(entries), _) => YamlTree::Map(
                 entries.iter().map(|entry| (entry.key.as_str(), YamlTree::of_node(&entry.node))).collect(),
             ),
-            // As it was spelled: `4.10` is a text for a key that wants one.
+            // The original spelling: `4.10` is a text for a key that expects one.
             (NodeValue::Int(_) | NodeValue::Float(_) | NodeValue::Bool(_), Some(plain)) => {
                 YamlTree::Plain(plain.clone())
             }
@@ -60,7 +60,7 @@ impl<'t> YamlTree<'t> {
     }
 }
 
-/// What a value follows.
+/// The syntax that a value follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum YamlPosition {
     Document,
@@ -83,7 +83,7 @@ fn write(out: &mut String, tree: &YamlTree<'_>, level: usize, place: YamlPositio
                 out.push('\n');
             }
             for (index, item) in items.iter().enumerate() {
-                // The first item of a list within a list follows the dash of the outer one.
+                // The first item of a nested list follows the dash of the outer one.
                 match place == YamlPosition::Dash && index == 0 {
                     true => out.push_str(" -"),
                     false => {
@@ -117,7 +117,7 @@ fn line(out: &mut String, text: &str, place: YamlPosition) {
     out.push('\n');
 }
 
-/// A text of several lines as it is, where YAML can say so without escapes.
+/// Returns a multi-line text as a block scalar, if YAML can represent it without escapes.
 fn block(text: &str, pad: &str) -> Option<String> {
     let (body, indicator) = match text.strip_suffix('\n') {
         Some(body) => (body, "|"),
@@ -141,7 +141,7 @@ fn block(text: &str, pad: &str) -> Option<String> {
     Some(format!("{indicator}\n{}", lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// A text in one line: without quotes where nothing can be misread.
+/// Returns a text on one line, without quotes if it is unambiguous.
 fn scalar(text: &str) -> String {
     let is_word = |character: char| character.is_ascii_alphanumeric() || "_-./#".contains(character);
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -152,7 +152,7 @@ fn scalar(text: &str) -> String {
     if is_plain { text.to_owned() } else { quoted(text) }
 }
 
-/// Words that readers of YAML, this or another, take for something else than a text.
+/// Returns true for words that some YAML parser does not read as text.
 fn is_reserved(text: &str) -> bool {
     ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str())
 }
@@ -181,13 +181,13 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Returns whether YAML takes a character as it is, and no reader breaks a line there.
+/// Returns true if YAML accepts a character unescaped, and no parser breaks a line there.
 fn is_printable(character: char) -> bool {
     !character.is_control()
         && !matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Returns whether a text without quotes that holds a variable can be written so again.
+/// Returns true if an unquoted text with a variable can be written without quotes again.
 fn is_writable_plain(text: &str) -> bool {
     text.chars().all(is_printable)
         && !text.contains(": ")
@@ -223,7 +223,7 @@ mod tests {
             text.clone().prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 24, 4, move |inner| {
-            // `<<` merges, in whatever quotes.
+            // `<<` merges, with any quotes.
             let key = text.clone().prop_filter("a key", |key| key != "<<");
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

@@ -1,9 +1,9 @@
-//! Chat templates: how a conversation becomes the one text that a model reads.
+//! Chat templates: how a conversation becomes the single text that a model reads.
 //!
-//! Templates are Jinja, as model files carry them, and are rendered as Hugging Face's
-//! `apply_chat_template` does: `trim_blocks` and `lstrip_blocks`, Python's methods on strings
-//! and dictionaries, `tojson` in Python's spelling, `raise_exception`, and the variables
-//! `messages`, `tools`, `add_generation_prompt`, `bos_token` and `eos_token`.
+//! Templates are Jinja, as in model files, and are rendered like Hugging Face's `apply_chat_template`. This
+//! includes `trim_blocks` and `lstrip_blocks`, Python's methods on strings and dictionaries, `tojson` in Python's
+//! format, `raise_exception`, and the variables `messages`, `tools`, `add_generation_prompt`, `bos_token` and
+//! `eos_token`.
 
 mod json;
 
@@ -15,22 +15,22 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 
 const NAME: &str = "chat_template";
 
-/// Instructions that one rendering may take; a conversation takes some thousands.
+/// Maximum number of instructions per rendering; a conversation takes some thousands.
 const FUEL: u64 = 5_000_000;
 
-/// Depth of nested blocks; a macro counts for more than one.
+/// Maximum depth of nested blocks; a macro counts more than once.
 const RECURSION_LIMIT: usize = 300;
 
-/// Why a conversation could not be rendered.
+/// Error when a conversation is rendered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatTemplateError {
-    /// The template is not valid Jinja, or uses what is not supported.
+    /// The template is not valid Jinja, or uses unsupported features.
     #[error("the chat template cannot be compiled: {0}")]
     Compile(String),
-    /// The template refuses the conversation, or fails on it.
+    /// The template rejects the conversation, or fails on it.
     #[error(
-        "the chat template cannot render the conversation: {0}; give another template, or messages that it takes"
+        "the chat template cannot render the conversation: {0}; give another template, or messages that it accepts"
     )]
     Render(String),
 }
@@ -42,15 +42,14 @@ pub struct ChatTemplate {
 }
 
 impl ChatTemplate {
-    /// Compiles a template; `bos_token` and `eos_token` are the texts of the tokens at which a
-    /// sequence begins and ends, empty if the model has none.
+    /// Compiles a template. `bos_token` and `eos_token` are the texts of the tokens that begin and end a sequence,
+    /// empty if the model has none.
     ///
-    /// `strftime_now` gives one fixed date, 26 July 2024, so that a prompt does not depend on
-    /// the day of the run; it is the date that the templates which know of its absence fall
-    /// back to.
+    /// `strftime_now` returns a fixed date, 26 July 2024, so that a prompt does not depend on the day of the run.
+    /// Templates that support a missing `strftime_now` fall back to the same date.
     ///
     /// # Errors
-    /// When the template is not valid, or names a filter or a test that does not exist.
+    /// Fails if the template is invalid, or names a filter or a test that does not exist.
     pub fn compile(text: &str, bos_token: &str, eos_token: &str) -> Result<ChatTemplate, ChatTemplateError> {
         let compile = |error: Error| ChatTemplateError::Compile(chain(&error));
         let mut environment = Environment::new();
@@ -66,7 +65,7 @@ impl ChatTemplate {
         environment.add_global("bos_token", bos_token);
         environment.add_global("eos_token", eos_token);
         environment.add_template_owned(NAME, without_generation_blocks(text)).map_err(compile)?;
-        // As in transformers: filters and tests are looked up when a template is compiled, functions when they are called.
+        // As in transformers, filters and tests are resolved at compile time, and functions when they are called.
         let unknown = unknown_names(&environment, NAME).into_iter().find(|unknown| !unknown.is_function);
         if let Some(UnknownName { line, text, .. }) = unknown {
             let text = line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
@@ -75,30 +74,30 @@ impl ChatTemplate {
         Ok(ChatTemplate { compiled: Some((environment, Digest::of_bytes(text.as_bytes()))) })
     }
 
-    /// No template, for base models: the text of the only message as it stands, or the texts of
-    /// several messages joined by `"\n"`. Roles and tools leave no trace.
+    /// Returns a template-free renderer for base models: the unchanged text of a single message, or the texts of
+    /// several messages joined by `"\n"`. Roles and tools are ignored.
     pub fn none() -> ChatTemplate {
         ChatTemplate { compiled: None }
     }
 
-    /// Returns whether this is [`ChatTemplate::none`].
+    /// Returns true if this is [`ChatTemplate::none`].
     pub fn is_none(&self) -> bool {
         self.compiled.is_none()
     }
 
-    /// The digest of the template's text.
+    /// Returns the digest of the template's text.
     pub fn digest(&self) -> Option<Digest> {
         self.compiled.as_ref().map(|(_, digest)| *digest)
     }
 
-    /// Renders a conversation up to the point where the model's answer begins.
+    /// Renders a conversation up to the start of the model's answer.
     ///
-    /// A template gets the content of a message as one string, its text parts joined, or, where
-    /// there are media among them, as a list of `{type: text, text}` and `{type: image}`. Arguments of tool calls that are JSON in a string are given to it as the
-    /// object that they spell.
+    /// A template receives the content of a message as one string, with its text parts joined. If the message
+    /// contains media, it receives a list of `{type: text, text}` and `{type: image}`. Tool call arguments that are
+    /// JSON in a string are parsed into an object.
     ///
     /// # Errors
-    /// When the template refuses the conversation, such as a role that it does not know.
+    /// Fails if the template rejects the conversation, for example because of an unknown role.
     pub fn render(
         &self,
         messages: &[Message],
@@ -107,8 +106,8 @@ impl ChatTemplate {
         self.render_as(messages, tools, message_content)
     }
 
-    /// The same for templates that want the content of every message as a list of parts, also where it is
-    /// nothing but text.
+    /// Renders a conversation for templates that expect the content of every message as a list of parts, even if it
+    /// is only text.
     ///
     /// # Errors
     /// As for [`ChatTemplate::render`].
@@ -149,7 +148,7 @@ impl ChatTemplate {
     }
 }
 
-/// The content of a message: one text, or, with media among it, a list of parts.
+/// Returns the content of a message: one text, or a list of parts if it contains media.
 fn message_content(message: &Message) -> Value {
     match message.has_media() {
         false => Value::from(text_of(&message.content)),
@@ -157,7 +156,7 @@ fn message_content(message: &Message) -> Value {
     }
 }
 
-/// The message as templates expect it.
+/// Returns the message in the form that templates expect.
 fn message_value(message: &Message, content: Value) -> Value {
     let mut fields: Vec<(&str, Value)> =
         vec![("role", Value::from(message.role.name())), ("content", content)];
@@ -174,7 +173,7 @@ fn message_value(message: &Message, content: Value) -> Value {
     Value::from_pairs(fields)
 }
 
-/// A part of a message with media: `{"type": "image"}`, or a text.
+/// Returns a part of a message with media: `{"type": "image"}`, or a text.
 fn part_value(part: &ContentPart) -> Value {
     match part {
         ContentPart::Text { text, .. } => Value::from_pairs([("type", "text"), ("text", text.as_str())]),
@@ -195,8 +194,7 @@ fn tool_call_value(call: &serde_json::Value) -> Value {
     json::from_json(&call)
 }
 
-/// Hugging Face marks what the assistant says with `{% generation %}` blocks, which render as
-/// what they enclose.
+/// Removes `{% generation %}` tags, which mark assistant text for Hugging Face and render as their content.
 fn without_generation_blocks(text: &str) -> String {
     let mut text = text.to_owned();
     for open in ["{%", "{%-", "{%+"] {
@@ -214,7 +212,7 @@ fn raise_exception(message: String) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message))
 }
 
-/// Python's `strftime` of the fixed date; a directive that is not known stays as it is written.
+/// Python's `strftime` for the fixed date; unknown directives stay as they are.
 fn strftime_now(format: String) -> String {
     let mut text = String::with_capacity(format.len());
     let mut characters = format.chars();
@@ -244,7 +242,7 @@ fn strftime_now(format: String) -> String {
     text
 }
 
-/// The error with what caused it.
+/// Formats the error with its causes.
 fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
@@ -260,6 +258,7 @@ fn chain(error: &Error) -> String {
 mod tests {
     use super::*;
     use gage_core::Role;
+    use gage_recorded_messages::RecordedError as _;
     use serde_json::json;
 
     const CHATML: &str = r"{{ bos_token }}
@@ -324,7 +323,7 @@ mod tests {
     fn an_exception_raised_by_a_template_is_an_error() {
         let messages = [Message::text(Role::System, "x")];
         let refused = render("{{ raise_exception('System role not supported') }}", &messages);
-        assert!(refused.is_err_and(|error| error.contains("System role not supported")));
+        assert!(refused.is_err_and(|error| error.recorded("data").contains("System role not supported")));
         let endless =
             "{% for a in range(9000) %}{% for b in range(9000) %}{% set x = a * b %}{% endfor %}{% endfor %}";
         assert!(render(endless, &messages).is_err(), "fuel");

@@ -1,21 +1,21 @@
-//! Fences around the text of a model, so that another model does not take it for the prompt.
+//! Fences around model output that guard another model against prompt injection.
 
 use gage_core::Digest;
 
-/// Lines that stand around texts and cannot occur in them, two for each of some labels.
+/// Delimiter lines that cannot occur in the enclosed texts, two for each label.
 ///
-/// They carry a digest of the texts, so that equal texts have equal prompts.
+/// They contain a digest of the texts, so that equal texts have equal prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InjectionFence {
-    /// What a text begins and ends with, by label.
+    /// First and last line around a text, by label.
     lines: Vec<(String, String)>,
 }
 
 impl InjectionFence {
-    /// The fence of all the text of a prompt that needs one, under labels in capital letters such as `ANSWER`.
+    /// Creates the fence for all untrusted text of a prompt, with labels in capital letters such as `ANSWER`.
     pub fn around(labels: &[&str], text: &str) -> InjectionFence {
         let mut digest = Digest::of_bytes(text.as_bytes());
-        // A text that holds its own digest cannot be found, but costs nothing to rule out.
+        // A text that contains its own digest is practically impossible, but cheap to rule out.
         while text.contains(&digest.short()) {
             digest = Digest::of_bytes(digest.hex().as_bytes());
         }
@@ -24,7 +24,7 @@ impl InjectionFence {
         InjectionFence { lines: labels.iter().map(lines).collect() }
     }
 
-    /// The text between the two lines of a label, which is given by its place.
+    /// Encloses the text in the two lines of a label, which is given by its index.
     pub(crate) fn enclose(&self, label: usize, text: &str) -> String {
         match self.lines.get(label) {
             Some((begin, end)) => format!("{begin}\n{text}\n{end}"),
@@ -32,8 +32,8 @@ impl InjectionFence {
         }
     }
 
-    /// A reply without what stands between the two lines of a label: what a judge quotes is not what it says. A closing line
-    /// without an opening one ends a quotation that began before.
+    /// Removes the text between the two lines of a label from a reply: a judge's quotations are not its own
+    /// statements. A closing line without an opening one ends a quotation that began earlier.
     pub fn unquoted(&self, reply: &str) -> String {
         let mut said = String::with_capacity(reply.len());
         let mut rest = reply;

@@ -1,7 +1,7 @@
-//! Jinja as the field writes it: the chat templates that models carry, and the prompts of a suite.
+//! Jinja templates: the chat templates of models, and the prompts of a suite.
 //!
-//! Both are untrusted text: each rendering has a budget of steps, of nesting and of bytes. Imports
-//! `gage-core` and `gage-config`; knows nothing of models, datasets or runs.
+//! Both are untrusted: each rendering has a limit on steps, nesting depth and bytes. Imports `gage-core` and
+//! `gage-config`; independent of models, datasets and runs.
 
 mod chat;
 mod injection_fence;

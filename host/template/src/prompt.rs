@@ -9,22 +9,22 @@ use minijinja::value::{Kwargs, Serde, StringInput};
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde_json::{Value, json};
 
-/// Steps that a template may take, which ends endless ones.
+/// Maximum number of steps of a template, which stops endless loops.
 const FUEL: u64 = 1_000_000;
 
-/// A message may not be longer than this.
+/// Maximum size of a message.
 const MAX_PROMPT_BYTES: usize = 8 << 20;
 
 /// A template that cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptError {
-    /// Which of the prompt's messages, counted from 0.
+    /// Index of the prompt's message, counted from 0.
     pub message: usize,
-    /// The name of the template: the prompt's id, and the number of the message where it has several.
+    /// The name of the template: the prompt's id, and the message number if it has several.
     pub template: String,
-    /// The line within the template, where it is known.
+    /// The line within the template, if known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error message.
     pub text: String,
 }
 
@@ -39,24 +39,24 @@ impl std::fmt::Display for PromptError {
 
 impl std::error::Error for PromptError {}
 
-/// What a prompt is rendered for.
+/// Inputs for rendering a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptContext<'c> {
     /// The Sample.
     pub sample: &'c Value,
-    /// What earlier steps gave, by their names, such as `model_output`; templates see it under
-    /// `payload`, together with the sample.
+    /// Results of earlier steps, by name, such as `model_output`. Templates see them under `payload`, together with
+    /// the sample.
     pub payload: &'c Object,
     /// The conversation so far.
     pub history: &'c [Value],
-    /// The role that asks.
+    /// The role that sends the request.
     pub adapter_id: &'c str,
-    /// What the role does, as in `dut_model`.
+    /// The type of the role, such as `dut_model`.
     pub role_type: &'c str,
 }
 
-/// The compiled templates of one prompt. A template sees `sample`, `payload`, `history`, `params`,
-/// `adapter_id` and `role_type`; a variable that does not exist is an error, not an empty text.
+/// The compiled templates of one prompt. A template sees `sample`, `payload`, `history`, `params`, `adapter_id` and
+/// `role_type`. An undefined variable is an error, not an empty text.
 pub struct PromptRenderer {
     environment: Environment<'static>,
     prompt_id: String,
@@ -66,21 +66,21 @@ pub struct PromptRenderer {
 }
 
 impl PromptRenderer {
-    /// Compiles a prompt; `params` win over those of the prompt itself.
+    /// Compiles a prompt; `params` override the prompt's own.
     ///
     /// # Errors
-    /// Every template that is not valid; where all are, every filter, test, function and other template that
-    /// one names and that does not exist.
+    /// Returns every invalid template. If all are valid, returns every unknown filter, test, function and other
+    /// template that they name.
     pub fn new(spec: &PromptSpec, params: &Object) -> Result<PromptRenderer, Vec<PromptError>> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
-        // Errors then know which expression they are of.
+        // Required for errors that name the failing expression.
         environment.set_debug(true);
         environment.add_filter("indent", indent);
-        // Its widths have no limit, and a prompt has no use for them.
+        // Its widths are unlimited, and prompts do not need it.
         environment.remove_filter("format");
-        // A prompt is no page, whatever its id ends with.
+        // Prompts are not HTML, regardless of the prompt id's suffix.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_formatter(write_value);
         see_through(&mut environment);
@@ -120,31 +120,30 @@ impl PromptRenderer {
         Ok(PromptRenderer { environment, prompt_id: spec.prompt_id.clone(), roles, params, digest })
     }
 
-    /// The prompt's id.
+    /// Returns the prompt's id.
     pub fn prompt_id(&self) -> &str {
         &self.prompt_id
     }
 
-    /// The digest of the templates, their roles and the parameters: all that a prompt is beside the
-    /// sample.
+    /// Returns the digest of the templates, their roles and the parameters, which is everything in a prompt except
+    /// the sample.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Renders the messages for a sample; those that come out empty are left out, unless all
-    /// do.
+    /// Renders the messages for a sample. Empty messages are omitted.
     ///
     /// # Errors
-    /// When a variable does not exist or the template does not end.
+    /// Fails if a variable is undefined, the template does not terminate, or all messages are empty.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<Vec<Message>, PromptError> {
         self.render_with(context, None, MAX_PROMPT_BYTES, |text| text)
     }
 
-    /// Renders the messages for a judge of what a model gave, which templates see as `payload.model_output`; `labels` are
-    /// those of its text, and of what support steps gave, which is the rest of `payload`. Each stretch of such text has the
-    /// fence around it that is given back with the messages, however it comes into the prompt: whole, cut, joined to
-    /// something else or through a filter. Words of the program (roles and types of messages, reasons to finish), and the names of
-    /// functions that the Sample has, have none.
+    /// Renders the messages for a judge of a model's output, which templates see as `payload.model_output`.
+    /// `labels` are for the model's text, and for the text of support steps, which is the rest of `payload`. Each
+    /// stretch of such text is fenced, even if it was cut, joined with other text or filtered. The fence is
+    /// returned with the messages. Words of the program (roles and types of messages, finish reasons), and names of
+    /// functions in the Sample, are not fenced.
     ///
     /// # Errors
     /// As for [`render`](PromptRenderer::render).
@@ -170,8 +169,8 @@ impl PromptRenderer {
         Ok((messages, fence))
     }
 
-    /// Renders the messages, with an output of a model where its text is marked; `most` is how long one may be before it is
-    /// finished.
+    /// Renders the messages, with marks in the text of a model's output; `most` is the maximum length of a message
+    /// before `finished` is applied.
     fn render_with(
         &self,
         context: &PromptContext<'_>,
@@ -219,14 +218,14 @@ impl PromptRenderer {
                 message: 0,
                 template: self.prompt_id.clone(),
                 line: None,
-                text: "the prompt came out empty".to_owned(),
+                text: "the rendered prompt is empty".to_owned(),
             });
         }
         Ok(messages)
     }
 }
 
-/// Takes what a template writes, up to a limit.
+/// Collects a template's output, up to a limit.
 struct BoundedWriter {
     bytes: Vec<u8>,
     most: usize,
@@ -266,7 +265,7 @@ fn indent(
     minijinja::filters::indent(value, width, first, blank, further)
 }
 
-/// `piqa`, or `piqa, message 2` where the prompt has several.
+/// Returns `piqa`, or `piqa, message 2` if the prompt has several messages.
 fn name_of(prompt_id: &str, number: usize, count: usize) -> String {
     match count {
         1 => prompt_id.to_owned(),
@@ -276,7 +275,7 @@ fn name_of(prompt_id: &str, number: usize, count: usize) -> String {
 
 fn describe(message: usize, template: String, error: &minijinja::Error) -> PromptError {
     let mut text = match (error.kind(), error.detail()) {
-        // Names the variable, and says that it is undefined.
+        // The detail names the variable, and says that it is undefined.
         (ErrorKind::UndefinedError, Some(detail)) => detail.to_owned(),
         (kind, Some(detail)) => format!("{kind}: {detail}"),
         (kind, None) => kind.to_string(),

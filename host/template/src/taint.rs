@@ -1,8 +1,9 @@
-//! The text of models in a template. Its characters carry a mark through slices, filters and joins, until the prompt is
-//! rendered; then each stretch of them gets a fence. So there is no way for such a text into a prompt without one.
+//! Taint tracking of model text in templates, against prompt injection. Its characters stay marked through slices,
+//! filters and joins, until the prompt is rendered. Then each marked stretch gets a fence, so such text cannot
+//! enter a prompt without one.
 //!
-//! A marked character is one of a private plane, which has one for each unit of UTF-16: plane 16 for the model under test,
-//! plane 15 for what supports it.
+//! Marked characters are in private planes, with one character for each UTF-16 code unit. Plane 16 is for the model
+//! under test, and plane 15 for support roles.
 
 use gage_core::Object;
 use minijinja::value::{Rest, Serde, ValueKind};
@@ -11,17 +12,17 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Whose text it is.
+/// Source of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextSource {
-    /// That of the model under test.
+    /// The model under test.
     Answer,
-    /// That of the roles that support it.
+    /// The support roles.
     Support,
 }
 
 impl TextSource {
-    /// The first character of its plane.
+    /// Returns the first character of its plane.
     fn plane(self) -> u32 {
         match self {
             TextSource::Answer => 0x10_0000,
@@ -30,16 +31,17 @@ impl TextSource {
     }
 }
 
-/// What stands for an empty answer, so that it has a fence as well: the unit of a noncharacter, which no text has.
+/// Stands for an empty answer, so that it is also fenced: the code unit of a noncharacter, which texts do not
+/// contain.
 pub(crate) const EMPTY: char = '\u{10ffff}';
 
-/// Values of these keys are the program's or the suite's own words, not the model's.
+/// Keys whose values are the program's or the suite's own words, not the model's.
 const OWN: [&str; 1] = ["sampling_params"];
 
-/// Values of these keys stay as they are where they are a word of [`WORDS`], so that a template can compare them.
+/// Keys whose values stay unmarked if they are in [`WORDS`], so that a template can compare them.
 const WORD_KEYS: [&str; 4] = ["finish_reason", "stopped_by", "role", "type"];
 
-/// What the program itself, or the format of messages, says under these keys.
+/// Values that the program itself, or the message format, uses for these keys.
 const WORDS: [&str; 23] = [
     "stop",
     "length",
@@ -66,18 +68,18 @@ const WORDS: [&str; 23] = [
     "tool_result",
 ];
 
-/// The longest key that stays as it is, as for functions of the chat completions API.
+/// Maximum length of an unmarked key, as for functions of the chat completions API.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What models gave, with marks, and all the text of it in one.
+/// Marked model outputs, and all their text in one string.
 pub(crate) struct TaintedTexts {
-    /// The names of functions that the Sample knows, which stay as they are.
+    /// The names of functions in the Sample, which stay unmarked.
     functions: Vec<String>,
     pub(crate) text: String,
 }
 
 impl TaintedTexts {
-    /// Without text so far, for the answer about a Sample.
+    /// Creates an empty collection, for the answer to a Sample.
     pub(crate) fn about(sample: &Value) -> TaintedTexts {
         let tools = sample.get("tools").and_then(Value::as_array).into_iter().flatten();
         let name =
@@ -85,8 +87,8 @@ impl TaintedTexts {
         TaintedTexts { functions: tools.filter_map(name).collect(), text: String::new() }
     }
 
-    /// Marks all that is text of the model under test, also where it is the key of an object. An answer without text is one
-    /// in templates too, and has a fence where it is written ([`write_value`]).
+    /// Marks all text of the model under test, including object keys. An empty answer stays empty for templates,
+    /// and is fenced when it is written ([`write_value`]).
     pub(crate) fn answer(&mut self, output: &Object) -> minijinja::Value {
         minijinja::Value::from_pairs(output.iter().map(|(key, value)| {
             let marked = match (key.as_str(), value) {
@@ -100,7 +102,7 @@ impl TaintedTexts {
         }))
     }
 
-    /// Marks what support steps gave, under the names of their roles.
+    /// Marks the outputs of support steps, by role name.
     pub(crate) fn support(&mut self, payload: &Object) -> Object {
         payload.iter().map(|(key, value)| (key.clone(), self.mark(TextSource::Support, key, value))).collect()
     }
@@ -121,13 +123,13 @@ impl TaintedTexts {
         }
     }
 
-    /// Returns whether a text is a word of the program, or a name that the dataset gives.
+    /// Returns true if a text is a word of the program, or a name from the dataset.
     fn is_known(&self, key: &str, text: &str) -> bool {
         (WORD_KEYS.contains(&key) && WORDS.contains(&text))
             || (key == "name" && is_name(text) && self.functions.iter().any(|name| name == text))
     }
 
-    /// The text with marks, which is added to all of them.
+    /// Returns the marked text, and adds the plain text to the collection.
     fn noted(&mut self, source: TextSource, text: &str) -> String {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -142,7 +144,7 @@ fn is_name(text: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(is_of_name)
 }
 
-/// A value in which nothing looks marked: in the place of characters of the plane there is U+FFFD.
+/// Returns a value without characters that look marked: U+FFFD replaces them.
 pub(crate) fn unmarked(value: &Value) -> Cow<'_, Value> {
     let has_marks = |text: &str| text.chars().any(|character| unit(character).is_some());
     let clean = |text: &str| -> String {
@@ -171,7 +173,7 @@ fn marked(source: TextSource, text: &str) -> String {
     text.encode_utf16().filter_map(|unit| char::from_u32(source.plane() + u32::from(unit))).collect()
 }
 
-/// What a marked character stands for, and whose it is.
+/// Returns the code unit of a marked character, and its source.
 fn unit(character: char) -> Option<(TextSource, u16)> {
     [TextSource::Answer, TextSource::Support].into_iter().find_map(|source| {
         let unit = u16::try_from(u32::from(character).checked_sub(source.plane())?).ok()?;
@@ -179,7 +181,7 @@ fn unit(character: char) -> Option<(TextSource, u16)> {
     })
 }
 
-/// A text with each stretch of marked characters as a function writes what it stands for.
+/// Replaces each stretch of marked characters with the result of `write` for the plain text.
 pub(crate) fn with_marked(text: &str, mut write: impl FnMut(TextSource, &str) -> String) -> String {
     let mut written = String::with_capacity(text.len());
     let mut stretch: Option<(TextSource, Vec<u16>)> = None;
@@ -200,10 +202,10 @@ pub(crate) fn with_marked(text: &str, mut write: impl FnMut(TextSource, &str) ->
     written
 }
 
-/// What the context of a prompt holds where the text of models is marked in it. No template can name it.
+/// Name in the context of a prompt with marked model text. Templates cannot access it.
 pub(crate) const IS_FENCED: &str = " fenced";
 
-/// Writes a value into a prompt: an empty answer as what has a fence.
+/// Writes a value into a prompt: an empty answer as [`EMPTY`], so that it is fenced.
 pub(crate) fn write_value(
     output: &mut minijinja::Output<'_>,
     state: &mut minijinja::State<'_, '_>,
@@ -215,7 +217,7 @@ pub(crate) fn write_value(
     minijinja::escape_formatter(output, state, value)
 }
 
-/// Filters that look into a text. They see what marked characters stand for, and what they make of it is marked again.
+/// Filters that inspect a text. They see the plain text of marked characters, and their results are marked again.
 const TEXT_FILTERS: [&str; 20] = [
     "lower",
     "upper",
@@ -249,7 +251,7 @@ pub(crate) fn see_through(environment: &mut Environment<'static>) {
                 let arguments: Vec<minijinja::Value> = std::iter::once(value).chain(rest).cloned().collect();
                 plain.empty_state().apply_filter(name, &arguments)
             });
-            // Only an empty answer itself is such a text (`write_value`).
+            // Only the empty answer itself is such a text (`write_value`).
             made.map(|made| if made.is_safe() && made.as_str() == Some("") { "".into() } else { made })
         });
     }
@@ -276,7 +278,7 @@ fn seen_through(
     let Some(text) = plain(value) else { return call(value, arguments) };
     let arguments: Vec<minijinja::Value> =
         arguments.iter().map(|argument| plain(argument).unwrap_or_else(|| argument.clone())).collect();
-    // What was made of both is the model's.
+    // The result of mixed sources counts as the model's.
     let source = if sources.contains(&TextSource::Answer) { TextSource::Answer } else { TextSource::Support };
     call(&text, &arguments).map(|made| marked_again(source, made))
 }

@@ -1,35 +1,35 @@
-//! Unknown names in a template: filters, tests, functions, other templates. They are found in the compiled template without
-//! rendering it, so that they are reported before a run and not for each sample.
+//! Unknown names in a template: filters, tests, functions, other templates. They are found in the compiled template
+//! without rendering it. They are therefore reported before a run, and not for each sample.
 
 use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use std::collections::HashSet;
 
-/// The filters that the engine may have; which of them an environment has is asked of it.
+/// Filters that the engine may have; each environment is queried for its own.
 const FILTERS: &str = "abs attr batch bool capitalize chain count d default dictsort e escape first float format \
     groupby indent int items join last length lines list lower map max min pprint reject rejectattr replace \
     reverse round safe select selectattr slice sort split string sum title tojson trim unique upper zip";
-/// The tests that it may have, but for operators such as `==`.
+/// Tests that the engine may have, except operators such as `==`.
 const TESTS: &str = "boolean defined divisibleby endingwith eq equalto escaped even false filter float ge \
     greaterthan gt in int integer iterable le lessthan lower lt mapping ne none number odd safe sameas sequence \
     startingwith string test true undefined upper";
-/// What may be called, though no variable has its name.
+/// Names that can be called although they are not variables.
 const CALLABLE: [&str; 4] = ["caller", "loop", "self", "super"];
 
-/// Something that a template names and that does not exist.
+/// A name in a template that does not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UnknownName {
     /// The line within the template, from 1.
     pub(crate) line: Option<usize>,
-    /// What is not there, with the nearest name that is.
+    /// The error message, with the most similar known name.
     pub(crate) text: String,
-    /// Whether it is called, so that nothing is wrong where its line is never reached.
+    /// True if it is a function call, which is harmless if its line is never reached.
     pub(crate) is_function: bool,
 }
 
-/// What a template of an environment names and nobody has, line by line. Names that only rendering tells, such as
-/// that of `{% include name %}`, are left to rendering; so is whether a line is ever reached.
+/// Returns the unknown names in a template of an environment, line by line. Names that are only known during
+/// rendering, such as in `{% include name %}`, are not checked; nor is whether a line is ever reached.
 pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Vec<UnknownName> {
     let Ok(template) = environment.get_template(template) else { return Vec::new() };
     let compiled = get_compiled_template(&template);
@@ -50,11 +50,11 @@ pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Ve
 
 struct LintWalk<'s, 'e> {
     environment: &'s Environment<'e>,
-    /// Of the template, to ask for filters and tests.
+    /// State of the template, used to query filters and tests.
     state: State<'s, 'e>,
     /// Variables that the template reads and does not set.
     undeclared: HashSet<String>,
-    /// What every template of the environment sees.
+    /// Names that every template of the environment can access.
     globals: Vec<String>,
     found: Vec<UnknownName>,
 }
@@ -67,7 +67,8 @@ impl LintWalk<'_, '_> {
             match instruction {
                 Instruction::ApplyFilter(name, arguments, _) => {
                     self.filter(name, line);
-                    // Some take the name of another: `map('upper')`, `select('odd')`, `selectattr('n', 'odd')`.
+                    // Some filters take the name of another filter or test: `map('upper')`, `select('odd')`,
+                    // `selectattr('n', 'odd')`.
                     let place = match *name {
                         "map" | "select" | "reject" => 1,
                         "selectattr" | "rejectattr" => 2,
@@ -110,7 +111,7 @@ impl LintWalk<'_, '_> {
         }
     }
 
-    /// One that is asked for elsewhere, as in `name is defined`, is left to rendering.
+    /// Checks a function. A name that is also looked up, as in `name is defined`, is left to rendering.
     fn function(&mut self, name: &str, instructions: &Instructions<'_>, line: Option<usize>) {
         let is_there = CALLABLE.contains(&name)
             || !self.undeclared.contains(name)
@@ -123,7 +124,7 @@ impl LintWalk<'_, '_> {
         }
     }
 
-    /// One template, or a list of which one is enough.
+    /// Checks a template name, or a list of names, one of them sufficient.
     fn template(&mut self, name: &Value, line: Option<usize>) {
         let names: Vec<Value> = match name.kind() {
             ValueKind::Seq => name.try_iter().map(Iterator::collect).unwrap_or_default(),
@@ -149,7 +150,7 @@ impl LintWalk<'_, '_> {
         self.found.push(UnknownName { line, text, is_function: kind == "function" });
     }
 
-    /// Asked without a value, one that is there says that the value is missing.
+    /// Applied without a value, an existing filter reports that the value is missing.
     fn has_filter(&mut self, name: &str) -> bool {
         is_known(self.state.apply_filter(name, &[]), ErrorKind::UnknownFilter)
     }
@@ -163,7 +164,7 @@ fn is_known<T>(answer: Result<T, Error>, unknown: ErrorKind) -> bool {
     answer.err().is_none_or(|error| error.kind() != unknown)
 }
 
-/// The argument at a place behind the value that a filter is applied to, where all from there on are constants.
+/// Returns the argument at a position after the filtered value, if all arguments from there on are constants.
 fn constant_argument<'i>(
     instructions: &'i Instructions<'_>,
     filter: u32,
@@ -180,7 +181,7 @@ fn constant_argument<'i>(
     constants.collect::<Option<Vec<_>>>()?.first().copied()
 }
 
-/// As the engine looks it up: `a . b` is `a.b`.
+/// Normalizes a name like the engine: `a . b` is `a.b`.
 fn plain(name: &str) -> String {
     name.chars().filter(|character| !character.is_ascii_whitespace()).collect()
 }

@@ -1,15 +1,15 @@
-//! The chat template of a tokenizer, as Hugging Face lays it out: `tokenizer_config.json`, and perhaps
-//! `chat_template.jinja` beside it.
+//! The chat template of a tokenizer, in Hugging Face's layout: `tokenizer_config.json`, and optionally
+//! `chat_template.jinja` next to it.
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
 use gage_core::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Larger files are no configuration of a tokenizer.
+/// Maximum size of a tokenizer's configuration file.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// Why a tokenizer's configuration cannot be used.
+/// Error when a tokenizer's configuration is read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
@@ -18,51 +18,51 @@ pub enum TokenizerError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is no tokenizer's configuration.
+    /// The file is not a tokenizer's configuration.
     #[error("{} {message}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error message.
         message: String,
     },
-    /// The chat template is not valid.
+    /// The chat template is invalid.
     #[error("{}: {source}", path.display())]
     Template {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: ChatTemplateError,
     },
 }
 
-/// A tokenizer's chat template, and where it is from.
+/// A tokenizer's chat template, and its file.
 pub struct TokenizerTemplate {
-    /// With the tokens at which a sequence begins and ends.
+    /// The template, with the tokens that begin and end a sequence.
     template: ChatTemplate,
-    /// One of its own for conversations with tools, if there is.
+    /// A separate template for conversations with tools, if any.
     with_tools: Option<ChatTemplate>,
-    /// The configuration's file.
+    /// Path of the configuration file.
     pub path: PathBuf,
-    /// The digest of the template and of both tokens: of all that a prompt is rendered from beside the messages.
+    /// The digest of the template and both tokens: of everything that determines a prompt except the messages.
     pub digest: Digest,
 }
 
 impl TokenizerTemplate {
-    /// Reads `tokenizer_config.json`, or the file of that name in a folder.
+    /// Reads `tokenizer_config.json`, given its path or its folder.
     ///
     /// # Errors
-    /// When it cannot be read, is not one, holds no chat template, or one that is not valid.
+    /// Fails if it cannot be read, is not a tokenizer configuration, or has no valid chat template.
     pub fn read(path: &Path) -> Result<TokenizerTemplate, TokenizerError> {
         let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
         let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
         let config: Map<String, Value> = serde_json::from_str(&read(&path)?)
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
-        // As in transformers, the file counts before the key.
+        // As in transformers, the file takes precedence over the key.
         let text = match chat_template(&config, "default") {
             _ if beside.is_file() => read(&beside)?,
             Some(text) => text,
@@ -87,8 +87,8 @@ impl TokenizerTemplate {
         Ok(TokenizerTemplate { template, with_tools, path, digest: Digest::of_json(&identity) })
     }
 
-    /// The template of a conversation with these tools: as in transformers, one of the name `tool_use` where
-    /// there are tools.
+    /// Returns the template of a conversation with these tools. As in transformers, a template named `tool_use`
+    /// applies if there are tools.
     pub fn of(&self, tools: &[Value]) -> &ChatTemplate {
         self.with_tools.as_ref().filter(|_| !tools.is_empty()).unwrap_or(&self.template)
     }
@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<String, TokenizerError> {
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// A template: a string, which is that of the name `default`, or one of a list of named ones.
+/// Returns the template of a name: a string is named `default`, and a list contains named templates.
 fn chat_template(config: &Map<String, Value>, name: &str) -> Option<String> {
     match config.get("chat_template")? {
         Value::String(text) => (name == "default").then(|| text.clone()),
@@ -116,7 +116,7 @@ fn chat_template(config: &Map<String, Value>, name: &str) -> Option<String> {
     }
 }
 
-/// A token: its text, or an object with its `content`.
+/// Returns the text of a token, which is a string or an object with `content`.
 fn token<'config>(config: &'config Map<String, Value>, key: &str) -> &'config str {
     match config.get(key) {
         Some(Value::String(text)) => text,

@@ -87,7 +87,7 @@ function runRow(run, low, high) {
 function baselineMark({ baseline }) {
   if (!baseline) return null;
   const [title, text] = {
-    changed: ["It holds other samples than when it was chosen.", "baseline, changed since"],
+    changed: ["It has other samples than when it was chosen.", "baseline, changed since"],
     edited: ["Its manifest or its figures were edited, and cannot be trusted.", "baseline, edited"],
   }[baseline] ?? ["What the other runs of its suite are compared with.", "baseline"];
   return make("span", { class: "baseline-mark", title }, text);

@@ -1,4 +1,4 @@
-//! Guard against DNS rebinding, before every request: who may ask, and what no answer may be used for.
+//! Guard against DNS rebinding: checks every request, and restricts the use of every answer.
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Names by which this machine may be asked, besides `localhost` and its addresses.
+/// Accepted names of this machine, besides `localhost` and its addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllowedHosts(Arc<[String]>);
 
@@ -21,8 +21,8 @@ impl AllowedHosts {
         AllowedHosts(names.iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
-    /// Returns whether a request was meant for this machine. A page of others can lead a name of its own to this
-    /// machine, but neither an address nor `localhost`; so those are safe, and other names are not.
+    /// Returns whether a request was meant for this machine. A foreign page can point its own domain name at this
+    /// machine, but neither an IP address nor `localhost`. Therefore only these and the configured names are safe.
     fn allows(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&host);
@@ -30,14 +30,14 @@ impl AllowedHosts {
     }
 }
 
-/// Refuses what is not meant for this server, and puts rules on each answer.
+/// Refuses requests for other hosts, and adds security headers to each answer.
 pub(crate) async fn guard(State(allowed): State<AllowedHosts>, request: Request, next: Next) -> Response {
     let mut response = match refusal(&allowed, &request) {
         Some(response) => response,
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
-    // Pages say more of what they may do.
+    // Pages state their own policy.
     headers
         .entry(CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
@@ -57,12 +57,12 @@ pub(crate) async fn guard(State(allowed): State<AllowedHosts>, request: Request,
 fn refusal(allowed: &AllowedHosts, request: &Request) -> Option<Response> {
     let named = request.headers().get(HOST).map(HeaderValue::to_str);
     let of_header = named.and_then(|host| host.ok()?.parse::<Authority>().ok());
-    // A request that names its host twice must mean this machine by both.
+    // If a request names its host twice, both must refer to this machine.
     let of_address = request.uri().authority();
     let is_ours = |authority: &Authority| allowed.allows(authority.host());
     if !of_header.as_ref().is_some_and(is_ours) || !of_address.is_none_or(is_ours) {
-        let message = "this server answers by the addresses of its machine and as localhost; let it answer \
-                       by another name with --allow-host\n";
+        let message = "this server answers only requests for the addresses of its machine and for localhost; \
+            allow another name with --allow-host\n";
         return Some((StatusCode::MISDIRECTED_REQUEST, message).into_response());
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {

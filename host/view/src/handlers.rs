@@ -1,4 +1,4 @@
-//! Handlers: what the server answers at each address.
+//! Handlers of the server's routes.
 
 use crate::ViewError;
 use crate::listing::{Listing, is_live};
@@ -20,10 +20,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Most runs on one page.
+/// Maximum number of runs on one page.
 const MAX_COMPARED_RUNS: usize = 8;
 
-/// What all requests share.
+/// State shared by all requests.
 pub(crate) struct AppState {
     root: RunsRoot,
     pages: Pages,
@@ -70,15 +70,15 @@ async fn history_page(State(shared): App) -> Response {
     page(&shared.pages.history)
 }
 
-/// What an address names; an address may hold what is no text.
+/// Name in an address; an address may contain invalid text.
 type Name = Result<Path<String>, PathRejection>;
 
-/// The report of a run, or, while it goes on, what is known of it.
+/// Returns the report of a run, or its live view while it is in progress.
 async fn run(state: App, name: Name) -> Response {
     run_page(state, name, true).await
 }
 
-/// The report of a run, also while it goes on.
+/// Returns the report of a run, even while it is in progress.
 async fn report(state: App, name: Name) -> Response {
     run_page(state, name, false).await
 }
@@ -98,7 +98,7 @@ async fn run_page(State(shared): App, name: Name, may_be_live: bool) -> Response
     }
 }
 
-/// The report of the runs that the query names: `run=BASE&run=NEW`.
+/// Returns the report of the runs named in the query: `run=BASE&run=NEW`.
 async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
     let query = query.unwrap_or_default();
     let pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -149,7 +149,7 @@ async fn runs(State(shared): App) -> Response {
     answered(blocking(move || shared.listing.read(&shared.root).and_then(|listed| to_json(&listed))).await)
 }
 
-/// The history of the suite that the query names: `suite=NAME`.
+/// Returns the history of the suite named in the query: `suite=NAME`.
 async fn history(State(shared): App, RawQuery(query): RawQuery) -> Response {
     let query = query.unwrap_or_default();
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -193,16 +193,16 @@ async fn nothing(address: Uri) -> Response {
     refused_page(StatusCode::NOT_FOUND, "Nothing here", message)
 }
 
-/// Reads files on a thread for it.
+/// Reads files on a blocking thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Response> {
     let failed = |_| refused(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
-/// What programs are told of a run that is not there.
+/// Message to programs about an unknown run.
 const NO_RUN: &str = "there is no such run in this folder; the runs are at /";
 
-/// What people are told of it, by the name that they gave where it is one.
+/// Returns the page about an unknown run, with the requested name if it is valid.
 fn no_run(name: Option<&str>) -> Response {
     let which = name.map_or_else(|| "no such run".to_owned(), |name| format!("no run '{name}'"));
     let message = format!(
@@ -212,7 +212,7 @@ fn no_run(name: Option<&str>) -> Response {
     refused_page(StatusCode::NOT_FOUND, "No such run", &message)
 }
 
-/// Says in a page why there is nothing to see.
+/// Returns a page that explains why there is nothing to see.
 fn refused_page(status: StatusCode, title: &str, message: &str) -> Response {
     match Pages::refusal(title, message) {
         Ok(refusal) => (status, page(&refusal)).into_response(),
@@ -224,7 +224,7 @@ fn refused_by(refusal: &Refusal) -> Response {
     refused(refusal.status(), refusal.reason())
 }
 
-/// What is wrong, as text: it may hold anything.
+/// Returns an error as plain text, because it may contain anything.
 fn refused(status: StatusCode, message: &str) -> Response {
     let text = format!("{}\n", gage_core::printable(message));
     (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()

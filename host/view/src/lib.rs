@@ -1,13 +1,13 @@
-//! A folder of runs in a browser: their list, the report of each, comparisons, runs that go on, and how the
-//! figures of a suite changed over time.
+//! A folder of runs in a browser: their list, the report of each, comparisons, a live view of runs in progress, and
+//! the figures of a suite over time.
 //!
-//! - **Only reads.** No request changes a file, and none reads one outside of the folder.
-//! - **Pages ask nobody but this server**, by a policy in each; text of others is only ever text.
-//! - **Requests by a name that is not this machine's are refused**, so that no page of others reaches the
-//!   server through a name of its own (DNS rebinding).
-//! - **Nothing waits on the async runtime**: files are read on threads for it.
-//! - **Memory does not grow with the texts of a run**: reports are streamed. Of a run that goes on there are
-//!   some numbers for each sample.
+//! - **Read-only.** No request changes a file, and none reads one outside of the folder.
+//! - **Pages contact only this server**, enforced by a policy in each; foreign text is only ever displayed as text.
+//! - **Requests by a foreign host name are refused**, so that no foreign page reaches the server through its own
+//!   domain name (DNS rebinding).
+//! - **The async runtime never blocks**: files are read on separate threads.
+//! - **Memory does not grow with the texts of a run**: reports are streamed. For a run in progress, a few numbers are
+//!   kept per sample.
 
 mod dns_rebinding_guard;
 mod error;

@@ -1,4 +1,4 @@
-//! Listing of the runs of the folder with their figures, and of the suites that they are of.
+//! Listing of the folder's runs with their figures, and of their suites.
 
 use crate::refusal::Refusal;
 use crate::root::RunsRoot;
@@ -10,38 +10,38 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Most figures of one run in the list; its report has all.
+/// Maximum number of figures per run in the list; its report has all.
 const MAX_FIGURES: usize = 6;
 
-/// What lies in the folder.
+/// Content of the folder.
 #[derive(Debug, Serialize)]
 pub(crate) struct ListedRun {
-    /// The newest first.
+    /// Runs, the newest first.
     runs: Vec<RunLine>,
-    /// Folders that are not shown: by their names they cannot be asked for, or a link in them leads out of the
+    /// Folders that are not shown: their names cannot be requested, or they contain a link that leads out of the
     /// folder.
     left_out: Vec<String>,
-    /// Baselines that are gone: the suite, and the run that was chosen.
+    /// Missing baselines: the suite, and the chosen run.
     baselines_gone: Vec<[String; 2]>,
-    /// Why nobody knows which runs are baselines.
+    /// Reason why the baselines are unknown.
     baselines_problem: Option<String>,
 }
 
 /// A line of the list.
 #[derive(Debug, Default, Serialize)]
 struct RunLine {
-    /// The name of its folder, by which it is asked for.
+    /// Name of its folder, used in requests.
     name: String,
     run_id: String,
-    /// What it is called: its id, with the name of its folder where that is another.
+    /// Label of the run: its ID, with the name of its folder if that differs.
     label: String,
     suite: Option<String>,
-    /// What it is as the baseline of its suite: `there`, `changed` where it holds other samples than when it was chosen, or
+    /// State as the baseline of its suite: `there`, `changed` if its samples differ from those when it was chosen, or
     /// `edited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<BaselineState>,
     model: Option<String>,
-    /// `live` where it goes on, `killed` where it says so and nobody writes to it.
+    /// `live` if it is in progress, `killed` if it claims to be but no process writes to it.
     status: &'static str,
     created_at: String,
     finished_at: Option<String>,
@@ -51,18 +51,18 @@ struct RunLine {
     total_is_least: bool,
     coverage: Option<f64>,
     figures: Vec<HistoryFigure>,
-    /// How many figures there are beyond those.
+    /// Number of further figures.
     further: usize,
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     problem: Option<String>,
-    /// What of it cannot be trusted, where it was edited.
+    /// Untrustworthy parts, if it was edited.
     edited: Option<String>,
 }
 
-/// Reads the index of the folder, which is brought up to date each time.
+/// Reads the index of the folder, which is updated each time.
 pub(crate) struct Listing {
     runs: Mutex<History>,
-    /// Another, so that the list does not wait while samples are compared.
+    /// A separate instance, so that the list does not wait while samples are compared.
     suites: Mutex<History>,
 }
 
@@ -72,13 +72,13 @@ impl Listing {
         Ok(Listing { runs: open()?, suites: open()? })
     }
 
-    /// All runs.
+    /// Returns all runs.
     pub(crate) fn read(&self, root: &RunsRoot) -> Result<ListedRun, Refusal> {
         let mut history = self.runs.lock();
         let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
-        // A file of baselines that cannot be read is no reason not to show the runs.
+        // An unreadable file of baselines must not prevent the listing of runs.
         let (baselines, baselines_problem) = match history.baselines() {
             Ok(baselines) => (baselines, None),
             Err(error) => (Vec::new(), Some(error_text(&error, root.path()))),
@@ -94,7 +94,7 @@ impl Listing {
             let (run_id, label) = (name.clone(), name.clone());
             RunLine { run_id, label, name, status: "unreadable", problem, ..RunLine::default() }
         }));
-        // One that has lost its manifest is named, and cannot be opened.
+        // A run without its manifest is listed, and cannot be opened.
         let has_no_manifest = |line: &RunLine| {
             line.problem.is_some() && !root.path().join(&line.name).join(MANIFEST_FILE).exists()
         };
@@ -111,8 +111,8 @@ impl Listing {
         })
     }
 
-    /// The suites, and of one of them (by default that of which there are most runs) its figures over time. May
-    /// read the samples of runs that are new.
+    /// Returns the suites, and the figures of one of them over time (by default the one with the most runs). May read
+    /// the samples of new runs.
     pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, Refusal> {
         let mut history = self.suites.lock();
         let shown = |error: HistoryError| refused(&error, root);
@@ -121,14 +121,14 @@ impl Listing {
         let largest = || suites.iter().max_by_key(|suite| suite.runs).map(|suite| suite.name.as_str());
         let Some(name) = wanted.or_else(largest) else { return Ok(json!({"suites": [], "suite": null})) };
         let trends = history.trend(name, None).map_err(shown)?;
-        // That samples cannot be compared is no reason not to show figures.
+        // If samples cannot be compared, the figures are still shown.
         let (flips, flips_problem) = match history.flip_rate(name) {
             Ok(flips) => (flips, None),
             Err(error) => (Vec::new(), Some(error_text(&error, root.path()))),
         };
         let baseline =
             suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
-        // No folder is named.
+        // Paths of folders are not revealed.
         let suite = |suite: &Suite| json!({"name": suite.name, "runs": suite.runs, "first": suite.first, "last": suite.last});
         let chosen = |baseline: &Baseline| json!({"run_id": baseline.run_id, "folder": baseline.folder_name(), "label": baseline.label(), "chosen_at": baseline.chosen_at, "state": baseline.state});
         Ok(json!({
@@ -142,7 +142,7 @@ impl Listing {
     }
 }
 
-/// What a suite is not known by is the slip of whoever asks.
+/// Converts an error. An unknown suite is the requester's mistake.
 fn refused(error: &HistoryError, root: &RunsRoot) -> Refusal {
     let reason = error_text(error, root.path());
     match error {
@@ -180,25 +180,25 @@ impl RunLine {
     }
 }
 
-/// Returns whether a run goes on: it says so, and a process writes to it.
+/// Returns whether a run is in progress: it claims to be, and a process writes to it.
 pub(crate) fn is_live(folder: &Path) -> bool {
     Manifest::read(folder).is_ok_and(|manifest| manifest.status == RunStatus::Running)
         && RunFolder::is_being_written(folder)
 }
 
-/// An error and all that caused it, without the place of the folder on this machine.
+/// Returns an error and all its causes, without the folder's path on this machine.
 pub(crate) fn error_text(error: &dyn std::error::Error, folder: &Path) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     without_folder(&causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")), folder)
 }
 
-/// A message without the place of a folder on this machine.
+/// Returns a message without a folder's path on this machine.
 pub(crate) fn without_folder(message: &str, folder: &Path) -> String {
     let path = folder.display().to_string();
     message.replace(&format!("{path}/"), "").replace(&path, "the folder")
 }
 
-/// What a page says of one run above what it shows.
+/// Returns the header of a run's page.
 pub(crate) fn describe(manifest: &Manifest) -> Value {
     json!({
         "run_id": manifest.run_id,

@@ -1,4 +1,4 @@
-//! Live view of a run that goes on: what is done, how fast, and the figures so far.
+//! Live view of a run in progress: completed samples, speed, and the figures so far.
 
 mod event_feed;
 mod tally;
@@ -18,10 +18,10 @@ use tally::Tally;
 
 /// Readers of one run within this time get the same snapshot.
 const MAX_SNAPSHOT_AGE: Duration = Duration::from_millis(250);
-/// The runs that are followed at once. One more replaces the run that was asked for longest ago.
+/// Maximum number of runs followed at once. Another one replaces the least recently requested.
 const MAX_FOLLOWED_RUNS: usize = 16;
 
-/// Those who follow runs, one for each run, however many readers it has.
+/// Followers of runs: one for each run, regardless of its number of readers.
 #[derive(Debug, Default)]
 pub(crate) struct Followers(Mutex<HashMap<PathBuf, FollowedRun>>);
 
@@ -32,7 +32,7 @@ struct FollowedRun {
 }
 
 impl Followers {
-    /// What is to be said of a run now. May read much of its journal when it is asked for first.
+    /// Returns the current state of a run. The first call may read much of its journal.
     ///
     /// # Errors
     /// When the run cannot be read.
@@ -90,7 +90,8 @@ impl Follower {
         {
             return Ok(snapshot.clone());
         }
-        // Before the files: what a run writes at its end is there when it is said to have ended.
+        // Checked before reading the files, so that the final files of a run are present once it is reported as
+        // ended.
         let is_live = is_live(&self.folder);
         let manifest = Manifest::read(&self.folder)?;
         self.read_journal(&manifest.run_id)?;
@@ -103,7 +104,7 @@ impl Follower {
 
     fn read_journal(&mut self, run_id: &str) -> Result<(), RecordError> {
         let journal = self.journal.get_or_insert_with(|| JournalTail::new(&self.folder, run_id));
-        // Twice, where it became shorter.
+        // Read twice if the journal became shorter.
         for _ in 0..2 {
             let tally = &mut self.tally;
             match journal.read_new(|entry| tally.add(entry))? {
@@ -130,7 +131,7 @@ impl Follower {
     }
 }
 
-/// Says why a run cannot be followed, without the place of its folder.
+/// Explains why a run cannot be followed, without its folder's path.
 pub(crate) fn refusal(error: &RecordError, folder: &Path) -> Refusal {
     match error {
         RecordError::Io { .. } if !folder.join(MANIFEST_FILE).exists() => gone(),
@@ -138,9 +139,9 @@ pub(crate) fn refusal(error: &RecordError, folder: &Path) -> Refusal {
     }
 }
 
-/// The run was there a moment ago.
+/// Returns the refusal for a run that has just disappeared.
 pub(crate) fn gone() -> Refusal {
-    Refusal::Unknown("the run is not there any more".to_owned())
+    Refusal::Unknown("the run no longer exists".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The pages that ask this server for what they show. They hold nothing of a run.
+//! Pages that load their data from this server. They contain no data of a run.
 
 use gage_core::printable_line;
 use gage_html::{HtmlError, PageParts, RenderedPage, render, render_template};
@@ -14,7 +14,7 @@ pub(crate) struct Pages {
     pub(crate) history: RenderedPage,
 }
 
-/// What each script begins with.
+/// Common beginning of all scripts.
 const COMMON: &str = include_str!("../assets/common.js");
 
 impl Pages {
@@ -30,7 +30,7 @@ impl Pages {
         })
     }
 
-    /// The page that says why there is nothing else. The message may hold anything: none of it is markup.
+    /// Returns a page that explains a refusal. The message may contain anything: it is escaped.
     pub(crate) fn refusal(title: &str, message: &str) -> Result<RenderedPage, HtmlError> {
         let message = printable_line(message);
         let body = render_template(include_str!("../assets/refusal.html"), context! { title, message })?;

@@ -1,13 +1,13 @@
-//! Refusals: why a request has no answer.
+//! Refusals of requests.
 
 use axum::http::StatusCode;
 
-/// Why a request has no answer, in words that name no folder of this machine.
+/// Reason why a request has no answer, worded without folders of this machine.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// There is nothing of that name, or not any more.
+    /// The requested name does not exist, or no longer does.
     Unknown(String),
-    /// What is there cannot be read.
+    /// The data exists but cannot be read.
     Failed(String),
 }
 

@@ -1,4 +1,4 @@
-//! The report of runs, as a stream: the page that `gage-host report` writes.
+//! Report of runs as a stream: the page that `gage-host report` writes.
 
 use crate::listing::{error_text, without_folder};
 use crate::live;
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Reports that are written at the same time; further ones wait for their turn.
+/// Maximum number of reports written at the same time; further ones wait.
 const MAX_CONCURRENT_REPORTS: usize = 4;
-/// The size of one chunk of a report.
+/// Size of one chunk of a report.
 const CHUNK_BYTES: usize = 1 << 16;
-/// The chunks of one report that wait for a reader who is slower than the writer.
+/// Maximum number of chunks of one report that wait for a slow reader.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
@@ -36,7 +36,8 @@ impl Default for Reporter {
 }
 
 impl Reporter {
-    /// The pieces of the report of some runs, or why there is none. Stops writing when nobody reads any more.
+    /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
+    /// disconnects.
     pub(crate) async fn write(
         &self,
         folders: Vec<PathBuf>,
@@ -52,7 +53,7 @@ impl Reporter {
             let (sources, comparisons) = match opened {
                 Ok(opened) => opened,
                 Err(refusal) => {
-                    // Whoever asked may have gone away.
+                    // The requester may have disconnected.
                     let _ = begun.send(Err(refusal));
                     return;
                 }
@@ -60,11 +61,11 @@ impl Reporter {
             let _ = begun.send(Ok(()));
             let written = write_html(&mut out, &sources, &comparisons, &LINKS);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
-                // Nobody reads any more.
+                // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}
                 Err(error) => {
                     tracing::warn!("a report ends early: {error}");
-                    // The reader sees that the page is not whole.
+                    // Makes the reader notice that the page is incomplete.
                     let _ = pieces.blocking_send(Err(io::Error::other(error)));
                 }
             }
@@ -92,7 +93,8 @@ fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comp
     Ok((sources, comparisons))
 }
 
-/// What is written becomes pieces of a stream. Waits while too many of them do; fails when nobody reads.
+/// Writer that sends its data as chunks of a stream. Blocks while too many are queued; fails when the reader
+/// disconnects.
 struct PageChunks(mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for PageChunks {

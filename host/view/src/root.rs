@@ -1,4 +1,4 @@
-//! The folder whose runs are shown; nothing outside of it is read.
+//! Folder whose runs are shown; nothing outside of it is read.
 
 use crate::ViewError;
 use gage_record::format::{JOURNAL_FOLDER, MANIFEST_FILE};
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 /// A folder of runs.
 #[derive(Clone, Debug)]
 pub struct RunsRoot {
-    /// Without links.
+    /// Path without symbolic links.
     path: PathBuf,
 }
 
 impl RunsRoot {
-    /// Takes a folder that is there.
+    /// Opens an existing folder.
     ///
     /// # Errors
-    /// When it cannot be read, and when it is the folder of one run.
+    /// When it cannot be read, or when it is the folder of one run.
     pub fn open(folder: &Path) -> Result<RunsRoot, ViewError> {
         let failed = |source| ViewError::Folder { folder: folder.to_owned(), source };
         let path = folder.canonicalize().map_err(failed)?;
@@ -27,13 +27,13 @@ impl RunsRoot {
         Ok(RunsRoot { path })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder of a run, by its name; none where there is no such run, and where a link in it leads out of
-    /// this folder.
+    /// Returns the folder of a run, by its name. `None` if there is no such run, or if a link in it leads out of this
+    /// folder.
     pub fn run(&self, name: &str) -> Option<PathBuf> {
         gage_core::check_name(name).ok()?;
         let folder = self.path.join(name);
@@ -41,7 +41,7 @@ impl RunsRoot {
         (is_run && self.holds_all_of(&folder)).then_some(folder)
     }
 
-    /// Returns whether the files of a run, and those of its journal, lie in this folder.
+    /// Returns whether the files of a run, and those of its journal, are in this folder.
     fn holds_all_of(&self, folder: &Path) -> bool {
         let is_inside = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&self.path));
         let links_stay = |folder: &Path| {

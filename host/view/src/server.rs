@@ -1,4 +1,4 @@
-//! Server that listens, and answers until it is told to stop.
+//! HTTP server that runs until it is stopped.
 
 use crate::dns_rebinding_guard::{AllowedHosts, guard};
 use crate::handlers::{AppState, router};
@@ -9,19 +9,19 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// How long answers that were begun may take when the server is told to stop.
+/// Time limit for pending answers when the server is stopped.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How runs are shown.
+/// Options of the viewer.
 #[derive(Clone, Debug)]
 pub struct ViewerOptions {
-    /// Where to listen; port 0 takes one that is free.
+    /// Address to listen at; port 0 chooses a free one.
     pub address: SocketAddr,
-    /// Names by which the machine may be asked, besides `localhost` and its addresses.
+    /// Accepted names of the machine, besides `localhost` and its addresses.
     pub allowed_hosts: Vec<String>,
 }
 
-/// A server that listens, and has not answered yet.
+/// A server that listens but does not answer yet.
 #[derive(Debug)]
 pub struct Viewer {
     listener: TcpListener,
@@ -31,10 +31,10 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// When the address cannot be listened at.
+    /// When it cannot listen at the address.
     pub async fn bind(root: RunsRoot, options: &ViewerOptions) -> Result<Viewer, ViewError> {
         let failed = |source| ViewError::Listen { address: options.address, source };
         let listener = TcpListener::bind(options.address).await.map_err(failed)?;
@@ -42,15 +42,15 @@ impl Viewer {
         Ok(Viewer { listener, address, root, allowed: AllowedHosts::new(&options.allowed_hosts) })
     }
 
-    /// Where it listens, with its real port.
+    /// Returns the address it listens at, with its real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop` ends; answers that were begun then have a second.
+    /// Answers requests until `stop` completes; pending answers then have a second.
     ///
     /// # Errors
-    /// Those of the network, and when the index of the folder cannot be used.
+    /// When a network operation fails, or the index of the folder cannot be used.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ViewError> {
         let root = self.root;
         let opened = tokio::task::spawn_blocking(move || AppState::open(root)).await;
@@ -59,7 +59,7 @@ impl Viewer {
         let (stopped, stops) = oneshot::channel::<()>();
         let until = async move {
             stop.await;
-            // The other end is gone where the server has ended by itself.
+            // The receiver is gone if the server stopped unexpectedly.
             let _ = stopped.send(());
         };
         let serving = axum::serve(self.listener, app).with_graceful_shutdown(until);

@@ -1,4 +1,4 @@
-// One module of the author's code, the SDK and packages from npm.
+// Bundles the author's code, the SDK and packages from npm into one module.
 
 import { build } from "esbuild";
 import { isBuiltin } from "node:module";
@@ -9,7 +9,7 @@ import { IMPORTS, KINDS } from "./kinds.mjs";
 
 const SDK = join(dirname(fileURLToPath(import.meta.url)), "..", "src");
 
-// What host interfaces are while the code is looked at without a host.
+// Stubs of the host interfaces, for inspecting the code without a host.
 const STUBS = `
   const refuse = () => { throw new Error("the host cannot be asked while the plugin is built"); };
   export const emit = () => {}, find = refuse, read = refuse, send = refuse, sendAll = refuse;
@@ -17,10 +17,10 @@ const STUBS = `
   export const rollingLoglikelihood = refuse, rollingLoglikelihoodAll = refuse, embed = refuse, embedAll = refuse;
 `;
 
-// The module that is built: the default export of the author's, in the shape of the interface.
+// Returns the entry module: the author's default export, in the shape of the interface.
 function entry({ kind, source, info, forHost }) {
   const implement = `implement(plugin, ${JSON.stringify(info)})`;
-  // The surroundings come first, as the author's code runs when it is imported.
+  // guest.js comes first, since the author's code runs when it is imported.
   return `
     ${forHost ? `import { withConsole } from ${JSON.stringify(join(SDK, "guest.js"))};` : ""}
     import plugin from ${JSON.stringify(source)};
@@ -48,7 +48,7 @@ function sdkPlugin(forHost) {
   };
 }
 
-// Packages from npm may have the names of Node's modules, so those are refused only where nothing else is found.
+// Packages from npm may share names with Node's modules, so those are rejected only if nothing else is found.
 const nodePlugin = {
   name: "node",
   setup(build) {
@@ -61,7 +61,8 @@ const nodePlugin = {
   },
 };
 
-// The bundle's text, and the host interfaces that it uses. With `forHost` false these are stubs, so that Node can run it.
+// Returns the bundle's text and the host interfaces that it uses. If `forHost` is false, these are stubs, so that Node
+// can run it.
 export async function bundle({ kind, source, info, forHost }) {
   try {
     const result = await build({

@@ -1,4 +1,4 @@
-// A component of a bundle, for a world that imports what is used and nothing else.
+// Creates a component from a bundle, for a world with only the imports that are used.
 
 import { componentize } from "@bytecodealliance/componentize-js";
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Failure } from "./failure.mjs";
 import { KINDS } from "./kinds.mjs";
 
-// The contract, with the plugin's own world in its package.
+// Writes the contract, with the plugin's own world in its package.
 async function writeWorld(wit, kind, imports, folder) {
   const files = (await readdir(wit)).filter((name) => name.endsWith(".wit"));
   if (files.length === 0) throw new Failure(`there are no .wit files in ${wit}`);
@@ -22,7 +22,7 @@ export async function component({ code, kind, imports, wit, folder }) {
   await writeFile(sourcePath, code);
   await writeWorld(wit, kind, imports, witPath);
   try {
-    // Without these the component imports nothing of WASI.
+    // With these features disabled, the component imports nothing from WASI.
     const disableFeatures = ["stdio", "random", "clocks", "http", "fetch-event"];
     const built = await componentize({ sourcePath, witPath, worldName: "built", disableFeatures });
     return built.component;

@@ -1,3 +1,3 @@
-// An error that is the author's to mend: shown as it is, without a stack.
+// An error for the author to fix, shown unchanged and without a stack.
 
 export class Failure extends Error {}

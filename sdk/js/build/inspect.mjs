@@ -1,4 +1,4 @@
-// Runs the bundle in Node, so that mistakes are found in a moment and not by the long build.
+// Runs the bundle in Node, so that mistakes are found before the slow build.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const MEMBERS = {
   backend: ({ describe, spec }) => [{ ...describe(), ...spec() }],
 };
 
-// The names of the members.
+// Returns the names of the members.
 export async function inspect(code, kind, folder) {
   const file = join(folder, "inspected.mjs");
   await writeFile(file, code);

@@ -1,5 +1,5 @@
-// The kinds of plugins: the file of the SDK, the interface of the contract, and the name under which componentize-js wants
-// its functions.
+// The kinds of plugins: the SDK's file, the contract's interface, and the name under which componentize-js expects its
+// functions.
 
 export const KINDS = {
   metric: { interface: "metric", exported: "metric" },
@@ -12,5 +12,5 @@ export const KINDS = {
   backend: { interface: "backend", exported: "backend" },
 };
 
-// The imports that a plugin may ask for; `log` needs no asking.
+// Imports that must be declared; `log` is always available.
 export const IMPORTS = ["media", "http", "llm"];

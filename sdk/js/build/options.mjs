@@ -1,4 +1,4 @@
-// The command line, and what package.json says.
+// The command line, and the contents of package.json.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -44,7 +44,7 @@ function findSource() {
   throw new Failure(`${problem}; the plugin is written in one of ${SOURCES.join(", ")}, which may import others`);
 }
 
-// What a plugin says of itself, from package.json.
+// Returns the plugin's description from package.json.
 export function readInfo() {
   let manifest;
   try {

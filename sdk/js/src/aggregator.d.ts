@@ -9,21 +9,24 @@ export interface Row {
 }
 
 export interface Figure {
-  /** Unique among the figures of an aggregator. */
+  /** Unique within the aggregator's figures. */
   name: string;
   value: number;
   stderr?: number | null;
-  /** How many rows it stands for. */
+  /** Number of rows that it summarizes. */
   count: number;
 }
 
-/** A fold over rows. `T` is its state: an object that JSON can hold. */
+/** A fold over rows. `T` is its state: an object that JSON can represent. */
 export interface AggregatorDefinition<T extends object, P, S> extends Member<P, S> {
-  /** The state before the first row. */
+  /** Returns the state before the first row. */
   start(params: S): T;
-  /** The state after one more row; nothing when `state` itself was changed. An error ends the whole aggregation. */
+  /**
+   * Returns the state after one more row, or nothing if it changed `state` in place. An error ends the whole
+   * aggregation.
+   */
   add(state: T, row: Row, params: S): T | void;
-  /** The figures; none where there is nothing to say. */
+  /** Returns the figures; the list may be empty. */
   finish(state: T, params: S): Figure[];
 }
 
@@ -32,7 +35,7 @@ export interface Aggregator {
   readonly name: string;
 }
 
-/** An aggregator. Export one as default, or a list of them. */
+/** Creates an aggregator. Export one as default, or a list of them. */
 export function aggregator<T extends object, const P extends ParamSchemas = {}, S = Params<P>>(
   definition: AggregatorDefinition<T, P, S>,
 ): Aggregator;

@@ -1,4 +1,4 @@
-// Aggregators: make figures of score cards.
+// Aggregators: compute figures from score cards.
 
 import { cardFromHost } from "./card.js";
 import { check, collect, define, find, memberSpec, orThrow, prepareParams, settled } from "./member.js";
@@ -12,7 +12,7 @@ function rowFromHost({ sampleId, weight, card }) {
   return { sampleId, weight, card: cardFromHost(card) };
 }
 
-// The host keeps the state as bytes, which begin as none; ours are JSON.
+// The host keeps the state as bytes, initially empty; this SDK uses JSON.
 function stateFromHost(bytes, member, params) {
   return bytes.length === 0 ? member.start(params) : JSON.parse(new TextDecoder().decode(bytes));
 }

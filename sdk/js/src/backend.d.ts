@@ -5,7 +5,7 @@ import type { Params, ParamSchemas } from "./params.js";
 export interface GenerateRequest {
   id: string;
   messages: Message[];
-  /** The sampling parameters, merged and ready. */
+  /** The merged sampling parameters. */
   params: Record<string, any>;
 }
 
@@ -15,25 +15,28 @@ export interface LoglikelihoodRequest {
   continuations: string[];
 }
 
-/** An answer; a string stands for `{ answer }`. What is left out: `finish` is `stop`, `usage` is unknown. */
+/** An answer; a string stands for `{ answer }`. Defaults: `finish` is `stop`, `usage` is unknown. */
 export type Answered = string | (Pick<Generation, "answer"> & Partial<Generation>);
 
 export interface BackendDefinition<P, S> {
-  /** Changes whenever an answer could change for reasons that lie in the component. */
+  /** Version, which changes whenever an answer could change because of the component. */
   version: string;
-  /** The keys of `config`, each with its JSON Schema. Others are refused. Default: none. */
+  /** The keys of `config`, each with its JSON Schema. Other keys are rejected. Default: none. */
   config?: P;
-  /** Names of keys that must be given. Default: none. */
+  /** Names of required keys. Default: none. */
   required?: readonly (keyof P & string)[];
-  /** Largest number of requests in one call. Default 32. */
+  /** Maximum number of requests per call. Default 32. */
   maxBatch?: number;
-  /** Runs once before the run and once for each batch; what it returns is handed to the others in place of `config`. */
+  /** Runs once before the run and once per batch. Its result is passed to the other functions in place of `config`. */
   setup?(config: Params<P>): S;
   /** Answers one request. */
   generate?(request: GenerateRequest, config: S): Answered;
-  /** Answers a batch at once, and wins over `generate`: one answer, or an error that is not thrown, for each request. */
+  /**
+   * Answers a whole batch, and takes precedence over `generate`. Returns an answer, or an error that is not thrown, for
+   * each request.
+   */
   generateAll?(requests: GenerateRequest[], config: S): (Answered | PluginError)[];
-  /** One score for each continuation of one request. */
+  /** Returns one score per continuation of a request. */
   loglikelihood?(request: LoglikelihoodRequest, config: S): ContinuationScore[];
 }
 
@@ -41,5 +44,5 @@ export interface Backend {
   readonly kind: "backend";
 }
 
-/** A backend. Export one as default: a component holds one. */
+/** Creates a backend. Export one as default: a component holds only one. */
 export function backend<const P extends ParamSchemas = {}, S = Params<P>>(definition: BackendDefinition<P, S>): Backend;

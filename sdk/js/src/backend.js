@@ -22,7 +22,7 @@ function requestFromHost({ id, messages, params }) {
   return { id, messages: messagesFromHost(messages), params: JSON.parse(params) };
 }
 
-// With generateAll the author sees the whole batch, and gives an answer or a PluginError for each request.
+// With generateAll, the author gets the whole batch and returns an answer or a PluginError for each request.
 function generateAll(member, requests, config) {
   const answers = shape.list(settled(member.generateAll(requests.map(requestFromHost), config), "generateAll"), "what generateAll returns");
   if (answers.length !== requests.length) {
@@ -38,7 +38,7 @@ export function implement(exported, info) {
   const members = collect("backend", exported);
   if (members.length > 1) throw new TypeError(`a component holds one backend, not ${members.length}`);
   const [member] = members;
-  // The call as a whole, where the configuration is at fault or the batch is answered at once.
+  // Handles the whole call, if the configuration is invalid or the batch is answered at once.
   const answer = (json, requests, call) => {
     try {
       return call(prepareParams(member, json));

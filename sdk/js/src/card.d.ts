@@ -1,13 +1,13 @@
-/** What a scorer says about one sample. */
+/** A scorer's result for one sample. */
 export interface ScoreCard {
-  /** Null when there is nothing to score: the sample then stays out of the mean. */
+  /** Null if there is nothing to score: the sample is then excluded from the mean. */
   primaryScore: number | null;
   pass?: boolean | null;
-  /** Further figures by name. */
+  /** Additional figures by name. */
   subScores?: Record<string, number>;
-  /** Why a score is low, as short stable names: `invalid_format`, `wrong_unit`. */
+  /** Reasons for a low score, as short stable names: `invalid_format`, `wrong_unit`. */
   errorTags?: string[];
   explain?: string | null;
-  /** What the scorer saw, for people. */
+  /** Evidence for the score, for people. */
   detail?: Record<string, unknown>;
 }

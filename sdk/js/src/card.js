@@ -1,10 +1,10 @@
-// Score cards: what a scorer says about one sample.
+// Score cards: a scorer's results for one sample.
 
 import * as shape from "./shape.js";
 
 const KEYS = ["primaryScore", "pass", "subScores", "errorTags", "explain", "detail"];
 
-// A card as authors write it, from all that a metric may return.
+// Converts any result that a metric may return to a card in the author's format.
 export function toCard(value) {
   if (value === null || typeof value === "number") return { primaryScore: value };
   if (typeof value === "boolean") return { primaryScore: value ? 1 : 0, pass: value };

@@ -3,7 +3,7 @@ import type { Member, Params, ParamSchemas } from "./params.js";
 
 export type MediaKind = "image" | "audio" | "video" | "file";
 
-/** Where the host finds media; a string stands for `{ source }`. */
+/** Location of media for the host; a string stands for `{ source }`. */
 export type MediaSource =
   | string
   | {
@@ -11,19 +11,19 @@ export type MediaSource =
       source: string;
       /** Default: `image` for hooks of the kind `visual`, `audio` for those of the kind `audio`. */
       kind?: MediaKind;
-      /** What else the Sample's segment should hold. Default: nothing. */
+      /** Additional keys for the Sample's segment. Default: none. */
       extra?: Record<string, unknown>;
     };
 
 export interface TextHookDefinition<P, S> extends Member<P, S> {
   hook: "text";
-  /** The messages of one Sample. */
+  /** Returns the messages of one Sample. */
   toText(sample: Record<string, any>, params: S): Message[];
 }
 
 export interface MediaHookDefinition<P, S> extends Member<P, S> {
   hook: "visual" | "audio";
-  /** What one Sample shows or plays. */
+  /** Returns the media of one Sample. */
   toMedia(sample: Record<string, any>, params: S): MediaSource[];
 }
 
@@ -32,7 +32,10 @@ export interface DocHook {
   readonly name: string;
 }
 
-/** A doc-hook: `doc_to_text`, `doc_to_visual` or `doc_to_audio` of a dataset. Export one as default, or a list of them. */
+/**
+ * Creates a doc hook: `doc_to_text`, `doc_to_visual` or `doc_to_audio` of a dataset. Export one as default, or a list
+ * of them.
+ */
 export function docHook<const P extends ParamSchemas = {}, S = Params<P>>(
   definition: TextHookDefinition<P, S> | MediaHookDefinition<P, S>,
 ): DocHook;

@@ -1,4 +1,4 @@
-// Doc-hooks: add to a Sample what a row holds beside its text.
+// Doc hooks: add a row's content other than its text to a Sample.
 
 import { PluginError } from "./error.js";
 import { check, collect, define, memberBatch, memberSpec, settled } from "./member.js";

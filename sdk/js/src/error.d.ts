@@ -1,13 +1,13 @@
 /**
- * What went wrong:
- * - `invalid-config`: `params` or `config` cannot be used; the run stops before the first sample.
- * - `invalid-input`: this one input cannot be processed.
- * - `missing-field`: a value that is needed is absent.
- * - `unsupported`: the plugin, or the host, does not offer what was asked of it.
+ * Kind of an error:
+ * - `invalid-config`: `params` or `config` are unusable; the run stops before the first sample.
+ * - `invalid-input`: this input cannot be processed.
+ * - `missing-field`: a required value is missing.
+ * - `unsupported`: the plugin or the host does not support the request.
  * - `denied`: there is no grant for it.
- * - `limit-exceeded`: a budget of the grant is used up, or something is larger than it may be.
+ * - `limit-exceeded`: a budget of the grant is exhausted, or something is too large.
  * - `upstream`: something outside the plugin failed.
- * - `internal`: a fault of the plugin itself.
+ * - `internal`: the plugin itself is faulty.
  */
 export type ErrorKind =
   | "invalid-config"
@@ -20,14 +20,14 @@ export type ErrorKind =
   | "internal";
 
 /**
- * The error of one item. Throw it where an item cannot be processed: the sample ends with this
- * error, and never with a score. Any other error that is thrown becomes `internal`.
+ * The error of one item. Throw it if an item cannot be processed: the sample then ends with this error, never with a
+ * score. Any other thrown error becomes `internal`.
  */
 export class PluginError extends Error {
   constructor(kind: ErrorKind, message: string, options?: { pointer?: string | null; retryable?: boolean });
   readonly kind: ErrorKind;
-  /** JSON pointer into the input, when one field is to blame. */
+  /** JSON pointer into the input, if one field is at fault. */
   readonly pointer: string | null;
-  /** Whether the same call may succeed later. Default false. */
+  /** True if the same call may succeed later. Default false. */
   readonly retryable: boolean;
 }

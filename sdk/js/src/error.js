@@ -1,4 +1,4 @@
-// The one error that plugins throw on purpose, and what becomes of all others.
+// The error that plugins throw on purpose, and conversion of all others.
 
 export const ERROR_KINDS = [
   "invalid-config",
@@ -24,7 +24,7 @@ export class PluginError extends Error {
   }
 }
 
-// The contract's record of whatever was thrown.
+// Converts anything thrown to the contract's record.
 export function errorToHost(thrown, kindOfOthers = "internal") {
   if (thrown instanceof PluginError) {
     const { kind, message, pointer, retryable } = thrown;
@@ -38,7 +38,7 @@ export function errorFromHost({ kind, message, pointer, retryable }) {
   return new PluginError(kind, message, { pointer, retryable });
 }
 
-// Calls the host; its errors come as what was thrown, with the record in `payload`.
+// Calls the host. Its errors are thrown with the record in `payload`.
 export function callHost(call) {
   try {
     return call();
@@ -48,7 +48,7 @@ export function callHost(call) {
   }
 }
 
-// One element of a list of results: the value, or the error as a PluginError that is not thrown.
+// Converts an element of a list of results: the value, or the error as a PluginError that is not thrown.
 export function resultFromHost({ tag, val }, convert) {
   return tag === "ok" ? convert(val) : errorFromHost(val);
 }

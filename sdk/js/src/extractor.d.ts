@@ -1,12 +1,12 @@
 import type { Inputs, Values } from "./inputs.js";
 import type { Member, Params, ParamSchemas } from "./params.js";
 
-/** An answer that was found. */
+/** An extracted answer. */
 export interface Answer {
   kind: "choice" | "number" | "list" | "text" | "reasoning";
-  /** In the shape of its kind: `{ value: "B" }`, `{ value: 12.5, unit: "%" }`, `{ items: [] }`. */
+  /** Value in the shape of its kind: `{ value: "B" }`, `{ value: 12.5, unit: "%" }`, `{ items: [] }`. */
   value: Record<string, unknown>;
-  /** The part of the text that it was read from. */
+  /** Part of the text that contains the answer. */
   evidence?: string | null;
 }
 
@@ -15,11 +15,11 @@ export type SearchedInputs = { readonly text: { readonly kind: "text" } };
 
 export interface ExtractorDefinition<I, P, S> extends Member<P, S> {
   /**
-   * The values that it reads, by name; the first is the text that is searched, which an earlier extractor may have
-   * shortened. Default: `text`.
+   * The values that it reads, by name. The first is the text to search, which an earlier extractor may have shortened.
+   * Default: `text`.
    */
   inputs?: I;
-  /** The answer of one item; null where there is none. */
+  /** Returns the answer of one item; null if there is none. */
   extract(inputs: Values<I>, params: S): Answer | null | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Extractor {
   readonly name: string;
 }
 
-/** An extractor. Export one as default, or a list of them. */
+/** Creates an extractor. Export one as default, or a list of them. */
 export function extractor<
   const I extends Inputs = SearchedInputs,
   const P extends ParamSchemas = {},

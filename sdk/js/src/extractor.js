@@ -1,4 +1,4 @@
-// Extractors: find the answer in what a model wrote.
+// Extractors: find the answer in a model's output.
 
 import { inputsFromHost, inputSpecs } from "./inputs.js";
 import { check, collect, define, memberBatch, memberSpec, settled } from "./member.js";

@@ -1,9 +1,9 @@
-// What surrounds the code of a built plugin: a console that writes to the host's log, and in place of chance and clocks,
-// which a component does not have, something that is always the same.
+// Environment of a built plugin: a console that writes to the host's log, and deterministic replacements for randomness
+// and clocks, which a component does not have.
 
 import { emit } from "gage:plugin/log@0.1.0";
 
-// While a component is built its code runs once without a host; lines of that time are dropped.
+// During the build, the code runs once without a host; its log lines are dropped.
 let hasHost = false;
 
 function show(value) {
@@ -30,7 +30,7 @@ Object.assign(globalThis.console, {
   error: line("error"),
 });
 
-// A linear congruential generator: each fresh copy of the plugin draws the same numbers. Nothing to make secrets of.
+// A linear congruential generator: each fresh copy of the plugin draws the same numbers. Not suitable for secrets.
 let drawn = 1;
 
 function draw() {
@@ -49,7 +49,7 @@ crypto.randomUUID = () => {
 };
 performance.now = () => 0;
 
-// Wraps what a component exports, so that the first call of the host opens the console.
+// Wraps a component's exports, so that the host's first call enables the console.
 export function withConsole(functions) {
   return Object.fromEntries(
     Object.entries(functions).map(([name, call]) => [

@@ -1,4 +1,4 @@
-// Requests to the hosts that were granted.
+// HTTP requests to granted hosts.
 
 import { send as hostSend, sendAll as hostSendAll } from "gage:plugin/http@0.1.0";
 import { PluginError, callHost, resultFromHost } from "./error.js";

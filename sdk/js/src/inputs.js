@@ -1,4 +1,4 @@
-// The values that a metric or an extractor reads: how they are declared, and how they arrive.
+// Declaration and conversion of the inputs of metrics and extractors.
 
 import * as shape from "./shape.js";
 
@@ -9,7 +9,7 @@ function names(value, place) {
   return (Array.isArray(value) ? value : [value]).map((name) => shape.text(name, place));
 }
 
-// The contract's list, from `{ name: { path, param, kind } }` or `{ name: path }`.
+// Returns the contract's list, from `{ name: { path, param, kind } }` or `{ name: path }`.
 export function inputSpecs(inputs) {
   return Object.entries(inputs).map(([name, given]) => {
     const place = `input '${name}'`;
@@ -29,7 +29,7 @@ function valueFromHost({ tag, val }) {
   return tag === "json" ? JSON.parse(val) : val;
 }
 
-// An object with the values of one item under the names of its inputs.
+// Returns an object with the values of one item by input name.
 export function inputsFromHost(inputs, values) {
   return Object.fromEntries(Object.keys(inputs).map((name, index) => [name, valueFromHost(values[index])]));
 }

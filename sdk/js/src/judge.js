@@ -1,4 +1,4 @@
-// Judges: ask a judge model and read its reply.
+// Judges: prompt a judge model and interpret its reply.
 
 import { check, collect, define, memberBatch, memberSpec, settled } from "./member.js";
 import { generationFromHost, promptToHost } from "./messages.js";

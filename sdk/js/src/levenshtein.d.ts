@@ -1,2 +1,2 @@
-/** The fewest insertions, deletions and replacements of characters (code points) that make one text of the other. */
+/** Minimum number of character (code point) insertions, deletions and substitutions that turn one text into the other. */
 export function levenshteinDistance(first: string, second: string): number;

@@ -1,13 +1,13 @@
-// The edit distance, computed for 32 characters at a time: a plugin runs in an interpreter, where a loop over all pairs of
-// characters would use up the budget of an item with texts of some hundred characters.
+// The edit distance, computed for 32 characters at a time. A plugin runs in an interpreter, where a loop over all pairs
+// of characters would exhaust an item's budget for texts of a few hundred characters.
 
 const BITS = 32;
 
 const codePoints = (text) => Array.from(text, (character) => character.codePointAt(0));
 
-// Myers' bit vectors in the form with blocks that Hyyrö gave them. Rows are characters of the longer text, columns those of
-// the shorter. `plus` and `minus` hold where the distance grows and falls from one row to the next, `carried` by how much it
-// changes from one column to the next in the last row of the block before.
+// Myers' bit vectors in Hyyrö's block form. Rows are characters of the longer text, columns those of the shorter.
+// `plus` and `minus` mark where the distance rises and falls from one row to the next. `carried` is its change from one
+// column to the next in the last row of the previous block.
 export function levenshteinDistance(first, second) {
   const [rows, columns] = [codePoints(first), codePoints(second)].sort((a, b) => b.length - a.length);
   const numbers = new Map();

@@ -7,12 +7,15 @@ export interface LlmRequest extends Prompt {
 }
 
 /**
- * Asks the model of a role. It counts against the budgets of the grant. Throws a `PluginError`: `denied`,
+ * Calls the model of a role. The call counts against the budgets of the grant. Throws a `PluginError`: `denied`,
  * `limit-exceeded`, `upstream`.
  */
 export function generate(request: LlmRequest): Generation;
 
-/** Asks at the same time, as far as the role's pool allows: a generation, or an error that is not thrown, for each. */
+/**
+ * Calls a model concurrently, as far as the role's pool allows. Returns a generation, or an error that is not thrown,
+ * for each request.
+ */
 export function generateAll(requests: LlmRequest[]): (Generation | PluginError)[];
 
 export interface LlmContinuations {
@@ -25,45 +28,54 @@ export interface LlmContinuations {
 export interface LlmText {
   /** An `adapter_id` of the suite. */
   role: string;
-  /** Of any length, and not empty; no chat template is applied to it. */
+  /** Text of any length, but not empty; no chat template is applied to it. */
   text: string;
 }
 
 export interface LlmTexts {
   /** An `adapter_id` of the suite. */
   role: string;
-  /** At least one. */
+  /** At least one text. */
   texts: string[];
 }
 
-/** How likely a whole text is; its perplexity per token is `Math.exp(-logprob / tokenCount)`. */
+/** Likelihood of a whole text; its perplexity per token is `Math.exp(-logprob / tokenCount)`. */
 export interface RollingScore {
   logprob: number;
   tokenCount: number;
-  /** Of the text in UTF-8. */
+  /** Number of UTF-8 bytes of the text. */
   byteCount: number;
 }
 
 /**
- * How likely each continuation is, for models that have log-likelihoods. Throws as `generate` does, and `unsupported`
- * where the backend of the role has none.
+ * Returns the likelihood of each continuation, for models that have log-likelihoods. Throws like `generate`, and
+ * `unsupported` if the backend of the role has none.
  */
 export function loglikelihood(request: LlmContinuations): ContinuationScore[];
 
-/** Asks at the same time, as far as the role's pool allows: scores, or an error that is not thrown, for each. */
+/**
+ * Scores continuations concurrently, as far as the role's pool allows. Returns scores, or an error that is not thrown,
+ * for each request.
+ */
 export function loglikelihoodAll(requests: LlmContinuations[]): (ContinuationScore[] | PluginError)[];
 
-/** How likely a whole text is, each token given what stands before it. Throws as `loglikelihood` does. */
+/** Returns the likelihood of a whole text, each token given the tokens before it. Throws like `loglikelihood`. */
 export function rollingLoglikelihood(request: LlmText): RollingScore;
 
-/** Asks at the same time, as far as the role's pool allows: a score, or an error that is not thrown, for each. */
+/**
+ * Scores texts concurrently, as far as the role's pool allows. Returns a score, or an error that is not thrown, for
+ * each.
+ */
 export function rollingLoglikelihoodAll(requests: LlmText[]): (RollingScore | PluginError)[];
 
 /**
- * One vector for each text, in order, all of one length; as the model gives them, of whatever norm. Counts as one call
- * of the grant, and fails as a whole. Throws as `generate` does, and `unsupported` where the backend has no embeddings.
+ * Returns one embedding per text, in order, all of the same length, not normalized by the host. Counts as one call of
+ * the grant, and fails as a whole. Throws like `generate`, and `unsupported` if the backend has no embeddings.
  */
 export function embed(request: LlmTexts): Float32Array[];
 
-/** Asks at the same time, as far as the role's pool allows: vectors, or an error that is not thrown, for each. */
+/**
+ * Embeds lists of texts concurrently, as far as the role's pool allows. Returns vectors, or an error that is not
+ * thrown, for each.
+ */
 export function embedAll(requests: LlmTexts[]): (Float32Array[] | PluginError)[];

@@ -1,6 +1,6 @@
 /**
- * Log lines of a plugin; the host caps their number and their size for each call. `console.log` and its siblings do the
- * same in a built plugin, and work outside of it too.
+ * Log lines of a plugin; the host limits their number and size per call. `console.log` and its siblings do the same in
+ * a built plugin, and also work outside it.
  */
 export function debug(message: string): void;
 export function info(message: string): void;

@@ -1,21 +1,24 @@
 import type { MediaKind } from "./doc-hook.js";
 
-/** What is known of media. */
+/** Metadata of media. */
 export interface MediaRef {
   /** `sha256:` and 64 hexadecimal digits. */
   digest: string;
   kind: MediaKind;
-  /** As in `image/png`. */
+  /** Media type, as in `image/png`. */
   mediaType: string;
-  /** In bytes. */
+  /** Size in bytes. */
   size: number;
 }
 
-/** What is known of the media with this digest. Throws a `PluginError` where the current call has none such. */
+/** Returns the metadata of the media with this digest. Throws a `PluginError` if the current call has no such media. */
 export function find(digest: string): MediaRef;
 
-/** Bytes from `offset` (0) on, at most `length` and at most a mebibyte (default); fewer at the end. Throws as `find` does. */
+/**
+ * Reads bytes from `offset` (0) on: at most `length`, and at most a mebibyte (default); fewer at the end. Throws like
+ * `find`.
+ */
 export function read(digest: string, offset?: number, length?: number): Uint8Array;
 
-/** All bytes. Mind the memory of a plugin. Throws as `find` does. */
+/** Reads all bytes. Mind the plugin's memory limit. Throws like `find`. */
 export function readAll(digest: string): Uint8Array;

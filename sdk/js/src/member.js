@@ -1,11 +1,11 @@
-// What all kinds have in common: named members, their parameters, and batches.
+// Features shared by all kinds: named members, their parameters, and batches.
 
 import { PluginError, errorToHost } from "./error.js";
 import * as shape from "./shape.js";
 
 const COMMON = ["name", "version", "description", "params", "required", "setup"];
 
-// Marks a definition with its kind, and finds wrong keys while the author still looks.
+// Marks a definition with its kind, and rejects invalid keys early.
 export function define(kind, definition, needed, optional = []) {
   shape.object(definition, `the definition of a ${kind}`);
   const place = `${kind} '${definition.name ?? "?"}'`;
@@ -20,7 +20,7 @@ export function mustBeFunction(value, place) {
   if (typeof value !== "function") throw new TypeError(`${place} must be a function, not ${shape.nameOfType(value)}`);
 }
 
-// The members of a plugin from its default export: one definition or a list of them.
+// Returns the members of a plugin from its default export: one definition or a list of them.
 export function collect(kind, exported) {
   const members = Array.isArray(exported) ? exported : [exported];
   if (members.length === 0) throw new TypeError(`the default export is an empty list; it must hold a ${kind}`);
@@ -36,7 +36,7 @@ export function collect(kind, exported) {
   return members;
 }
 
-// JSON Schema of an object with these properties and no others.
+// Returns the JSON Schema of an object with exactly these properties.
 export function schemaOf({ params, required }) {
   return JSON.stringify({
     type: "object",
@@ -57,7 +57,7 @@ export function find(members, name) {
   throw new PluginError("unsupported", `no ${members[0].kind} '${name}' in this component; it has ${members.map((each) => each.name).join(", ")}`);
 }
 
-// What the author's functions get as `params`: the defaults of the schema filled in, then `setup`.
+// Returns the `params` for the author's functions: fills in the schema's defaults, then calls `setup`.
 export function prepareParams(member, json) {
   try {
     const given = JSON.parse(json);
@@ -78,7 +78,7 @@ export function settled(value, place) {
   return value;
 }
 
-// One result for each item. An exception is the error of its item alone.
+// Returns one result per item. An exception affects only its item.
 export function batch(items, call) {
   return items.map((item) => {
     try {
@@ -89,7 +89,7 @@ export function batch(items, call) {
   });
 }
 
-// The same for a member that is found by name; where it cannot be set up, every item has that error.
+// Like `batch`, for a member found by name. If its setup fails, every item gets that error.
 export function memberBatch(members, name, json, items, call) {
   let member, params;
   try {
@@ -102,7 +102,7 @@ export function memberBatch(members, name, json, items, call) {
   return batch(items, (item) => call(member, item, params));
 }
 
-// A result that is not in a list: its error is thrown as the contract's record.
+// Returns a result that is not in a list, or throws its error as the contract's record.
 export function orThrow(call) {
   try {
     return call();

@@ -1,43 +1,43 @@
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** A message as text. */
+/** A text message. */
 export interface Message {
   role: Role;
   content: string;
-  /** `name`, `tool_calls`, `tool_call_id`, and `parts` for what is not text. */
+  /** `name`, `tool_calls`, `tool_call_id`, and `parts` for content other than text. */
   extra?: Record<string, any>;
 }
 
-/** A message of the role `system`. */
+/** Creates a message of the role `system`. */
 export function system(content: string): Message;
-/** A message of the role `user`. */
+/** Creates a message of the role `user`. */
 export function user(content: string): Message;
-/** A message of the role `assistant`. */
+/** Creates a message of the role `assistant`. */
 export function assistant(content: string): Message;
 
-/** One conversation that a model is to continue. */
+/** A conversation for a model to continue. */
 export interface Prompt {
   messages: Message[];
-  /** Sampling parameters that win over those of the role. Default: none. */
+  /** Sampling parameters that override those of the role. Default: none. */
   params?: Record<string, unknown>;
 }
 
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "other";
 
-/** What a model answered. */
+/** A model's answer. */
 export interface Generation {
   answer: string;
   finish: FinishReason;
   usage: { promptTokens: number; completionTokens: number } | null;
-  /** Whatever has no field of its own. */
+  /** Additional keys without a field of their own. */
   extra: Record<string, any>;
 }
 
-/** How likely a continuation is. */
+/** Likelihood of a continuation. */
 export interface ContinuationScore {
-  /** Sum over the tokens of the natural logarithm of their probability. */
+  /** Sum of the natural logarithms of the token probabilities. */
   logprob: number;
   tokenCount: number;
-  /** Whether greedy decoding would have produced the continuation. */
+  /** True if greedy decoding would have produced the continuation. */
   isGreedy: boolean;
 }

@@ -1,4 +1,4 @@
-// Messages and what models answer.
+// Messages, and answers of models.
 
 import * as shape from "./shape.js";
 
@@ -25,7 +25,7 @@ export function messagesFromHost(messages) {
   return messages.map(({ role, content, extra }) => ({ role, content, extra: JSON.parse(extra) }));
 }
 
-// What is to be asked: messages, and sampling parameters that win over those of the role.
+// Converts a prompt: messages, and sampling parameters that override those of the role.
 export function promptToHost(prompt, place) {
   shape.onlyKeys(shape.object(prompt, place), ["messages", "params"], place);
   return {

@@ -1,8 +1,8 @@
-/** The number that a value is or spells, `inf` and `nan` included; null where it is none. Booleans are no numbers. */
+/** Returns the number that a value is or spells, including `inf` and `nan`; otherwise null. Booleans are not numbers. */
 export function parseNumber(value: unknown): number | null;
 
 /**
- * The numbers in nested lists, in order. Of an object the key `logprob`, `token_logprob` or `value` counts. What is not a
- * number is left out.
+ * Returns the numbers in nested lists, in order. An object counts by its key `logprob`, `token_logprob` or `value`.
+ * Anything else is omitted.
  */
 export function flattenNumbers(value: unknown): number[];

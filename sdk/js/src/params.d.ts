@@ -1,4 +1,4 @@
-/** A property of a JSON Schema. `default` is filled in by the SDK where the suite says nothing. */
+/** A property of a JSON Schema. The SDK fills in `default` if the suite sets no value. */
 export interface ParamSchema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -24,29 +24,29 @@ type ParamValue<S> = S extends { readonly enum: readonly (infer E)[] }
             ? Record<string, any>
             : any;
 
-/** What the functions of a member get as `params`, from the schemas. */
+/** Type of the `params` passed to a member's functions, derived from the schemas. */
 export type Params<P> = {
   [K in keyof P]: P[K] extends { readonly default: any } ? ParamValue<P[K]> : ParamValue<P[K]> | undefined;
 };
 
 /**
- * What every member of a plugin says of itself. `P` are the schemas of its parameters, `S` is what its functions get as
- * `params`.
+ * Description of a member, common to all kinds. `P` are the schemas of its parameters, `S` is the type of `params` in
+ * its functions.
  */
 export interface Member<P, S> {
-  /** How a suite names it. */
+  /** Name in suites. */
   name: string;
-  /** Changes whenever a result could change; recorded in every run. */
+  /** Version, which changes whenever a result could change; recorded in every run. */
   version: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   description: string;
-  /** The parameters, each with its JSON Schema. Others are refused. Default: none. */
+  /** The parameters, each with its JSON Schema. Others are rejected. Default: none. */
   params?: P;
-  /** Names of parameters that must be given. Default: none. */
+  /** Names of required parameters. Default: none. */
   required?: readonly (keyof P & string)[];
   /**
-   * Runs once before the run and once for each batch. What it returns is handed to the other functions in place of
-   * `params`: a compiled expression, a table. Throw where the parameters cannot be used.
+   * Runs once before the run and once per batch. Its result, such as a compiled expression or a table, is passed to the
+   * other functions in place of `params`. Throw if the parameters are unusable.
    */
   setup?(params: Params<P>): S;
 }

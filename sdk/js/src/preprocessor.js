@@ -1,4 +1,4 @@
-// Preprocessors: turn raw rows of a dataset into Samples.
+// Preprocessors: convert raw rows of a dataset to Samples.
 
 import { check, collect, define, memberBatch, memberSpec, settled } from "./member.js";
 import * as shape from "./shape.js";

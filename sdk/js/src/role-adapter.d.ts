@@ -1,26 +1,26 @@
 import type { Generation, Message } from "./messages.js";
 import type { Member, Params, ParamSchemas } from "./params.js";
 
-/** What `ask` returns. */
+/** Return type of `ask`. */
 export interface Ask {
   readonly prompt: { messages: Message[]; params?: Record<string, unknown> };
 }
 
-/** What `output` returns. */
+/** Return type of `output`. */
 export interface Output {
   readonly value: object;
 }
 
-/** Has the host ask the role's model. `params` are sampling parameters that win over those of the role. */
+/** Lets the host call the role's model. `params` are sampling parameters that override those of the role. */
 export function ask(messages: Message[], params?: Record<string, unknown>): Ask;
 
-/** Gives the output itself, without a model: a document that was looked up, a tool's result. */
+/** Returns the output itself, without a model call: a retrieved document, or a tool's result. */
 export function output(value: object): Output;
 
 export interface RoleAdapterDefinition<P, S> extends Member<P, S> {
-  /** What is done for one payload: an object with `sample`, and what earlier steps gave under their names. */
+  /** Prepares one payload: an object with `sample`, and results of earlier steps under their names. */
   prepare(payload: Record<string, any>, params: S): Ask | Output;
-  /** The output object that later steps and metrics read. Default `{ answer: reply.answer }`. */
+  /** Returns the output object for later steps and metrics. Default `{ answer: reply.answer }`. */
   parse?(reply: Generation, payload: Record<string, any>, params: S): object;
 }
 
@@ -29,7 +29,7 @@ export interface RoleAdapter {
   readonly name: string;
 }
 
-/** A role adapter. Export one as default, or a list of them. */
+/** Creates a role adapter. Export one as default, or a list of them. */
 export function roleAdapter<const P extends ParamSchemas = {}, S = Params<P>>(
   definition: RoleAdapterDefinition<P, S>,
 ): RoleAdapter;

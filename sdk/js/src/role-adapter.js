@@ -1,4 +1,4 @@
-// Role adapters: what is sent to the model of a role, and what its reply means.
+// Role adapters: prepare the request to the model of a role, and interpret its reply.
 
 import { check, collect, define, memberBatch, memberSpec, settled } from "./member.js";
 import { generationFromHost, promptToHost } from "./messages.js";

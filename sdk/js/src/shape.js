@@ -1,4 +1,4 @@
-// Checks of what an author's code gives, with errors that name the place.
+// Checks of values from the author's code, with errors that name the place.
 
 export function nameOfType(value) {
   if (value === null) return "null";
@@ -45,7 +45,7 @@ export function count(value, place) {
   throw new TypeError(`${place} must be a whole number from 0 on, not ${value}`);
 }
 
-// Null and undefined are both "absent" in JavaScript; the contract's options want undefined.
+// Null and undefined both mean "absent" in JavaScript; the contract's options require undefined.
 export function optional(value, place, check) {
   return value === null || value === undefined ? undefined : check(value, place);
 }
@@ -59,7 +59,7 @@ export function onlyKeys(value, allowed, place) {
   return value;
 }
 
-// JSON has no NaN and no infinity, and JSON.stringify turns them into null without a word.
+// JSON has no NaN or infinity, and JSON.stringify silently turns them into null.
 function refuseNotFinite(key, value) {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new TypeError(`${key || "a value"} is ${value}, which JSON cannot hold`);
@@ -71,7 +71,7 @@ export function jsonObject(value, place) {
   return JSON.stringify(object(value, place), refuseNotFinite);
 }
 
-// The JSON text of an object that may be left out.
+// Returns the JSON text of an optional object.
 export function extraJson(value, place) {
   return value === null || value === undefined ? "{}" : jsonObject(value, place);
 }

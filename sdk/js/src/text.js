@@ -1,4 +1,4 @@
-// Helpers for texts. White space is that of Unicode, and the separators U+001C to U+001F.
+// Helpers for texts. White space means Unicode white space, and the separators U+001C to U+001F.
 
 const SPACE = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const SPACES = new RegExp(`${SPACE}+`, "g");
@@ -25,7 +25,7 @@ export function normalizeText(value, { caseSensitive = false, strip = true, coll
   return caseSensitive ? text : lowerCase(text);
 }
 
-// The engine of a component does not know the sigma at the end of a word.
+// The component's engine does not handle the sigma at the end of a word.
 function lowerCase(text) {
   return text.replace(FINAL_SIGMA, "ς").toLowerCase();
 }
@@ -47,7 +47,7 @@ export function stripThoughtTags(value) {
       kept += text.slice(position, match.index);
       open = name;
     } else if (open === null) {
-      // The thought began before the text did.
+      // The thought began before the text.
       kept = "";
       position = end;
     } else if (isClosing && open === name) {

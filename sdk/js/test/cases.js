@@ -1,4 +1,4 @@
-// Runs the cases of the templates against what a plugin exports, in the shapes of the contract. Returns what is wrong.
+// Runs the templates' cases against a plugin's exports, in the contract's shapes. Returns the failures.
 
 import { isDeepStrictEqual } from "node:util";
 
@@ -11,7 +11,7 @@ function toValue(value) {
   return { tag: "json", val: JSON.stringify(value) };
 }
 
-// What the host does with the inputs of an item: given by name, or resolved by path.
+// Processes an item's inputs like the host: given by name, or resolved by path.
 function itemOf(specs, { inputs, sample, model_output, params = {} }) {
   const values = specs.map(({ name, pathParams, defaultPaths }) => {
     if (inputs !== undefined) return toValue(inputs[name]);
@@ -36,13 +36,13 @@ function differs(expected, actual, place) {
   return same ? [] : [`${place}: ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`];
 }
 
-// The one result of a batch of one.
+// Returns the only result of a batch of one.
 function only({ length, 0: { tag, val } }) {
   if (length !== 1) throw new Error(`${length} results for one item`);
   return tag === "ok" ? { ok: val } : { error: val.kind.replaceAll("-", "_") };
 }
 
-// A result that is not in a list.
+// Returns a result that is not in a list.
 function outcome(call) {
   try {
     return { ok: call() };

@@ -1,5 +1,5 @@
-// Ready-made metrics and helpers against the cases that were recorded from the reference implementation, and the differences
-// from it that are meant: the same files that the components of Rust are held against.
+// Ready-made metrics and helpers against cases recorded from the reference implementation, with the intended
+// differences. The Rust components are tested against the same files.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const read = (file) => readFileSync(new URL(file, FOLDER), "utf8");
 const differences = JSON.parse(read("known_differences.json"));
 const isNear = (found, expected) => typeof found === "number" && Math.abs(found - expected) <= 1e-9;
 
-// The cases of a file, with what is meant to differ in place of what was recorded.
+// Returns the cases of a file, with intended differences in place of recorded values.
 function casesOf(file) {
   const lines = read(`cases/${file}`).trim().split("\n");
   return lines.map((line) => {
@@ -32,7 +32,7 @@ function toValue(value) {
 
 const at = (path, root) => path.split(".").reduce((value, key) => value?.[key], root);
 
-// The card of a case; the host resolves the inputs, and keeps the parameters that name their paths.
+// Returns the card of a case. The host resolves the inputs, and removes the parameters that name their paths.
 function score(definition, { params, ...roots }) {
   const functions = implement(definition, {});
   const [{ inputs: specs, name }] = functions.metrics();
@@ -69,7 +69,7 @@ test("rankings as recorded", () => {
   assert.deepEqual([k.type, k.minimum, k.default], ["integer", 0, 3]);
   for (const given of casesOf("ranking.jsonl")) {
     if (given.expected_error !== undefined) {
-      // The host refuses what does not fit the schema, before there is a metric.
+      // The host rejects values that violate the schema before creating a metric.
       assert.ok(!Number.isInteger(given.params.k), given.note);
       continue;
     }

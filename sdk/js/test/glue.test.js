@@ -1,4 +1,4 @@
-// What the functions of a component do beside the author's code.
+// The functions of a component apart from the author's code.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

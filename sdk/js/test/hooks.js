@@ -1,4 +1,4 @@
-// Lets Node run what is written for a component: `gage-sdk` is this package, and the host is a stand-in that tests set in
+// Lets Node run code written for a component: `gage-sdk` is this package, and the host is a mock that tests set in
 // `globalThis.gageHost`, as functions by interface.
 
 import { register } from "node:module";

@@ -1,4 +1,4 @@
-// The modules that call the host, against a stand-in for it.
+// The modules that call the host, with a mock host.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The ready-made metrics, through the functions that a component exports.
+// The ready-made metrics, called through a component's exports.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -111,7 +111,7 @@ test("likelihoods", () => {
     assert.deepEqual([card.primaryScore, card.subScores.nll, card.detail.source], [expected, expected, source], JSON.stringify(values));
     assert.equal(card.explain === undefined, expected !== undefined);
   }
-  // What the host records of a whole text: four tokens of two bits each in eight bytes.
+  // The host's record of a whole text: four tokens of two bits each in eight bytes.
   const rolling = { loglikelihood: -8 * Math.LN2, token_count: 4, byte_count: 8, word_count: 2 };
   for (const [type, expected] of [["nll", 2 * Math.LN2], ["ppl", 4], ["bits_per_byte", 1]]) {
     const { primaryScore, detail } = score(nll, { metric_type: type }, null, rolling);
@@ -134,7 +134,7 @@ test("likelihoods", () => {
 test("bits per byte", () => {
   const bits = sdk.likelihood(COMMON);
   const params = { metric_type: "bits_per_byte" };
-  // Two tokens of one bit each that stand for four bytes make half a bit a byte.
+  // Two tokens of one bit each, covering four bytes, are half a bit per byte.
   const tokens = [-Math.LN2, -Math.LN2];
   for (const values of [[null, tokens, 4], [Math.LN2, null, "4", 2]]) {
     assert.ok(Math.abs(score(bits, params, ...values).primaryScore - 0.5) < 1e-12);

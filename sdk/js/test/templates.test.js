@@ -1,4 +1,4 @@
-// Each template does what the cases that all languages share say.
+// Each template passes the cases that all languages share.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

@@ -65,7 +65,7 @@ table("distances", ([a, b]) => levenshteinDistance(a, b), [
   [["intention", "execution"], 5],
 ]);
 
-// The textbook's way, to compare with.
+// The textbook algorithm, for comparison.
 function tableDistance(first, second) {
   let row = Array.from({ length: second.length + 1 }, (_, index) => index);
   for (const [i, character] of [...first].entries()) {

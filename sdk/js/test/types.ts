@@ -1,5 +1,5 @@
-// Read by `tsc --noEmit -p test/tsconfig.json`, not run: that the declarations let right code pass, with the types that an
-// author expects, and stop wrong code.
+// Checked by `tsc --noEmit -p test/tsconfig.json`, not run. The declarations must accept correct code, with the types
+// that an author expects, and reject incorrect code.
 
 import { aggregator, backend, comparison, extractor, likelihood, metric, multiReference, normalizeText, numericThreshold, PluginError, preprocessor, sequenceDistance, skip } from "gage-sdk";
 import { bearer, send, sendAll } from "gage-sdk/http";

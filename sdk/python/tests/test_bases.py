@@ -135,7 +135,7 @@ class Bases(unittest.TestCase):
 
     def test_bits_per_byte(self) -> None:
         bit = math.log(2)
-        # Two tokens of one bit each that stand for four bytes make half a bit a byte.
+        # Two tokens of one bit each, covering four bytes, are half a bit per byte.
         for inputs, score in [
             ((None, [-bit, -bit], 4), 0.5),
             ((bit, None, "4", 2.0), 0.5),

@@ -79,7 +79,7 @@ class Conformance(unittest.TestCase):
         for case in cases("ranking.jsonl"):
             with self.subTest(case=case["case"], note=case["note"]):
                 if "expected_error" in case:
-                    # The host refuses what does not fit the schema, before there is a metric.
+                    # The host rejects values that violate the schema before creating a metric.
                     self.assertNotIsInstance(case["params"]["k"], int)
                     continue
                 card, metadata = score(Ranking, case), case["expected_metadata"]

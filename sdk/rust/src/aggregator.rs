@@ -1,4 +1,4 @@
-//! Aggregators: they make figures of score cards, where the host's own do not suffice.
+//! Aggregators: compute figures from score cards, if the host's own do not suffice.
 
 use crate::bindings::aggregator::exports::gage::plugin::aggregator::Guest;
 pub use crate::bindings::aggregator::exports::gage::plugin::aggregator::{Figure, Row};
@@ -7,47 +7,47 @@ use crate::{MemberSpec, PluginError};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// One aggregator of a component: a fold over the rows of the dataset, in order.
+/// An aggregator of a component: a fold over the rows of the dataset, in order.
 ///
-/// The host may end a call after any row, and keeps the state as JSON until the next; JSON holds
-/// no infinite numbers.
+/// The host may end a call after any row, and keeps the state as JSON until the next call. JSON cannot
+/// represent infinite numbers.
 pub trait Aggregator: Sized {
-    /// What is kept of the rows so far.
+    /// State after the rows so far.
     type State: Default + Serialize + DeserializeOwned;
 
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str;
 
     /// Returns its version and its parameters.
     fn spec() -> MemberSpec;
 
-    /// Makes the aggregator from its parameters, once for each call.
+    /// Creates the aggregator from its parameters, once per call.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: Value) -> Result<Self, PluginError>;
 
-    /// Takes in one row.
+    /// Adds one row.
     ///
     /// # Errors
     /// An error ends the aggregation.
     fn add(&self, state: &mut Self::State, row: Row) -> Result<(), PluginError>;
 
-    /// The figures; none where there is nothing to say.
+    /// Returns the figures; the list may be empty.
     ///
     /// # Errors
-    /// As for [`Aggregator::add`].
+    /// Same as for [`Aggregator::add`].
     fn finish(&self, state: Self::State) -> Result<Vec<Figure>, PluginError>;
 }
 
 impl Figure {
-    /// A figure that stands for a number of rows, without a standard error.
+    /// Creates a figure that summarizes a number of rows, without a standard error.
     pub fn new(name: &str, value: f64, count: u64) -> Figure {
         Figure { name: name.to_owned(), value, stderr: None, count }
     }
 }
 
-/// An [`Aggregator`] whose state is bytes, so that all of them have one type; what the macro uses.
+/// An [`Aggregator`] whose state is bytes, so that all have the same type. Used by the macro.
 #[doc(hidden)]
 pub trait Fold {
     fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError>;
@@ -94,10 +94,9 @@ impl<P: Plugin<Kind = dyn Fold>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `aggregator-plugin` from
-/// [`Aggregator`](crate::aggregator::Aggregator)s.
+/// Creates a component of the world `aggregator-plugin` from [`Aggregator`](crate::aggregator::Aggregator)s.
 ///
-/// `extra`, an object, may stand before `aggregators`.
+/// An optional `extra`, an object, comes before `aggregators`.
 #[macro_export]
 macro_rules! aggregators {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? aggregators: [$($aggregator:ty),+ $(,)?] $(,)?) => {

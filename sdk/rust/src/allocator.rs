@@ -1,5 +1,5 @@
-//! The memory of a component. Allocating is much of what a short item costs, and this allocator takes about half of
-//! the instructions of the one that comes with Rust.
+//! The allocator of a component. Allocation is much of the cost of a short item, and this allocator takes
+//! about half as many instructions as Rust's default one.
 
 use core::alloc::Layout;
 use core::arch::wasm32::memory_grow;
@@ -16,31 +16,30 @@ static ALLOCATOR: TalcSyncCell<Memory, WasmBinning> =
     TalcSyncCell::new_wasm(Memory { is_begun: false, end: None });
 
 const PAGE: usize = 64 << 10;
-/// More than the ends of a heap take.
+/// Upper bound of the bytes used by the ends of a heap.
 const ENDS: usize = 256;
 
-/// What suffices for most batches.
+/// Size of the initial memory, which suffices for most batches.
 const FIRST_BYTES: usize = 8 * PAGE;
 
-/// There from the beginning, and nothing but an address until it is written to. A host starts a component for
-/// each batch, and memory that grows has to be taken from it again each time, which holds up all threads of
-/// the host.
+/// Initial memory, which is only reserved address space until written. A host starts a component for each
+/// batch. Memory that grows must be requested from the host again each time, which blocks all its threads.
 static mut FIRST: [MaybeUninit<u8>; FIRST_BYTES] = [MaybeUninit::uninit(); FIRST_BYTES];
 
-/// Where memory comes from: first what is there from the beginning, then what the host gives.
+/// Source of memory: first the initial memory, then memory from the host.
 #[derive(Debug)]
 struct Memory {
     is_begun: bool,
-    /// Where the memory ends that the host gave.
+    /// End of the memory from the host.
     end: Option<NonNull<u8>>,
 }
 
-// SAFETY: what is acquired is told to `talc` alone, and nothing is allocated meanwhile.
+// SAFETY: acquired memory is passed only to `talc`, and nothing is allocated in the meantime.
 unsafe impl Source for Memory {
     fn acquire<B: Binning>(talc: &mut Talc<Memory, B>, layout: Layout) -> Result<(), ()> {
         if !talc.source.is_begun {
             talc.source.is_begun = true;
-            // SAFETY: nothing else uses it.
+            // SAFETY: `FIRST` is not used elsewhere.
             return unsafe { talc.claim((&raw mut FIRST).cast(), FIRST_BYTES) }.map(|_| ()).ok_or(());
         }
         let bytes = layout.size().checked_add(layout.align() + ENDS).ok_or(())?;
@@ -52,9 +51,9 @@ unsafe impl Source for Memory {
         let base = (before * PAGE) as *mut u8;
         let end = (before * PAGE).saturating_add(pages * PAGE) as *mut u8;
         talc.source.end = match talc.source.end.take() {
-            // SAFETY: the memory in between is new, and nobody else's.
+            // SAFETY: the memory in between is new and unused.
             Some(known) if known.as_ptr() == base => Some(unsafe { talc.extend(known, end) }),
-            // SAFETY: all of it is new, and nobody else's.
+            // SAFETY: all of the memory is new and unused.
             _ => unsafe { talc.claim(base, pages * PAGE) },
         };
         talc.source.end.map(|_| ()).ok_or(())

@@ -1,4 +1,4 @@
-//! Backends: they answer requests in place of a model.
+//! Backends: answer requests in place of a model.
 
 use crate::bindings::backend::exports::gage::plugin::backend::Guest;
 pub use crate::bindings::backend::exports::gage::plugin::backend::{
@@ -11,9 +11,9 @@ pub use crate::message::{FinishReason, Generation, Message, Role, Usage};
 use crate::{PluginError, PluginInfo};
 use serde_json::Value;
 
-/// Something that answers requests in place of a model.
+/// A backend that answers requests in place of a model.
 pub trait Backend {
-    /// The one backend of a component needs no name.
+    /// The only backend of a component needs no name.
     #[doc(hidden)]
     fn name() -> &'static str
     where
@@ -22,15 +22,15 @@ pub trait Backend {
         NAME
     }
 
-    /// What it offers, and its configuration.
+    /// Returns its features and its configuration.
     fn spec() -> BackendSpec
     where
         Self: Sized;
 
-    /// Makes the backend from its configuration, once for each batch.
+    /// Creates the backend from its configuration, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the configuration cannot be used; the host asks before the run.
+    /// `invalid-config` if the configuration is unusable; the host checks this before the run.
     fn prepare(config: Value) -> Result<Self, PluginError>
     where
         Self: Sized;
@@ -38,29 +38,29 @@ pub trait Backend {
     /// Answers one request.
     ///
     /// # Errors
-    /// An error is the outcome `backend_error` for this sample, never an answer.
+    /// An error gives this sample the outcome `backend_error`, never an answer.
     fn generate(&self, request: &GenerateRequest) -> Result<Generation, PluginError> {
         Err(PluginError::unsupported(format!("request '{}': this backend does not generate", request.id)))
     }
 
-    /// Scores continuations; one score for each.
+    /// Scores continuations, with one score per continuation.
     ///
     /// # Errors
-    /// As for [`Backend::generate`].
+    /// Same as for [`Backend::generate`].
     fn loglikelihood(&self, request: &LoglikelihoodRequest) -> Result<Vec<ContinuationScore>, PluginError> {
         Err(PluginError::unsupported(format!("request '{}': this backend has no log-likelihood", request.id)))
     }
 
-    /// Answers a batch; one request after the other unless the backend does better, as with
-    /// [`crate::http::send_all`]. One result for each request, in order.
+    /// Answers a batch, with one result per request, in order. By default, requests are answered one after
+    /// another; override this to send them concurrently, as with [`crate::http::send_all`].
     fn generate_all(&self, requests: &[GenerateRequest]) -> Vec<Result<Generation, PluginError>> {
         requests.iter().map(|request| self.generate(request)).collect()
     }
 }
 
 impl BackendSpec {
-    /// A backend that generates, takes up to 16 requests at once, and has no log-likelihoods. Its
-    /// configuration has the given JSON Schema properties; other keys are refused.
+    /// Creates the spec of a backend that generates, takes up to 16 requests at once, and has no
+    /// log-likelihoods. Its configuration has the given JSON Schema properties; other keys are rejected.
     pub fn new(version: &str, properties: Value) -> BackendSpec {
         BackendSpec {
             version: version.to_owned(),
@@ -72,7 +72,7 @@ impl BackendSpec {
     }
 }
 
-/// The one backend of a component needs no name.
+/// The only backend of a component needs no name.
 const NAME: &str = "";
 
 impl Kind for dyn Backend {
@@ -110,9 +110,9 @@ impl<P: Plugin<Kind = dyn Backend>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `backend-plugin` from a [`Backend`](crate::backend::Backend).
+/// Creates a component of the world `backend-plugin` from a [`Backend`](crate::backend::Backend).
 ///
-/// `extra`, an object, may stand before `backend`.
+/// An optional `extra`, an object, comes before `backend`.
 #[macro_export]
 macro_rules! backend {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? backend: $backend:ty $(,)?) => {

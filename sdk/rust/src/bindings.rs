@@ -1,5 +1,5 @@
-//! The generated bindings, one module a world. All worlds share the types and the imports of the
-//! backend world, which is the one that imports everything.
+//! The generated bindings, one module per world. All worlds share the types and imports of the backend world,
+//! which imports everything.
 
 pub mod backend {
     wit_bindgen::generate!({

@@ -1,11 +1,11 @@
-//! Short ways to make score cards.
+//! Constructors and builder methods for score cards.
 
 use crate::{ScoreCard, SubScore};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 impl ScoreCard {
-    /// A card with a primary score and nothing else.
+    /// Creates a card with only a primary score.
     pub fn of(primary_score: f64) -> ScoreCard {
         ScoreCard {
             primary_score: Some(primary_score),
@@ -17,17 +17,17 @@ impl ScoreCard {
         }
     }
 
-    /// 1 and passed, or 0 and not passed.
+    /// Creates a card with 1 and passed, or 0 and not passed.
     pub fn binary(pass: bool) -> ScoreCard {
         ScoreCard::of(if pass { 1.0 } else { 0.0 }).pass(pass)
     }
 
-    /// A card that says why there is nothing to score; the sample stays out of the mean.
+    /// Creates a card that explains why there is no score; the sample is excluded from the mean.
     pub fn none(explain: impl Into<String>) -> ScoreCard {
         ScoreCard { primary_score: None, ..ScoreCard::of(0.0) }.explain(explain)
     }
 
-    /// Says whether the answer is good enough.
+    /// Sets whether the answer is good enough.
     #[must_use]
     pub fn pass(mut self, pass: bool) -> ScoreCard {
         self.pass = Some(pass);
@@ -41,22 +41,22 @@ impl ScoreCard {
         self
     }
 
-    /// Adds a tag that says why the score is low.
+    /// Adds a short tag with a reason for a low score.
     #[must_use]
     pub fn tag(mut self, tag: &str) -> ScoreCard {
         self.error_tags.push(tag.to_owned());
         self
     }
 
-    /// Says in words how the score came about.
+    /// Sets an explanation of the score.
     #[must_use]
     pub fn explain(mut self, text: impl Into<String>) -> ScoreCard {
         self.explain = Some(text.into());
         self
     }
 
-    /// Sets what the scorer saw: a JSON object, or a structure that is written as one. What cannot be
-    /// written as JSON is said in its place.
+    /// Sets the evidence for the score: a JSON object, or a struct that serializes to one. A serialization
+    /// error is stored in its place.
     #[must_use]
     pub fn detail(mut self, detail: &(impl Serialize + ?Sized)) -> ScoreCard {
         self.detail = serde_json::to_string(detail)
@@ -64,7 +64,7 @@ impl ScoreCard {
         self
     }
 
-    /// Adds to the detail what it does not hold yet.
+    /// Adds members to the detail, unless they are already present.
     pub(crate) fn add_detail<const N: usize>(mut self, members: [(&str, Value); N]) -> ScoreCard {
         let mut detail: Map<String, Value> = serde_json::from_str(&self.detail).unwrap_or_default();
         for (name, value) in members {

@@ -1,5 +1,5 @@
-//! The component that the host calls, made from an author's members: finding a member
-//! by its name, making it from its parameters, running it over a batch.
+//! The component called by the host, built from an author's members: finds a member by name, creates it from
+//! its parameters, and runs it over a batch.
 //!
 //! Only the macros use this module.
 
@@ -9,17 +9,18 @@ use std::marker::PhantomData;
 
 /// A kind of plugin, implemented for the trait objects of its members.
 pub trait Kind {
-    /// The word for a member, as in `no metric 'x' in this component`.
+    /// Noun for a member, as in `no metric 'x' in this component`.
     const NOUN: &'static str;
 
-    /// What a member says of itself.
+    /// Description of a member.
     type Spec;
 
-    /// Puts the name of a member into what it says of itself.
+    /// Sets the name of a member in its description.
     fn set_name(spec: &mut Self::Spec, name: &str);
 }
 
-/// Makes a trait of members a [`Kind`]: its noun, its description, and where that holds the name.
+/// Implements [`Kind`] for a trait of members, given its noun, its description, and the description's name
+/// field.
 macro_rules! kind {
     ($member:ident, $noun:literal, $spec:ty, $($name:ident).+) => {
         impl $crate::component::Kind for dyn $member {
@@ -33,8 +34,8 @@ macro_rules! kind {
     };
 }
 
-/// The exports that all kinds with several members have: who the plugin is, the list of its members, and the check
-/// of a member's parameters.
+/// Exports of all kinds with several members: the plugin's description, the list of its members, and the
+/// check of a member's parameters.
 macro_rules! members {
     ($list:ident, $spec:ty) => {
         fn describe() -> $crate::PluginInfo {
@@ -53,23 +54,23 @@ macro_rules! members {
 
 pub(crate) use {kind, members};
 
-/// One member of a component.
+/// A member of a component.
 pub struct Entry<K: Kind + ?Sized> {
-    /// What it is called. Told apart from the rest, which takes long to make: every batch looks for its
-    /// member anew.
+    /// Name of the member. Separate from the description, which is expensive to create: every batch looks up
+    /// its member.
     pub name: &'static str,
-    /// What it says of itself.
+    /// Creates its description.
     pub spec: fn() -> K::Spec,
-    /// Makes it from its parameters.
+    /// Creates it from its parameters.
     pub make: fn(Value) -> Result<Box<K>, PluginError>,
 }
 
-/// What the macros implement.
+/// Interface that the macros implement.
 pub trait Plugin {
     /// The kind of all members.
     type Kind: Kind + ?Sized;
 
-    /// Who the plugin is.
+    /// Returns the description of the plugin.
     fn info() -> PluginInfo;
 
     /// Returns its members.
@@ -79,7 +80,7 @@ pub trait Plugin {
 /// Implements the exports of a world for the plugin.
 pub struct Component<P>(PhantomData<P>);
 
-/// What all members say of themselves, in order.
+/// Returns the descriptions of all members, in order.
 pub fn specs<P: Plugin>() -> Vec<<P::Kind as Kind>::Spec> {
     let named = |entry: Entry<P::Kind>| {
         let mut spec = (entry.spec)();
@@ -89,7 +90,7 @@ pub fn specs<P: Plugin>() -> Vec<<P::Kind as Kind>::Spec> {
     P::entries().into_iter().map(named).collect()
 }
 
-/// Makes the member of that name from the JSON text of its parameters.
+/// Creates the member with this name from the JSON text of its parameters.
 pub fn make<P: Plugin>(name: &str, params: &str) -> Result<Box<P::Kind>, PluginError> {
     let Some(entry) = P::entries().into_iter().find(|entry| entry.name == name) else {
         let noun = P::Kind::NOUN;
@@ -100,8 +101,8 @@ pub fn make<P: Plugin>(name: &str, params: &str) -> Result<Box<P::Kind>, PluginE
     (entry.make)(params)
 }
 
-/// Makes the member of that name and runs it over a batch: one result for each item, in order.
-/// Where the member cannot be made, its error is that of every item.
+/// Creates the member with this name and runs it over a batch, with one result per item, in order. If the
+/// member cannot be created, every item gets its error.
 pub fn each<P: Plugin, Item, Output>(
     name: &str,
     params: &str,
@@ -114,18 +115,18 @@ pub fn each<P: Plugin, Item, Output>(
     }
 }
 
-/// Reads JSON that the host sent; an error says which part of the call it was.
+/// Parses JSON from the host. An error names the affected part of the call.
 pub fn read_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T, PluginError> {
     serde_json::from_str(text)
         .map_err(|error| PluginError::invalid_input(format!("{what} cannot be read: {error}")))
 }
 
-/// The `extra` of [`PluginInfo`]: the first object, or an empty one.
+/// Returns the `extra` of [`PluginInfo`]: the first object, or an empty one.
 pub fn extra<const N: usize>(objects: [Value; N]) -> String {
     objects.first().map_or_else(|| "{}".to_owned(), Value::to_string)
 }
 
-/// Makes a component; what the macro of each kind calls.
+/// Creates a component; called by the macro of each kind.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __component {

@@ -1,5 +1,5 @@
-//! Doc hooks: they add to a Sample what a row holds beside its text, as `doc_to_text`,
-//! `doc_to_visual` and `doc_to_audio` of a dataset do.
+//! Doc hooks: add a row's content other than its text to a Sample, like `doc_to_text`, `doc_to_visual` and
+//! `doc_to_audio` of a dataset.
 
 use crate::bindings::doc_hook::exports::gage::plugin::doc_hooks::Guest;
 pub use crate::bindings::doc_hook::exports::gage::plugin::doc_hooks::{HookKind, HookSpec, MediaSource};
@@ -9,9 +9,9 @@ pub use crate::message::{Message, Role};
 use crate::{MemberSpec, PluginError};
 use serde_json::Value;
 
-/// One hook of a component.
+/// A doc hook of a component.
 pub trait DocHook {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -21,40 +21,40 @@ pub trait DocHook {
     where
         Self: Sized;
 
-    /// Makes the hook from its parameters, once for each batch.
+    /// Creates the hook from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: Value) -> Result<Self, PluginError>
     where
         Self: Sized;
 
-    /// The messages of a Sample; for hooks of the kind `text`.
+    /// Returns the messages of a Sample; for hooks of the kind `text`.
     ///
     /// # Errors
-    /// An error is the outcome of this sample alone; a pointer says which field.
+    /// An error affects only this sample; its pointer may name the field.
     fn to_text(&self, _sample: &Value) -> Result<Vec<Message>, PluginError> {
         Err(PluginError::unsupported("this hook gives no text"))
     }
 
-    /// What a Sample shows or plays; for hooks of the kinds `visual` and `audio`.
+    /// Returns the media of a Sample; for hooks of the kinds `visual` and `audio`.
     ///
     /// # Errors
-    /// As for [`DocHook::to_text`].
+    /// Same as for [`DocHook::to_text`].
     fn to_media(&self, _sample: &Value) -> Result<Vec<MediaSource>, PluginError> {
         Err(PluginError::unsupported("this hook gives no media"))
     }
 }
 
 impl HookSpec {
-    /// A hook of a kind; the rest as for [`MemberSpec::new`].
+    /// Creates the spec of a hook of this kind; otherwise like [`MemberSpec::new`].
     pub fn new(kind: HookKind, member: MemberSpec) -> HookSpec {
         HookSpec { kind, member }
     }
 }
 
 impl MediaSource {
-    /// Media from a path below the dataset's folder, a `data:` URL, or a digest.
+    /// Creates media from a path below the dataset's folder, a `data:` URL, or a digest.
     pub fn new(kind: MediaKind, source: impl Into<String>) -> MediaSource {
         MediaSource { kind, source: source.into(), extra: "{}".to_owned() }
     }
@@ -82,9 +82,9 @@ fn read_sample(text: &str) -> Result<Value, PluginError> {
     read_json(text, "the sample")
 }
 
-/// Makes a component of the world `doc-hooks-plugin` from [`DocHook`](crate::doc_hook::DocHook)s.
+/// Creates a component of the world `doc-hooks-plugin` from [`DocHook`](crate::doc_hook::DocHook)s.
 ///
-/// `extra`, an object, may stand before `doc_hooks`.
+/// An optional `extra`, an object, comes before `doc_hooks`.
 #[macro_export]
 macro_rules! doc_hooks {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? doc_hooks: [$($hook:ty),+ $(,)?] $(,)?) => {

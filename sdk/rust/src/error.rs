@@ -1,14 +1,14 @@
-//! Short ways to make errors.
+//! Constructors and builder methods for errors.
 
 use crate::{ErrorKind, PluginError};
 
 impl PluginError {
-    /// An error of a kind; not retryable, without a pointer.
+    /// Creates an error of this kind; not retryable, without a pointer.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> PluginError {
         PluginError { kind, message: message.into(), pointer: None, retryable: false }
     }
 
-    /// The parameters cannot be used.
+    /// The parameters are unusable.
     pub fn invalid_config(message: impl Into<String>) -> PluginError {
         PluginError::new(ErrorKind::InvalidConfig, message)
     }
@@ -18,12 +18,12 @@ impl PluginError {
         PluginError::new(ErrorKind::InvalidInput, message)
     }
 
-    /// A value that is needed is absent.
+    /// A required value is missing.
     pub fn missing_field(message: impl Into<String>) -> PluginError {
         PluginError::new(ErrorKind::MissingField, message)
     }
 
-    /// The plugin does not offer what was asked of it.
+    /// The plugin does not support the request.
     pub fn unsupported(message: impl Into<String>) -> PluginError {
         PluginError::new(ErrorKind::Unsupported, message)
     }
@@ -33,19 +33,19 @@ impl PluginError {
         PluginError::new(ErrorKind::Upstream, message)
     }
 
-    /// A fault of the plugin itself.
+    /// The plugin itself is faulty.
     pub fn internal(message: impl Into<String>) -> PluginError {
         PluginError::new(ErrorKind::Internal, message)
     }
 
-    /// Says which field is to blame, as a JSON pointer.
+    /// Sets the faulty field, as a JSON pointer.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> PluginError {
         self.pointer = Some(pointer.into());
         self
     }
 
-    /// Says whether the same call may succeed later.
+    /// Sets whether the same call may succeed later.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> PluginError {
         self.retryable = retryable;

@@ -1,4 +1,4 @@
-//! Answer extractors: they find the answer in what a model wrote.
+//! Answer extractors: find the answer in a model's output.
 
 use crate::bindings::extractor::exports::gage::plugin::answer_extractor::Guest;
 pub use crate::bindings::extractor::exports::gage::plugin::answer_extractor::{
@@ -11,9 +11,9 @@ use crate::value::number_to_json;
 use crate::{MemberSpec, PluginError};
 use serde_json::json;
 
-/// One extractor of a component.
+/// An extractor of a component.
 pub trait Extractor {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -23,24 +23,24 @@ pub trait Extractor {
     where
         Self: Sized;
 
-    /// Makes the extractor from its parameters, once for each batch.
+    /// Creates the extractor from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError>
     where
         Self: Sized;
 
-    /// The answer in one item; `None` where there is none.
+    /// Extracts the answer from one item; `None` if there is none.
     ///
     /// # Errors
-    /// An error is the outcome of this sample alone.
+    /// An error affects only this sample.
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError>;
 }
 
 impl ExtractorSpec {
-    /// An extractor that searches the input `text`: the model's answer, unless the parameter
-    /// `text_field` names another path.
+    /// Creates the spec of an extractor that searches the input `text`: the model's answer, unless the
+    /// parameter `text_field` names another path.
     pub fn new(member: MemberSpec) -> ExtractorSpec {
         let text = InputSpec::new("text", &["text_field"], &["model_output.answer"], ValueKind::Text);
         ExtractorSpec { member, inputs: vec![text] }
@@ -61,32 +61,32 @@ impl ExtractorSpec {
 }
 
 impl Answer {
-    /// An answer of a kind; the value is an object in the shape of the kind.
+    /// Creates an answer of this kind; the value is an object in the kind's shape.
     pub fn new(kind: AnswerKind, value: &serde_json::Value) -> Answer {
         Answer { kind, value: value.to_string(), evidence: None }
     }
 
-    /// The name of an option.
+    /// Creates an answer with the name of an option.
     pub fn choice(name: &str) -> Answer {
         Answer::new(AnswerKind::Choice, &json!({ "value": name }))
     }
 
-    /// A number without a unit.
+    /// Creates an answer with a number without a unit.
     pub fn number(number: f64) -> Answer {
         Answer::new(AnswerKind::Number, &json!({ "value": number_to_json(number) }))
     }
 
-    /// A text.
+    /// Creates an answer with a text.
     pub fn text(text: &str) -> Answer {
         Answer::new(AnswerKind::Text, &json!({ "value": text }))
     }
 
-    /// A list.
+    /// Creates an answer with a list.
     pub fn list(items: &[serde_json::Value]) -> Answer {
         Answer::new(AnswerKind::List, &json!({ "items": items }))
     }
 
-    /// Says which part of the text the answer was read from.
+    /// Sets the part of the text that contains the answer.
     #[must_use]
     pub fn evidence(mut self, text: impl Into<String>) -> Answer {
         self.evidence = Some(text.into());
@@ -110,10 +110,9 @@ impl<P: Plugin<Kind = dyn Extractor>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `extractor-plugin` from
-/// [`Extractor`](crate::extractor::Extractor)s.
+/// Creates a component of the world `extractor-plugin` from [`Extractor`](crate::extractor::Extractor)s.
 ///
-/// `extra`, an object, may stand before `extractors`.
+/// An optional `extra`, an object, comes before `extractors`.
 #[macro_export]
 macro_rules! extractors {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? extractors: [$($extractor:ty),+ $(,)?] $(,)?) => {

@@ -1,4 +1,4 @@
-//! Requests to the hosts that were granted; needs the grant `http`, and only backends may use it.
+//! HTTP requests to granted hosts; needs the grant `http`, and only backends may use it.
 //!
 //! Only works in a component: in unit tests there is no host, and sending panics.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub use http::{Header, HeaderValue, Request, Response};
 
 impl Request {
-    /// A request without headers and body, which may take as long as the grant allows.
+    /// Creates a request without headers and body, with the timeout of the grant.
     pub fn new(method: &str, url: &str) -> Request {
         Request {
             method: method.to_owned(),
@@ -22,12 +22,12 @@ impl Request {
         }
     }
 
-    /// A `GET`.
+    /// Creates a `GET` request.
     pub fn get(url: &str) -> Request {
         Request::new("GET", url)
     }
 
-    /// A `POST` of JSON.
+    /// Creates a `POST` request with a JSON body.
     pub fn post_json(url: &str, body: &Value) -> Request {
         let request = Request::new("POST", url).header("content-type", "application/json");
         Request { body: body.to_string().into_bytes(), ..request }
@@ -39,14 +39,13 @@ impl Request {
         self.add(name, HeaderValue::Plain(value.to_owned()))
     }
 
-    /// Adds a header whose value is a granted secret, by its name. The value never enters the
-    /// plugin.
+    /// Adds a header whose value is a granted secret, given by name. The value never enters the plugin.
     #[must_use]
     pub fn secret(self, name: &str, secret: &str) -> Request {
         self.add(name, HeaderValue::Secret(secret.to_owned()))
     }
 
-    /// Adds the header `authorization: Bearer …` with a granted secret, by its name.
+    /// Adds the header `authorization: Bearer …` with a granted secret, given by name.
     #[must_use]
     pub fn bearer(self, secret: &str) -> Request {
         self.add("authorization", HeaderValue::Bearer(secret.to_owned()))
@@ -57,36 +56,35 @@ impl Request {
         self
     }
 
-    /// Bounds the whole exchange, to the millisecond; the grant bounds it too.
+    /// Limits the time of the whole exchange, to the millisecond; the limit of the grant applies too.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Request {
-        // 0 would mean the bound of the grant.
+        // 0 would mean the limit of the grant.
         self.timeout_ms = timeout.as_millis().clamp(1, u32::MAX.into()) as u32;
         self
     }
 
-    /// Sends it. A server that answers is a response, whatever its status.
+    /// Sends the request. A response with any status is a success.
     ///
     /// # Errors
-    /// Those of the host: no grant, a budget that is used up, no connection, no answer in time.
+    /// Errors of the host: no grant, an exhausted budget, no connection, or a timeout.
     pub fn send(&self) -> Result<Response, PluginError> {
         http::send(self)
     }
 }
 
-/// Sends requests at the same time, as far as the grant allows; one result for each, in order.
+/// Sends requests concurrently, as far as the grant allows. Returns one result per request, in order.
 pub fn send_all(requests: &[Request]) -> Vec<Result<Response, PluginError>> {
     http::send_all(requests)
 }
 
 impl Response {
-    /// The response itself where its status is 200 to 299.
+    /// Returns the response itself if its status is 200 to 299.
     ///
     /// # Errors
-    /// `upstream` with the status and the beginning of the body; retryable for 408, 429 and 500
-    /// or more.
+    /// `upstream` with the status and the beginning of the body; retryable for 408, 429 and 500 or more.
     pub fn success(self) -> Result<Response, PluginError> {
-        /// How much of the body the message shows, in characters.
+        /// Maximum length of the body in the message, in characters.
         const SHOWN: usize = 200;
         if (200..300).contains(&self.status) {
             return Ok(self);
@@ -96,21 +94,21 @@ impl Response {
         Err(PluginError::upstream(message).retryable(matches!(self.status, 408 | 429 | 500..)))
     }
 
-    /// The first header of that name, in any case.
+    /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name))?;
         Some(value)
     }
 
-    /// The body as text; what is no UTF-8 becomes U+FFFD.
+    /// Returns the body as text; invalid UTF-8 becomes U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
-    /// `upstream` where it is none.
+    /// `upstream` if the body is not JSON.
     pub fn json(&self) -> Result<Value, PluginError> {
         serde_json::from_slice(&self.body)
             .map_err(|error| PluginError::upstream(format!("the server's answer is not JSON: {error}")))

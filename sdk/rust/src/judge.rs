@@ -1,4 +1,4 @@
-//! Judges: they ask a judge model and read its reply. The host makes the call.
+//! Judges: prompt a judge model and interpret its reply. The host makes the call.
 
 use crate::bindings::judge::exports::gage::plugin::judge as exports;
 use crate::component::{Component, Plugin, each, kind, members, read_json};
@@ -9,29 +9,29 @@ use exports::Guest;
 pub use exports::Prompt;
 use serde_json::Value;
 
-/// What is judged.
+/// Input of a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// The id of the Sample.
+    /// Id of the Sample.
     pub sample_id: String,
-    /// The Sample, an object.
+    /// The Sample, as an object.
     pub sample: Value,
-    /// What the model under test gave: an object with `answer`.
+    /// Output of the model under test: an object with `answer`.
     pub model_output: Value,
 }
 
-/// What the replies say.
+/// Interpretation of the replies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// `judge_output`, an object with `score` or `answer` as metrics read them.
+    /// `judge_output`, an object with `score` or `answer` for metrics.
     Output(Value),
-    /// Nothing that can be used, and why. Never a score of 0.
+    /// The replies are unusable, for this reason. Never counts as a score of 0.
     Unparseable(String),
 }
 
-/// One judge of a component.
+/// A judge of a component.
 pub trait Judge {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -41,39 +41,39 @@ pub trait Judge {
     where
         Self: Sized;
 
-    /// Makes the judge from its parameters, once for each batch.
+    /// Creates the judge from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: Value) -> Result<Self, PluginError>
     where
         Self: Sized;
 
-    /// The prompts of a case; several where answers are compared in both orders.
+    /// Returns the prompts of a case; several if answers are compared in both orders.
     ///
     /// # Errors
-    /// An error is the outcome of this sample alone.
+    /// An error affects only this sample.
     fn render(&self, case: &Case) -> Result<Vec<Prompt>, PluginError>;
 
-    /// Reads the replies, one for each prompt, in order.
+    /// Interprets the replies, one per prompt, in order.
     ///
     /// # Errors
-    /// As for [`Judge::render`].
+    /// Same as for [`Judge::render`].
     fn parse(&self, case: &Case, replies: &[Generation]) -> Result<Verdict, PluginError>;
 }
 
 impl Case {
-    /// The text of the user messages.
+    /// Returns the text of the user messages.
     pub fn question(&self) -> String {
         sample_text(&self.sample, "user")
     }
 
-    /// The label of the Sample as text; empty where there is none.
+    /// Returns the label of the Sample as text; empty if there is none.
     pub fn reference(&self) -> String {
         text_of(&self.sample["label"])
     }
 
-    /// What the model under test answered; empty where it gave nothing.
+    /// Returns the answer of the model under test; empty if there is none.
     pub fn answer(&self) -> String {
         text_of(&self.model_output["answer"])
     }
@@ -88,12 +88,12 @@ impl Case {
 }
 
 impl Prompt {
-    /// A conversation that the judge model is to continue.
+    /// Creates a prompt for the judge model to continue.
     pub fn new(messages: Vec<Message>) -> Prompt {
         Prompt { messages, params: "{}".to_owned() }
     }
 
-    /// Sets sampling parameters that win over those of the role; an object.
+    /// Sets sampling parameters, an object, that override those of the role.
     #[must_use]
     pub fn params(mut self, params: &Value) -> Prompt {
         self.params = params.to_string();
@@ -128,9 +128,9 @@ impl<P: Plugin<Kind = dyn Judge>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `judge-plugin` from [`Judge`](crate::judge::Judge)s.
+/// Creates a component of the world `judge-plugin` from [`Judge`](crate::judge::Judge)s.
 ///
-/// `extra`, an object, may stand before `judges`.
+/// An optional `extra`, an object, comes before `judges`.
 #[macro_export]
 macro_rules! judges {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? judges: [$($judge:ty),+ $(,)?] $(,)?) => {

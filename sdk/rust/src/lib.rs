@@ -1,8 +1,7 @@
-//! SDK for plugins in Rust: for each kind of plugin of `gage:plugin` a trait,
-//! and a macro that makes a component of the types that implement it.
+//! SDK for plugins in Rust. For each kind of plugin in `gage:plugin`, there is a trait, and a macro that
+//! creates a component from the types that implement it.
 //!
-//! Imported by the components in `plugins/` and by those of other teams. It knows nothing of
-//! the host.
+//! Used by the components in `plugins/` and by those of other teams. It knows nothing of the host.
 //!
 //! | kind | trait | macro |
 //! | --- | --- | --- |
@@ -15,9 +14,9 @@
 //! | role adapter | [`role_adapter::RoleAdapter`] | [`role_adapters!`] |
 //! | backend | [`backend::Backend`] | [`backend!`] |
 //!
-//! A component holds one kind, and as many members of it as its macro lists; a backend stands alone.
-//! Any plugin may use [`log`]; [`media`], [`http`] and [`llm`] need a grant of the user, and only
-//! what is used is asked for.
+//! A component holds one kind, with all members listed in its macro; a backend component holds a single
+//! backend. Any plugin may use [`log`]. [`media`], [`http`] and [`llm`] need a grant from the user, and a
+//! component imports only those that it uses.
 //!
 //! The shortest metric compares two texts:
 //!
@@ -45,8 +44,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! Any other is a type that is made from its parameters once for each batch and then scores one
-//! item after the other:
+//! Any other metric is a type that is created from its parameters once per batch and then scores the items
+//! one by one:
 //!
 //! ```
 //! use gage_sdk::metric::{Inputs, Metric, MetricSpec};
@@ -111,7 +110,7 @@ pub use bindings::types::{ErrorKind, MemberSpec, PluginError, PluginInfo, ScoreC
 pub use serde_json;
 pub use serde_json::json;
 
-/// Reads `params` into a type of the plugin's own; an error says what does not fit.
+/// Deserializes `params` into a type of the plugin; an error names the mismatch.
 ///
 /// # Errors
 /// `invalid-config` with serde's message.

@@ -1,5 +1,4 @@
-//! Models of the run, by the id of their role adapter; needs the grant `llm`, and only backends
-//! may use it.
+//! Models of the run, by the id of their role adapter; needs the grant `llm`, and only backends may use it.
 //!
 //! Only works in a component: in unit tests there is no host, and every call panics.
 
@@ -13,12 +12,12 @@ pub use llm::{
 };
 
 impl GenerateRequest {
-    /// Asks the model of a role to continue the messages.
+    /// Creates a request for the model of a role to continue the messages.
     pub fn new(role: &str, messages: Vec<Message>) -> GenerateRequest {
         GenerateRequest { role: role.to_owned(), messages, params: "{}".to_owned() }
     }
 
-    /// Sets sampling parameters that win over those of the role; an object.
+    /// Sets sampling parameters, an object, that override those of the role.
     #[must_use]
     pub fn params(mut self, params: &Value) -> GenerateRequest {
         self.params = params.to_string();
@@ -26,23 +25,23 @@ impl GenerateRequest {
     }
 }
 
-/// Asks a model.
+/// Calls a model.
 ///
 /// # Errors
-/// Those of the host: no grant for the role, a budget that is used up, a model that failed.
+/// Errors of the host: no grant for the role, an exhausted budget, or a failed model.
 pub fn generate(request: &GenerateRequest) -> Result<Generation, PluginError> {
     llm::generate(request)
 }
 
-/// Asks at the same time, as far as the role's pool allows; one result for each, in order.
+/// Calls a model concurrently, as far as the role's pool allows. Returns one result per request, in order.
 pub fn generate_all(requests: &[GenerateRequest]) -> Vec<Result<Generation, PluginError>> {
     llm::generate_all(requests)
 }
 
-/// The log-likelihood of each continuation of the messages, in order.
+/// Returns the log-likelihood of each continuation of the messages, in order.
 ///
 /// # Errors
-/// As for [`generate`]; `unsupported` where the backend of the role has none.
+/// Same as for [`generate`]; `unsupported` if the backend of the role has no log-likelihoods.
 pub fn loglikelihood(
     role: &str,
     messages: Vec<Message>,
@@ -51,41 +50,41 @@ pub fn loglikelihood(
     llm::loglikelihood(&LoglikelihoodRequest { role: role.to_owned(), messages, continuations })
 }
 
-/// The log-likelihoods of continuations of several conversations, asked at the same time, as far as the role's pool
-/// allows; one result for each, in order.
+/// Returns the log-likelihoods of continuations of several conversations, requested concurrently, as far as
+/// the role's pool allows. Returns one result per request, in order.
 pub fn loglikelihood_all(
     requests: &[LoglikelihoodRequest],
 ) -> Vec<Result<Vec<ContinuationScore>, PluginError>> {
     llm::loglikelihood_all(requests)
 }
 
-/// Returns how likely a whole text is, each token given what stands before it.
+/// Returns the likelihood of a whole text, each token given the tokens before it.
 ///
 /// # Errors
-/// As for [`generate`]; `unsupported` where the backend of the role has no log-likelihood of whole texts.
+/// Same as for [`generate`]; `unsupported` if the backend of the role has no log-likelihood of whole texts.
 pub fn rolling_loglikelihood(role: &str, text: &str) -> Result<RollingScore, PluginError> {
     llm::rolling_loglikelihood(&RollingLoglikelihoodRequest { role: role.to_owned(), text: text.to_owned() })
 }
 
-/// Returns how likely texts are, asked at the same time, as far as the role's pool allows; one result for each, in
-/// order.
+/// Returns the likelihoods of texts, requested concurrently, as far as the role's pool allows. Returns one
+/// result per request, in order.
 pub fn rolling_loglikelihood_all(
     requests: &[RollingLoglikelihoodRequest],
 ) -> Vec<Result<RollingScore, PluginError>> {
     llm::rolling_loglikelihood_all(requests)
 }
 
-/// One vector for each text, in order, all of one length; as the model gives them, of whatever norm. Counts as one
-/// call of the grant.
+/// Returns one embedding per text, in order, all of the same length, not normalized by the host. Counts as
+/// one call of the grant.
 ///
 /// # Errors
-/// As for [`generate`]; `unsupported` where the backend of the role has no embeddings. It fails as a whole.
+/// Same as for [`generate`]; `unsupported` if the backend of the role has no embeddings. It fails as a whole.
 pub fn embed(role: &str, texts: Vec<String>) -> Result<Vec<Vec<f32>>, PluginError> {
     llm::embed(&EmbedRequest { role: role.to_owned(), texts })
 }
 
-/// Vectors of several lists of texts, asked at the same time, as far as the role's pool allows; one result for each
-/// list, in order.
+/// Returns embeddings of several lists of texts, requested concurrently, as far as the role's pool allows.
+/// Returns one result per list, in order.
 pub fn embed_all(requests: &[EmbedRequest]) -> Vec<Result<Vec<Vec<f32>>, PluginError>> {
     llm::embed_all(requests)
 }

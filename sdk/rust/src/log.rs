@@ -2,12 +2,12 @@
 
 use crate::bindings::log::{Level, emit};
 
-/// Writes a line for those who look for a fault.
+/// Writes a debug line.
 pub fn debug(message: &str) {
     write(Level::Debug, message);
 }
 
-/// Writes a line of information.
+/// Writes an info line.
 pub fn info(message: &str) {
     write(Level::Info, message);
 }
@@ -17,7 +17,7 @@ pub fn warn(message: &str) {
     write(Level::Warn, message);
 }
 
-/// Writes what went wrong.
+/// Writes an error line.
 pub fn error(message: &str) {
     write(Level::Error, message);
 }
@@ -26,7 +26,7 @@ fn write(level: Level, message: &str) {
     if cfg!(target_family = "wasm") {
         emit(level, message);
     } else {
-        // In unit tests there is no host.
+        // Unit tests have no host.
         eprintln!("{level:?}: {message}");
     }
 }

@@ -6,13 +6,13 @@ use crate::PluginError;
 pub use crate::bindings::media::{find, read};
 pub use crate::bindings::types::{MediaKind, MediaRef};
 
-/// The most that the host gives in one call, in bytes.
+/// Maximum size of one read from the host, in bytes.
 const CHUNK: u32 = 1 << 20;
 
-/// All bytes of the media with this digest.
+/// Reads all bytes of the media with this digest.
 ///
 /// # Errors
-/// Those of the host: no such media in this call, no grant, too large.
+/// Errors of the host: no such media in this call, no grant, or too large.
 pub fn read_all(digest: &str) -> Result<Vec<u8>, PluginError> {
     let size = find(digest)?.size;
     let mut bytes = Vec::new();

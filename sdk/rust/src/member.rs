@@ -4,8 +4,8 @@ use crate::MemberSpec;
 use serde_json::{Value, json};
 
 impl MemberSpec {
-    /// A member whose parameters have the given JSON Schema properties; other keys are refused. Its name
-    /// is what its `name()` returns.
+    /// Creates the spec of a member whose parameters have the given JSON Schema properties; other keys are
+    /// rejected. Its name comes from `name()`.
     pub fn new(version: &str, description: &str, properties: Value) -> MemberSpec {
         MemberSpec {
             name: String::new(),
@@ -15,7 +15,7 @@ impl MemberSpec {
         }
     }
 
-    /// Sets which parameters must be given.
+    /// Sets the required parameters.
     #[must_use]
     pub fn required(mut self, names: &[&str]) -> MemberSpec {
         require(&mut self.params_schema, names);
@@ -23,12 +23,12 @@ impl MemberSpec {
     }
 }
 
-/// The schema of an object with these properties and no others.
+/// Returns the schema of an object with exactly these properties.
 pub(crate) fn schema_of(properties: Value) -> String {
     json!({ "type": "object", "additionalProperties": false, "properties": properties }).to_string()
 }
 
-/// Sets which properties of a schema must be given.
+/// Sets the required properties of a schema.
 pub(crate) fn require(schema: &mut String, names: &[&str]) {
     edit(schema, |object| object["required"] = names.into());
 }
@@ -39,7 +39,7 @@ pub(crate) fn add_property(schema: &mut String, name: &str, property: Value) {
 }
 
 fn edit(schema: &mut String, change: impl FnOnce(&mut Value)) {
-    // What is no object is left as it is: the host refuses it with a better message.
+    // Anything but an object is left unchanged: the host rejects it with a better message.
     if let Ok(mut object @ Value::Object(_)) = serde_json::from_str(schema) {
         change(&mut object);
         *schema = object.to_string();

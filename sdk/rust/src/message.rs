@@ -1,4 +1,4 @@
-//! Messages, answers of models, and the texts of a Sample.
+//! Messages, model answers, and texts of a Sample.
 
 use crate::text::text_of;
 use serde_json::Value;
@@ -6,36 +6,36 @@ use serde_json::Value;
 pub use crate::bindings::types::{FinishReason, Generation, Message, Role, Usage};
 
 impl Message {
-    /// A message of a role.
+    /// Creates a message of a role.
     pub fn new(role: Role, content: impl Into<String>) -> Message {
         Message { role, content: content.into(), extra: "{}".to_owned() }
     }
 
-    /// What the model is told to be.
+    /// Creates a system message.
     pub fn system(content: impl Into<String>) -> Message {
         Message::new(Role::System, content)
     }
 
-    /// What a user says.
+    /// Creates a user message.
     pub fn user(content: impl Into<String>) -> Message {
         Message::new(Role::User, content)
     }
 
-    /// What the model said before.
+    /// Creates a message with an earlier answer of the model.
     pub fn assistant(content: impl Into<String>) -> Message {
         Message::new(Role::Assistant, content)
     }
 }
 
 impl Generation {
-    /// An answer that ended by itself, without usage.
+    /// Creates an answer that finished normally, without usage.
     pub fn of(answer: impl Into<String>) -> Generation {
         Generation { answer: answer.into(), finish: FinishReason::Stop, usage: None, extra: "{}".to_owned() }
     }
 }
 
-/// The text of the messages of a role (`user`, `system`, …) of a Sample, with an empty line between
-/// messages; parts that are not text are left out.
+/// Returns the text of a Sample's messages with a role (`user`, `system`, …), separated by empty lines. Parts
+/// that are not text are omitted.
 pub fn sample_text(sample: &Value, role: &str) -> String {
     let messages = sample["messages"].as_array().into_iter().flatten();
     let texts = messages.filter(|message| message["role"] == role).map(|message| match &message["content"] {

@@ -1,4 +1,4 @@
-//! Metrics: they score samples. The shapes that metrics often have are in [`crate::base`].
+//! Metrics: score samples. Common shapes of metrics are in [`crate::base`].
 
 use crate::bindings::metric::exports::gage::plugin::metric::Guest;
 pub use crate::bindings::metric::exports::gage::plugin::metric::{MetricSpec, ValueSpec};
@@ -8,9 +8,9 @@ use crate::member::{add_property, require, schema_of};
 pub use crate::value::Inputs;
 use crate::{PluginError, ScoreCard};
 
-/// One metric of a family.
+/// A metric of a component.
 pub trait Metric {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -20,10 +20,10 @@ pub trait Metric {
     where
         Self: Sized;
 
-    /// Makes the scorer from its parameters, once for each batch.
+    /// Creates the scorer from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError>
     where
         Self: Sized;
@@ -31,13 +31,13 @@ pub trait Metric {
     /// Scores one item.
     ///
     /// # Errors
-    /// An error is the outcome `plugin_error` for this sample, never a score.
+    /// An error gives this sample the outcome `plugin_error`, never a score.
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError>;
 }
 
 impl MetricSpec {
-    /// A metric with one value, `score`, from 0 to 1, higher is better, aggregated by mean, without
-    /// inputs and parameters. Its name is what its `name()` returns.
+    /// Creates the spec of a metric with one value, `score`, from 0 to 1, higher is better, aggregated by
+    /// mean, without inputs and parameters. Its name comes from `name()`.
     pub fn new(scorer_version: &str, description: &str) -> MetricSpec {
         MetricSpec {
             name: String::new(),
@@ -55,14 +55,14 @@ impl MetricSpec {
         }
     }
 
-    /// Names the primary value otherwise than `score`.
+    /// Renames the primary value, `score` by default.
     #[must_use]
     pub fn value_name(mut self, name: &str) -> MetricSpec {
         self.values[0].name = name.to_owned();
         self
     }
 
-    /// Takes away the bounds of the primary value and says which direction is better.
+    /// Removes the bounds of the primary value and sets which direction is better.
     #[must_use]
     pub fn unbounded(mut self, higher_is_better: bool) -> MetricSpec {
         self.values[0].minimum = None;
@@ -71,7 +71,7 @@ impl MetricSpec {
         self
     }
 
-    /// Sets the lower bound of the primary value; after [`MetricSpec::unbounded`].
+    /// Sets the lower bound of the primary value; call after [`MetricSpec::unbounded`].
     #[must_use]
     pub fn at_least(mut self, minimum: f64) -> MetricSpec {
         self.values[0].minimum = Some(minimum);
@@ -85,21 +85,21 @@ impl MetricSpec {
         self
     }
 
-    /// Sets the JSON Schema of the properties of `params`; other keys are refused.
+    /// Sets the JSON Schema of the properties of `params`; other keys are rejected.
     #[must_use]
     pub fn params(mut self, properties: serde_json::Value) -> MetricSpec {
         self.params_schema = schema_of(properties);
         self
     }
 
-    /// Adds one parameter by its JSON Schema.
+    /// Adds one parameter with its JSON Schema.
     #[must_use]
     pub fn param(mut self, name: &str, schema: serde_json::Value) -> MetricSpec {
         add_property(&mut self.params_schema, name, schema);
         self
     }
 
-    /// Sets which parameters must be given; after [`MetricSpec::params`].
+    /// Sets the required parameters; call after [`MetricSpec::params`].
     #[must_use]
     pub fn required(mut self, names: &[&str]) -> MetricSpec {
         require(&mut self.params_schema, names);
@@ -119,13 +119,13 @@ impl MetricSpec {
         self
     }
 
-    /// Adds the model's answer as it stands, with the parameter that overrides its path.
+    /// Adds the model's answer unchanged, with the parameter that overrides its path.
     #[must_use]
     pub fn prediction(self, path_param: &str) -> MetricSpec {
         self.input("prediction", &[path_param], &["model_output.answer"], ValueKind::Any)
     }
 
-    /// Adds the label of the sample as it stands; `label_field` overrides its path.
+    /// Adds the label of the sample unchanged; `label_field` overrides its path.
     #[must_use]
     pub fn reference(self) -> MetricSpec {
         self.input("reference", &["label_field"], &["sample.label"], ValueKind::Any)
@@ -142,9 +142,9 @@ impl<P: Plugin<Kind = dyn Metric>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `metric-plugin` from [`Metric`](crate::metric::Metric)s.
+/// Creates a component of the world `metric-plugin` from [`Metric`](crate::metric::Metric)s.
 ///
-/// `extra`, an object, may stand before `metrics`.
+/// An optional `extra`, an object, comes before `metrics`.
 #[macro_export]
 macro_rules! metrics {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? metrics: [$($metric:ty),+ $(,)?] $(,)?) => {

@@ -1,4 +1,4 @@
-//! Preprocessors: they turn raw rows of a dataset into Samples.
+//! Preprocessors: convert raw rows of a dataset to Samples.
 
 pub use crate::MemberSpec as PreprocessorSpec;
 use crate::bindings::preprocessor::exports::gage::plugin::preprocessor::{Guest, Outcome, RawRow};
@@ -6,28 +6,28 @@ use crate::component::{Component, Plugin, each, kind, members, read_json};
 use crate::{MemberSpec, PluginError};
 use serde_json::{Map, Value};
 
-/// A raw row of a dataset, parsed.
+/// A parsed raw row of a dataset.
 pub struct Row {
     /// The `dataset_id` of the suite.
     pub dataset: String,
-    /// Counted from 0 in the order of the file.
+    /// Index of the row, from 0 in file order.
     pub index: u64,
     /// The row itself.
     pub body: Map<String, Value>,
 }
 
-/// What becomes of a row.
+/// Result of converting a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowOutcome {
-    /// A Sample, as an object. The host fills in `id` where it is missing.
+    /// A Sample, as an object. The host adds a missing `id`.
     Sample(Value),
-    /// The row is left out on purpose; the text says why.
+    /// The row is skipped on purpose, for this reason.
     Skip(String),
 }
 
-/// One preprocessor of a component.
+/// A preprocessor of a component.
 pub trait Preprocessor {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -37,23 +37,23 @@ pub trait Preprocessor {
     where
         Self: Sized;
 
-    /// Makes the preprocessor from its parameters, once for each batch.
+    /// Creates the preprocessor from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: Value) -> Result<Self, PluginError>
     where
         Self: Sized;
 
-    /// Turns one row into a Sample.
+    /// Converts one row to a Sample.
     ///
     /// # Errors
-    /// An error is the outcome `invalid_sample` for this row; a pointer says which field.
+    /// An error gives this row the outcome `invalid_sample`; its pointer may name the field.
     fn convert(&self, row: Row) -> Result<RowOutcome, PluginError>;
 
-    /// The Sample of a row as JSON text, where it can be had without reading all of the row. `None`,
-    /// which is the default, has the row read and given to [`Preprocessor::convert`], of which this is
-    /// a faster way to the same Sample and to no other.
+    /// Returns the Sample of a row as JSON text without parsing the whole row. This is a faster way to the
+    /// same Sample as [`Preprocessor::convert`]. If it returns `None`, the default, the row is parsed and
+    /// passed to `convert`.
     fn convert_text(&self, _row: &str) -> Option<String> {
         None
     }
@@ -79,10 +79,10 @@ impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `preprocessor-plugin` from
+/// Creates a component of the world `preprocessor-plugin` from
 /// [`Preprocessor`](crate::preprocessor::Preprocessor)s.
 ///
-/// `extra`, an object, may stand before `preprocessors`.
+/// An optional `extra`, an object, comes before `preprocessors`.
 #[macro_export]
 macro_rules! preprocessors {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? preprocessors: [$($preprocessor:ty),+ $(,)?] $(,)?) => {

@@ -1,5 +1,5 @@
-//! Role adapters: they stand between a step and the model of its role, and say what is sent and
-//! what the reply means.
+//! Role adapters: mediate between a step and the model of its role. They prepare the request and interpret
+//! the reply.
 
 use crate::bindings::role_adapter::exports::gage::plugin::role_adapter as exports;
 use crate::component::{Component, Plugin, each, kind, members, read_json};
@@ -9,21 +9,20 @@ use exports::Guest;
 pub use exports::Request;
 use serde_json::Value;
 
-/// What becomes of a payload.
+/// Result of preparing a payload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preparation {
-    /// The host asks the role's model, and hands the reply to [`RoleAdapter::parse`].
+    /// The host calls the role's model and passes the reply to [`RoleAdapter::parse`].
     Ask(Request),
-    /// The output itself, an object, without a model: a document that was looked up, a tool's
-    /// result.
+    /// The output itself, an object, without a model call: a retrieved document, or a tool's result.
     Output(Value),
 }
 
-/// One adapter of a component.
+/// An adapter of a component.
 ///
-/// A payload is an object: `sample`, and what earlier steps gave under their names.
+/// A payload is an object: `sample`, and results of earlier steps under their names.
 pub trait RoleAdapter {
-    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    /// Returns its name in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str
     where
         Self: Sized;
@@ -33,34 +32,34 @@ pub trait RoleAdapter {
     where
         Self: Sized;
 
-    /// Makes the adapter from its parameters, once for each batch.
+    /// Creates the adapter from its parameters, once per batch.
     ///
     /// # Errors
-    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    /// `invalid-config` if the parameters are unusable; the host checks this before the run.
     fn prepare(params: Value) -> Result<Self, PluginError>
     where
         Self: Sized;
 
-    /// What is sent to the model for a payload, or the output without it.
+    /// Returns the model request for a payload, or the output itself.
     ///
     /// # Errors
-    /// An error is the outcome of this sample alone; a pointer says which field.
+    /// An error affects only this sample; its pointer may name the field.
     fn request(&self, payload: &Value) -> Result<Preparation, PluginError>;
 
-    /// The output object that later steps and metrics read, from the model's reply.
+    /// Interprets the model's reply. Returns the output object for later steps and metrics.
     ///
     /// # Errors
-    /// As for [`RoleAdapter::request`].
+    /// Same as for [`RoleAdapter::request`].
     fn parse(&self, payload: &Value, reply: &Generation) -> Result<Value, PluginError>;
 }
 
 impl Request {
-    /// A conversation that the model is to continue.
+    /// Creates a request for the model to continue a conversation.
     pub fn new(messages: Vec<Message>) -> Request {
         Request { messages, params: "{}".to_owned() }
     }
 
-    /// Sets sampling parameters that win over those of the role; an object.
+    /// Sets sampling parameters, an object, that override those of the role.
     #[must_use]
     pub fn params(mut self, params: &Value) -> Request {
         self.params = params.to_string();
@@ -98,10 +97,10 @@ impl<P: Plugin<Kind = dyn RoleAdapter>> Guest for Component<P> {
     }
 }
 
-/// Makes a component of the world `role-adapter-plugin` from
+/// Creates a component of the world `role-adapter-plugin` from
 /// [`RoleAdapter`](crate::role_adapter::RoleAdapter)s.
 ///
-/// `extra`, an object, may stand before `role_adapters`.
+/// An optional `extra`, an object, comes before `role_adapters`.
 #[macro_export]
 macro_rules! role_adapters {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? role_adapters: [$($adapter:ty),+ $(,)?] $(,)?) => {

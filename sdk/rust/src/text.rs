@@ -1,5 +1,4 @@
-//! Helpers on text and on JSON that holds text or numbers. White space and case are those of
-//! Unicode.
+//! Helpers for text and for JSON with texts or numbers. White space and case follow Unicode.
 
 mod distance;
 mod numbers;
@@ -11,14 +10,14 @@ pub use thoughts::{strip_tags, strip_thought_tags};
 
 use serde_json::Value;
 
-/// How [`normalize_text`] makes texts comparable.
+/// Options of [`normalize_text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Normalize {
-    /// Whether case counts; false by default.
+    /// True if case counts; false by default.
     pub case_sensitive: bool,
-    /// Whether white space at the ends goes; true by default.
+    /// True to trim white space; true by default.
     pub strip: bool,
-    /// Whether each stretch of white space becomes one blank; false by default.
+    /// True to replace each run of white space with one blank; false by default.
     pub collapse_whitespace: bool,
 }
 
@@ -28,7 +27,7 @@ impl Default for Normalize {
     }
 }
 
-/// Makes a text comparable with others.
+/// Normalizes a text for comparison.
 pub fn normalize_text(text: &str, how: Normalize) -> String {
     let mut text = if how.strip { text.trim_matches(is_space) } else { text }.to_owned();
     if how.collapse_whitespace {
@@ -44,13 +43,12 @@ pub fn normalize_text(text: &str, how: Normalize) -> String {
     if how.case_sensitive { text } else { text.to_lowercase() }
 }
 
-/// The stretches of a text between white space.
+/// Splits a text at white space.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
-/// A JSON value as text: strings as they are, null as the empty text, anything else in its JSON
-/// spelling.
+/// Returns a JSON value as text: strings unchanged, null as the empty text, anything else as JSON.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -59,16 +57,16 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
-/// The texts in a JSON value: of a list each item, of anything else itself. Nulls are left out;
-/// otherwise as [`text_of`].
+/// Returns the texts in a JSON value: each item of a list, or the value itself. Nulls are omitted; otherwise
+/// the same as [`text_of`].
 pub fn texts_of(value: &Value) -> Vec<String> {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     items.iter().filter(|item| !item.is_null()).map(text_of).collect()
 }
 
-/// A text between two lines of ten dashes, for a prompt: a line of the text that is ten or more
-/// dashes becomes `- - -`, so that the text cannot end its fence. Line ends become line feeds, and
-/// the last one goes.
+/// Encloses a text in two lines of ten dashes, for a prompt. A line of the text with ten or more dashes
+/// becomes `- - -`, so that the text cannot end its fence. Line ends become line feeds, and the last one is
+/// removed.
 pub fn fence(text: &str) -> String {
     const FENCE: &str = "----------";
     let text = text.replace("\r\n", "\n");
@@ -80,12 +78,12 @@ pub fn fence(text: &str) -> String {
     format!("{FENCE}\n{}\n{FENCE}", lines.join("\n"))
 }
 
-/// Returns whether readers, and models, take it for the end of a line.
+/// Returns whether readers and models treat the character as the end of a line.
 fn is_line_end(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Unicode white space and the separators U+001C to U+001F, as in Python.
+/// Returns whether the character is Unicode white space or a separator U+001C to U+001F, as in Python.
 fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }

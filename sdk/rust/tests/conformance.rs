@@ -1,9 +1,8 @@
-//! The helpers of the SDK against the cases that were recorded from the reference implementation,
-//! and the differences from it that are meant.
+//! The SDK's helpers against cases recorded from the reference implementation, and the intended differences
+//! from it.
 //!
-//! `match_str` has no counterpart: the SDK compares no texts at their beginning or end. What else it
-//! does is the work of the metrics `exact_match`, `contains` and `numeric_match`, which have cases of
-//! their own.
+//! `match_str` has no counterpart: the SDK does not compare beginnings or ends of texts. Its other functions
+//! are covered by the metrics `exact_match`, `contains` and `numeric_match`, which have their own cases.
 
 use gage_sdk::ScoreCard;
 use gage_sdk::base::{Distance, MultiReference, ScoreText, SequenceDistance};
@@ -15,8 +14,8 @@ use gage_sdk::text::{
 use serde::Deserialize;
 use std::path::Path;
 
-/// Where values that are no text are spelled as in JSON and not as in Python, or an empty text is a
-/// text: file, case, what the SDK gives.
+/// Cases in which non-text values are spelled as in JSON rather than Python, or an empty text counts as a
+/// text: file, case, result of the SDK.
 fn spelled_otherwise() -> Vec<(&'static str, u64, Value)> {
     vec![
         ("ensure_list_of_strings", 2, json!([""])),
@@ -40,7 +39,7 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What a case gives as the recorded value, or what is meant instead.
+/// The recorded value of a case, or the intended difference.
 fn expected(helper: &str, case: &Value, differences: &[Value]) -> Value {
     let file = format!("helper_{helper}.jsonl");
     let known = differences.iter().find(|known| known["file"] == *file && known["case"] == case["case"]);
@@ -54,7 +53,7 @@ fn expected(helper: &str, case: &Value, differences: &[Value]) -> Value {
     }
 }
 
-/// Checks every case of a helper: `is_right` gets its input and what is expected.
+/// Checks every case of a helper; `is_right` gets its input and expected result.
 fn check(helper: &str, mut is_right: impl FnMut(&Value, &Value) -> bool) {
     let differences: Vec<Value> = from_str(&read("known_differences.json")).unwrap();
     let cases: Vec<Value> =
@@ -80,30 +79,29 @@ fn is_near(found: f64, expected: &Value) -> bool {
     }
 }
 
-/// The text of an input, empty where it is null.
+/// The text of an input; empty if null.
 fn text<'case>(input: &'case Value, name: &str) -> &'case str {
     input[name].as_str().unwrap_or_default()
 }
 
-/// An input as the host hands over one of the kind `text`.
+/// Converts an input as the host does for the kind `text`.
 fn as_input(value: &Value) -> Input {
     value.as_str().map_or(Input::Absent, Input::from)
 }
 
-/// The card of a metric and its detail.
+/// The card of a metric, and its detail.
 fn score<M: Metric>(params: &Value, inputs: &[Input]) -> (ScoreCard, Value) {
     let card = M::prepare(params.clone()).and_then(|metric| metric.score(Inputs::new(inputs))).unwrap();
     let detail = from_str(&card.detail).unwrap();
     (card, detail)
 }
 
-/// The recorded helpers know `think` alone; that `strip_thought_tags` takes further tags for
-/// thoughts is its purpose.
+/// The recorded helpers only support `think`; `strip_thought_tags` intentionally supports more tags.
 #[test]
 fn thoughts() {
     let stripped = |input: &Value| strip_tags(text(input, "text"), &["think"]);
     check("strip_thought_tags", |input, expected| stripped(input) == *expected);
-    // There the thought is given beside the text, which no helper of the SDK does.
+    // The recorded cases also return the thought, which no helper of the SDK does.
     check("backend_strip_thinking_tags", |input, expected| {
         stripped(input) == *expected.get(0).unwrap_or(expected)
     });
@@ -120,7 +118,7 @@ fn normalized_texts() {
             strip: flag("strip", default.strip),
             collapse_whitespace: flag("collapse_whitespace", default.collapse_whitespace),
         };
-        // What is missing is no text, so the helper cannot be asked.
+        // A missing value is not a text, so the helper does not apply.
         let is_asked = !input["text"].is_null();
         count += u32::from(is_asked);
         !is_asked || normalize_text(&text_of(&input["text"]), how) == *expected
@@ -145,7 +143,7 @@ fn numbers() {
     });
 }
 
-/// The helper leaves nulls out; cases that keep them have no counterpart.
+/// The helper omits nulls; cases that keep them have no counterpart.
 #[test]
 fn lists_of_texts() {
     let mut count = 0;
@@ -180,8 +178,8 @@ impl ScoreText for Plain {
     }
 }
 
-/// Where one text is empty the recorded distance is null; here it is the length of the other. The
-/// name of the strategy is in lower case here, there as it was given.
+/// If one text is empty, the recorded distance is null; here it is the length of the other text. Strategy
+/// names are in lower case here, and unchanged in the recorded cases.
 #[test]
 fn sequence_distances() {
     check("sequence_distance", |input, expected| {
@@ -195,7 +193,7 @@ fn sequence_distances() {
     });
 }
 
-/// Where there is nothing to compare the recorded metadata has a warning; here there is a tag.
+/// If there is nothing to compare, the recorded metadata contains a warning; here there is a tag.
 #[test]
 fn several_references() {
     check("multi_reference_text", |input, expected| {

@@ -1,8 +1,8 @@
-//! Builds plugins that are written in Rust into WebAssembly components.
+//! Builds Rust plugins into WebAssembly components.
 //!
-//! Finds a compiler for `wasm32-unknown-unknown`, builds the core modules with cargo, and
-//! turns each into a component. Used by the build scripts of the crates that carry components
-//! within them, and for the projects of plugin authors; imports nothing of this workspace.
+//! Finds a compiler for `wasm32-unknown-unknown`, builds the core modules with cargo, and turns each into a
+//! component. Used by the build scripts of crates that embed components, and for the projects of plugin
+//! authors. Depends on nothing else in this workspace.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,34 @@ use wit_component::ComponentEncoder;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Where Debian's packages `rustc-web` and `rust-web-src` put a compiler for WebAssembly.
+/// Path of the WebAssembly-capable compiler from Debian's packages `rustc-web` and `rust-web-src`.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-/// Lets the compiler use WebAssembly's vectors, which every engine of today has; loops over bytes become
-/// several times faster.
+/// Enables WebAssembly SIMD, which every current engine supports; loops over bytes become several times
+/// faster.
 const VECTORS: &str = "target-feature=+simd128";
 
 /// A compiler that can build for WebAssembly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compiler {
-    /// The toolchain that runs has the target installed.
+    /// The active toolchain has the target installed.
     Installed,
     /// Debian's compiler, with the standard library built from its sources.
     Debian,
 }
 
 impl Compiler {
-    /// Finds a compiler: the target of the toolchain at work, or else Debian's.
+    /// Finds a compiler: the active toolchain if it has the target, or else Debian's.
     ///
     /// # Errors
-    /// What to install when there is neither.
+    /// Installation instructions if there is neither.
     pub fn find() -> Result<Compiler, String> {
         Compiler::find_in(Path::new("."))
     }
 
-    /// Finds the compiler for a project, whose folder may name a toolchain of its own.
+    /// Finds the compiler for a project, whose folder may select its own toolchain.
     ///
     /// # Errors
-    /// As for [`Compiler::find`].
+    /// Same as for [`Compiler::find`].
     pub fn find_in(folder: &Path) -> Result<Compiler, String> {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         if sysroot_of(&rustc, folder).is_some_and(|root| root.join("lib/rustlib").join(TARGET).is_dir()) {
@@ -56,10 +56,11 @@ impl Compiler {
         ))
     }
 
-    /// The same, but where there is none it has rustup add the target. `say` is told before.
+    /// Like [`Compiler::find_in`], but if there is no compiler, adds the target with rustup. `say` is called
+    /// before that.
     ///
     /// # Errors
-    /// As for [`Compiler::find`], with what rustup said.
+    /// Same as for [`Compiler::find`], with rustup's output.
     pub fn find_or_install(folder: &Path, say: &dyn Fn(&str)) -> Result<Compiler, String> {
         let missing = match Compiler::find_in(folder) {
             Ok(compiler) => return Ok(compiler),
@@ -78,8 +79,8 @@ impl Compiler {
         Err(format!("{missing}\nrustup target add {TARGET} was tried, and failed:\n{}", said.trim_end()))
     }
 
-    /// The command that builds for it in release mode, within the environment of this process.
-    /// `target` is the folder of intermediate files.
+    /// Returns the command that builds with this compiler in release mode, in the environment of this
+    /// process. `target` is the folder of intermediate files.
     pub fn cargo_build(&self, manifest: &Path, target: &Path) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
@@ -92,7 +93,7 @@ impl Compiler {
         command
     }
 
-    /// What it is, for a log.
+    /// Returns a description for logs.
     pub fn describe(&self) -> &'static str {
         match self {
             Compiler::Installed => "the installed target wasm32-unknown-unknown",
@@ -101,9 +102,8 @@ impl Compiler {
     }
 }
 
-/// What the compiler is told: which vectors there are, and to leave the folders of this machine out of what it writes, so
-/// that the same sources give the same bytes wherever they lie. Those of the project count as `/plugin`, and those of other
-/// packages as `/registry`.
+/// Returns the compiler flags: SIMD support, and path remapping, so that the same sources give the same bytes
+/// in any folder. Project paths become `/plugin`, and those of other packages `/registry`.
 fn flags(manifest: &Path) -> String {
     let mut flags = vec!["-C".to_owned(), VECTORS.to_owned()];
     let mut leave_out = |folder: PathBuf, name: &str| {
@@ -115,14 +115,14 @@ fn flags(manifest: &Path) -> String {
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     if let Some(home) = home {
         let sources = std::fs::read_dir(home.join("registry/src")).into_iter().flatten();
-        // The last that fits counts.
+        // The last match wins.
         leave_out(home, "/cargo");
         sources.flatten().for_each(|entry| leave_out(entry.path(), "/registry"));
     }
     if let Some(folder) = manifest.parent().and_then(|folder| std::fs::canonicalize(folder).ok()) {
         leave_out(folder, "/plugin");
     }
-    // Texts of TOML in single quotes have no escapes.
+    // Single-quoted TOML strings have no escapes.
     let quoted: Vec<String> =
         flags.iter().filter(|flag| !flag.contains('\'')).map(|flag| format!("'{flag}'")).collect();
     format!("target.{TARGET}.rustflags=[{}]", quoted.join(","))
@@ -134,19 +134,20 @@ fn sysroot_of(rustc: &OsStr, folder: &Path) -> Option<PathBuf> {
     output.status.success().then(|| PathBuf::from(text.trim()))
 }
 
-/// Where [`Compiler::cargo_build`] leaves the core module of a library, below the folder of
-/// intermediate files.
+/// Returns the path at which [`Compiler::cargo_build`] leaves the core module of a library, below the folder
+/// of intermediate files.
 pub fn module_of(target: &Path, library: &str) -> PathBuf {
     target.join(TARGET).join("release").join(format!("{}.wasm", library.replace('-', "_")))
 }
 
 /// Builds packages of a workspace of plugins and returns a component for each, in order.
 ///
-/// `target` is the folder of intermediate files; keep one for all, so that the standard
+/// `target` is the folder of intermediate files; share one folder, so that the standard library is built only
+/// once.
 /// library is built once.
 ///
 /// # Errors
-/// When there is no compiler, cargo fails, or a module does not make a component.
+/// If there is no compiler, cargo fails, or a module does not make a component.
 pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Vec<u8>>, String> {
     let compiler = Compiler::find()?;
     let mut command = compiler.cargo_build(manifest, target);
@@ -156,7 +157,7 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
     for package in packages {
         command.args(["--package", package]);
     }
-    // What a build script inherits is meant for the host's compiler, not for this one.
+    // A build script's inherited settings are meant for the host's compiler, not for this one.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         let is_for_host = name.starts_with("CARGO_") && name != "CARGO_HOME";
@@ -185,7 +186,7 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
 /// Turns a core module that was built with bindings into a component.
 ///
 /// # Errors
-/// When the module does not fit the world that its bindings name.
+/// If the module does not fit the world that its bindings name.
 pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
     ComponentEncoder::default()
         .validate(true)
@@ -194,11 +195,11 @@ pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("does not make a component: {error:#}"))
 }
 
-/// Builds packages within a build script, and writes a component for each, named after it, to
-/// `OUT_DIR`. Tells cargo when to build anew.
+/// Builds packages in a build script, and writes a component for each, named after it, to `OUT_DIR`. Prints
+/// cargo's rebuild conditions.
 ///
 /// # Errors
-/// As for [`build`].
+/// Same as for [`build`].
 pub fn build_for_script(manifest: &Path, sources: &[&Path], packages: &[&str]) -> Result<(), String> {
     for source in sources {
         println!("cargo::rerun-if-changed={}", source.display());

@@ -1,5 +1,5 @@
-//! The least that a client can do: bodies that are ready are sent, and answers are taken in and dropped.
-//! A process of its own, as the program is.
+//! The minimal client: it sends prepared bodies, and reads and drops the answers. It runs in its own process, like the
+//! program.
 
 use crate::process::processor_of_children;
 use anyhow::{Context as _, bail, ensure};
@@ -31,7 +31,7 @@ pub(crate) fn send(url: &str, bodies: &[Bytes], in_flight: usize, folder: &Path)
     Ok(processor_of_children().saturating_sub(before))
 }
 
-/// The process.
+/// Runs the process.
 pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let (Some(url), Some(in_flight), Some(file)) = (arguments.next(), arguments.next(), arguments.next())
     else {
@@ -45,7 +45,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> anyhow::Result
         .filter(|line| !line.is_empty())
         .map(|line| bytes.slice_ref(line))
         .collect();
-    // Fails only where a provider is installed already.
+    // Fails only if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .timeout(Duration::from_secs(600))

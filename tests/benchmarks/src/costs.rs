@@ -1,5 +1,5 @@
-//! Where the processor time of a run goes, and what journal and live view cost: a server that answers at
-//! once, so that nothing else is the limit.
+//! Processor time of a run by part, and the cost of the journal and the live view. The server answers at once, so that
+//! nothing else is the limit.
 
 use crate::lab::{Lab, Suite};
 use crate::process::Terminal;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The threads of a run by the start of their names, and what they do.
+/// Threads of a run by the prefix of their names, with their tasks.
 const PARTS: [(&str, &str); 9] = [
     ("tokio-rt", "requests: prompts, HTTP, answers"),
     ("task", "handing samples to the runtime"),
@@ -36,7 +36,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let rows = lab.either(30_000, 10_000);
     let server = TimedServer::start(Duration::ZERO, |_| None)?;
     let url = server.url();
-    // A file system in memory, where syncing costs nothing.
+    // A file system in memory, in which syncing costs nothing.
     let in_memory = Path::new("/dev/shm").is_dir().then(|| tempfile::tempdir_in("/dev/shm")).transpose()?;
     let way = |name, arguments, terminal| Way {
         name,

@@ -1,4 +1,4 @@
-//! What all measurements share: the program, a folder, and suites to run.
+//! Shared parts of all measurements: the program, a folder, and suites to run.
 
 use crate::process::{Ran, Terminal, run};
 use anyhow::{Context as _, bail};
@@ -8,11 +8,11 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program, and a folder that goes when it is dropped.
+/// The program, and a folder that is deleted on drop.
 pub(crate) struct Lab {
     pub(crate) program: PathBuf,
     pub(crate) folder: tempfile::TempDir,
-    /// Whether less is measured, and less exactly.
+    /// True for fewer and less exact measurements.
     pub(crate) is_quick: bool,
 }
 
@@ -21,28 +21,28 @@ pub(crate) struct Suite<'s> {
     pub(crate) rows: usize,
     pub(crate) url: &'s str,
     pub(crate) in_flight: usize,
-    /// Further keys of the backend, with a comma before.
+    /// Additional keys of the backend, with a leading comma.
     pub(crate) keys: &'s str,
-    /// Further arguments.
+    /// Additional arguments.
     pub(crate) arguments: &'s [&'s str],
     pub(crate) terminal: Terminal,
-    /// Whether its threads and its memory are looked at while it runs, which takes a hundredth of a core.
+    /// True if its threads and its memory are sampled while it runs, which takes a hundredth of a core.
     pub(crate) is_watched: bool,
-    /// Where the run folder is made; none for the lab's own.
+    /// Parent folder of the run folder; `None` for the lab's own.
     pub(crate) output: Option<&'s Path>,
 }
 
-/// What came of it.
+/// Result of a run.
 pub(crate) struct FinishedRun {
     pub(crate) ran: Ran,
     pub(crate) summary: Value,
-    /// Lines of `samples.jsonl`, and different ids among them.
+    /// Number of lines of `samples.jsonl`; `ids` counts the distinct ids among them.
     pub(crate) samples: usize,
     pub(crate) ids: usize,
 }
 
 impl Lab {
-    /// A lab for a program, by default the one that lies beside this one.
+    /// Creates a lab for a program, by default the one in the folder of this one.
     pub(crate) fn new(program: Option<PathBuf>, is_quick: bool) -> anyhow::Result<Lab> {
         let own = std::env::current_exe().context("this program does not know where it lies")?;
         let program = program.unwrap_or_else(|| own.with_file_name("gage-host"));
@@ -57,12 +57,12 @@ impl Lab {
         Ok(Lab { program, folder, is_quick })
     }
 
-    /// The one number or, where it is to be quick, the other.
+    /// Returns the first number, or the second one in quick mode.
     pub(crate) fn either(&self, usual: usize, quick: usize) -> usize {
         if self.is_quick { quick } else { usual }
     }
 
-    /// Runs a suite to its end and reads what it wrote.
+    /// Runs a suite to its end and reads its output.
     pub(crate) fn run(&self, suite: &Suite<'_>) -> anyhow::Result<FinishedRun> {
         let rows = self.rows(suite.rows)?;
         let file = self.folder.path().join("suite.yaml");
@@ -84,7 +84,7 @@ impl Lab {
         Ok(FinishedRun { ran, summary, samples, ids })
     }
 
-    /// A file of so many rows: a question of about 100 characters, and a short answer.
+    /// Creates a file with `count` rows: a question of about 100 characters, and a short answer.
     fn rows(&self, count: usize) -> anyhow::Result<PathBuf> {
         let path = self.folder.path().join(format!("rows-{count}.jsonl"));
         if !path.exists() {
@@ -101,7 +101,7 @@ impl Lab {
     }
 }
 
-/// What the server answers, and what is right.
+/// The server's answer, which is also the right one.
 pub(crate) const ANSWER: &str = "There are forty-two of them.";
 
 fn text_of(suite: &Suite<'_>, rows: &Path) -> String {
@@ -126,7 +126,7 @@ custom:
     )
 }
 
-/// Lines of a file of samples, and different ids among them.
+/// Counts the lines of a file of samples, and the distinct ids among them.
 fn count(path: &Path) -> anyhow::Result<(usize, usize)> {
     use std::io::BufRead as _;
     let mut file = std::io::BufReader::with_capacity(1 << 18, File::open(path)?);

@@ -1,8 +1,8 @@
-//! What it was measured on.
+//! Description of the machine.
 
 use std::fs::read_to_string;
 
-/// The processor, its cores, the memory and the system, as far as the system says so.
+/// Describes the processor, its cores, the memory and the system, as far as the system reports them.
 pub(crate) fn described() -> String {
     let field = |path: &str, name: &str| {
         let text = read_to_string(path).ok()?;

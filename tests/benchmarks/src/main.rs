@@ -4,9 +4,8 @@
 //! gage-benchmarks [--quick] [--program PATH] [NAME…]
 //! ```
 //!
-//! The program runs as a child process against a server in this one. Where it is compared with something,
-//! the two take turns. Figures of different runs of this program are not comparable on a machine that
-//! does other things besides.
+//! The program runs as a child process against a server in this one. In comparisons, the two take turns. Figures of
+//! different runs of this program are not comparable on a machine with other load.
 
 mod bare;
 mod costs;
@@ -25,7 +24,7 @@ use anyhow::{Context as _, bail};
 use lab::Lab;
 use std::time::Instant;
 
-/// What is measured, by name, in the order in which it is printed.
+/// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
 const MEASUREMENTS: [(&str, Measurement); 6] = [
     ("start", start::measure),

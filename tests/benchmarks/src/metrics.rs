@@ -1,4 +1,4 @@
-//! What an item costs each metric that comes with the program, by its own `plugin bench`.
+//! Cost per item of each bundled metric, measured by the program's own `plugin bench`.
 
 use crate::lab::Lab;
 use crate::table::{Table, whole};

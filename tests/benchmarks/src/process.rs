@@ -1,4 +1,4 @@
-//! A run of the program as a child process: how long it took, its processor time and its memory.
+//! A run of the program as a child process: its duration, its processor time and its memory.
 
 use anyhow::{Context as _, bail};
 use std::collections::BTreeMap;
@@ -7,37 +7,37 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a running process is looked at.
+/// Sampling interval of a running process.
 const LOOK: Duration = Duration::from_millis(20);
-/// A run that takes longer is ended.
+/// Time limit of a run.
 const MAX_RUN_TIME: Duration = Duration::from_secs(600);
-/// Ticks of a second in /proc, the same on every Linux that programs see.
+/// Ticks per second in /proc, the same on every Linux as seen by programs.
 const TICKS: f64 = 100.0;
 
-/// What the standard error stream of the program is.
+/// Standard error stream of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
     /// A terminal of 100 columns, with the live view on it.
     Live,
-    /// Nothing, and nothing is shown.
+    /// No terminal, and nothing is shown.
     Silent,
 }
 
-/// What a run of the program took.
+/// Resources used by a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) began: Instant,
     pub(crate) wall: Duration,
-    /// Of all its threads, that of the system on its behalf included.
+    /// Processor time of all its threads, including system time.
     pub(crate) processor: Duration,
-    /// The most memory that it had, in bytes; 0 where the system does not say, or it was not watched.
+    /// Peak memory in bytes; 0 if the system does not report it, or the run was not watched.
     pub(crate) peak_bytes: u64,
-    /// Processor time by the name of the thread, up to the last look; nothing where it was not watched.
+    /// Processor time by thread name, up to the last sample; empty if the run was not watched.
     pub(crate) threads: BTreeMap<String, Duration>,
 }
 
-/// Runs a command to its end. Its output goes nowhere, but for what it says when it fails. Watched, its threads and its
-/// memory are looked at while it runs.
+/// Runs a command to its end. Its output is discarded, except for messages on failure. If watched, its threads and its
+/// memory are sampled while it runs.
 pub(crate) fn run(
     command: &Command,
     terminal: Terminal,
@@ -91,7 +91,7 @@ pub(crate) fn run(
     Ok(Ran { began, wall, processor, peak_bytes, threads: by_name })
 }
 
-/// The same command on a terminal that `script` makes. It says which process it is.
+/// Returns the command wrapped in a terminal from `script`. It writes its process id to a file.
 fn in_terminal(command: &Command, id_file: &Path) -> Command {
     let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_string_lossy().replace('\'', r"'\''"));
     let words: Vec<String> =
@@ -107,11 +107,11 @@ fn in_terminal(command: &Command, id_file: &Path) -> Command {
     script
 }
 
-/// The processor time of all children that have ended.
+/// Returns the processor time of all children that have ended.
 pub(crate) fn processor_of_children() -> Duration {
     let ticks = || {
         let text = read_to_string("/proc/self/stat").ok()?;
-        // The name before may hold anything, a parenthesis too.
+        // The preceding name may contain anything, even a parenthesis.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<u32>().ok();
         Some(f64::from(number(13)? + number(14)?))
@@ -125,7 +125,7 @@ fn peak_of(id: u32) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }
 
-/// Brings the processor time of every thread up to date; one that has ended keeps its last.
+/// Updates the processor time of every thread; one that has ended keeps its last value.
 fn threads_of(id: u32, threads: &mut BTreeMap<String, (String, Duration)>) {
     let Ok(entries) = read_dir(format!("/proc/{id}/task")) else { return };
     for entry in entries.flatten() {

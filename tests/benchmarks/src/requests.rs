@@ -1,4 +1,4 @@
-//! Requests a second, next to a loop that does nothing but send the same bodies.
+//! Requests per second, compared with a loop that only sends the same bodies.
 
 use crate::bare;
 use crate::lab::{Lab, Suite};
@@ -7,7 +7,7 @@ use crate::server::{Arrivals, TimedServer};
 use crate::table::{Table, median, percent, whole};
 use std::time::Duration;
 
-/// A server and how it is asked.
+/// A server, and the load on it.
 struct Case {
     latency: Duration,
     in_flight: usize,
@@ -15,15 +15,15 @@ struct Case {
     rounds: usize,
 }
 
-/// What was seen of one side.
+/// Measurements of one side.
 #[derive(Default)]
 struct Side {
     rates: Vec<f64>,
     occupancies: Vec<f64>,
-    /// From when all slots were busy for the first time.
+    /// Occupancies from the time when all slots were first busy.
     occupancies_then: Vec<f64>,
     full_after: Vec<f64>,
-    /// Microseconds for each request.
+    /// Microseconds per request.
     processor: Vec<f64>,
 }
 
@@ -101,7 +101,7 @@ fn side_by_side(lab: &Lab, case: &Case, table: &mut Table) -> anyhow::Result<()>
         is_watched: false,
         output: None,
     };
-    // Its bodies are what the loop sends; and the components are compiled now.
+    // The loop sends its bodies, and the components are compiled now.
     server.keep_bodies();
     lab.run(&suite)?;
     let bodies = server.bodies();

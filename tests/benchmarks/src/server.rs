@@ -1,4 +1,4 @@
-//! A server that takes its time, and notes when requests came.
+//! A server with a latency that records the arrival of requests.
 
 use crate::lab::ANSWER;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use gage_load_server::{Answer, LoadServer, Request, completion};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Answers every request alike, after a while.
+/// Gives every request the same answer after a delay.
 pub(crate) struct TimedServer {
     server: LoadServer,
     latency: Duration,
@@ -20,7 +20,7 @@ struct RequestLog {
 }
 
 impl TimedServer {
-    /// A server of this latency. `fault` may answer in another way.
+    /// Starts a server with this latency. `fault` may give a different answer.
     pub(crate) fn start(
         latency: Duration,
         fault: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
@@ -52,12 +52,12 @@ impl TimedServer {
         open(&self.noted).bodies = Some(Vec::new());
     }
 
-    /// The bodies that were kept; keeps no more.
+    /// Returns the kept bodies and stops keeping more.
     pub(crate) fn bodies(&self) -> Vec<Bytes> {
         open(&self.noted).bodies.take().unwrap_or_default()
     }
 
-    /// When requests came since the last call.
+    /// Returns the arrivals of requests since the last call.
     pub(crate) fn arrivals(&self) -> Arrivals {
         let moments = std::mem::take(&mut open(&self.noted).moments);
         Arrivals { moments, latency: self.latency }
@@ -68,7 +68,7 @@ fn open(noted: &Mutex<RequestLog>) -> MutexGuard<'_, RequestLog> {
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// When requests came, in order, and how long each took.
+/// Arrival times of requests, in order, and the duration of each.
 pub(crate) struct Arrivals {
     moments: Vec<Instant>,
     latency: Duration,
@@ -83,7 +83,7 @@ impl Arrivals {
         self.moments.first().copied()
     }
 
-    /// From the first request to the last answer.
+    /// Returns the time from the first request to the last answer.
     pub(crate) fn lasted(&self) -> Duration {
         match (self.moments.first(), self.moments.last()) {
             (Some(first), Some(last)) => *last - *first + self.latency,
@@ -91,13 +91,12 @@ impl Arrivals {
         }
     }
 
-    /// Requests a second, from the first to the last answer.
+    /// Returns the requests per second, from the first request to the last answer.
     pub(crate) fn rate(&self) -> f64 {
         self.moments.len() as f64 / self.lasted().as_secs_f64().max(1e-9)
     }
 
-    /// Returns how many of so many slots were busy on average, from a while after the first request to the last,
-    /// as a share.
+    /// Returns the average share of busy slots, from `after` the first request to the last.
     pub(crate) fn occupancy(&self, slots: usize, after: Duration) -> f64 {
         let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else { return 0.0 };
         let from = *first + after;
@@ -109,7 +108,7 @@ impl Arrivals {
         busy / last.saturating_duration_since(from).as_secs_f64().max(1e-9) / slots as f64
     }
 
-    /// Returns how long it took until so many requests were there at once.
+    /// Returns the time until as many requests as `slots` were in flight at once.
     pub(crate) fn full_after(&self, slots: usize) -> Option<Duration> {
         let first = self.moments.first()?;
         let full = self.moments.windows(slots).find_map(|window| match window {

@@ -1,4 +1,4 @@
-//! How long it takes until something happens.
+//! Time until the first events of a run.
 
 use crate::lab::{Lab, Suite};
 use crate::process::Terminal;
@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Rows of a large suite in use.
+/// Number of rows of a large suite in use.
 const ROWS: usize = 14_000;
 
 pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         is_watched: false,
         output: None,
     };
-    // Compiles the components, and brings the file into the memory of the system.
+    // Compiles the components, and loads the file into the system's cache.
     lab.run(&suite)?;
     server.arrivals();
     let mut first = Vec::new();

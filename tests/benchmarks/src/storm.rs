@@ -10,19 +10,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 const IN_FLIGHT: usize = 256;
-/// Of an answer.
+/// Latency of an answer.
 const LATENCY: Duration = Duration::from_millis(100);
-/// After which a request that hangs is given up, in seconds.
+/// Timeout for a hanging request, in seconds.
 const TIMEOUT_SECONDS: f64 = 2.0;
 
-/// Requests by how the server took them.
+/// Requests by the server's reaction.
 #[derive(Default)]
 struct Kinds {
     answered: AtomicU64,
     hung: AtomicU64,
     others: AtomicU64,
-    /// When every sample had come once, and what had been answered until then: afterwards there is nothing to fill
-    /// slots with but samples that came before.
+    /// Time when every sample had arrived once, and the number of answers until then. After that, only retried samples
+    /// are left to fill slots.
     all_begun: OnceLock<(Instant, u64)>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let arrivals = server.arrivals();
     let number = |kind: &AtomicU64| kind.load(Ordering::Relaxed) as f64;
     let (answered, hung, others) = (number(&kinds.answered), number(&kinds.hung), number(&kinds.others));
-    // Every slot is free again when it was answered, or when nobody waits for it any more.
+    // A slot is free again when its request was answered or has timed out.
     let busy = answered * LATENCY.as_secs_f64() + hung * TIMEOUT_SECONDS;
     let allowed = answered * IN_FLIGHT as f64 / busy;
     let goodput = answered / arrivals.lasted().as_secs_f64();

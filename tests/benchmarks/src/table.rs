@@ -41,7 +41,7 @@ impl Table {
     }
 }
 
-/// A whole number with commas: `14,077`.
+/// Returns a whole number with commas: `14,077`.
 pub(crate) fn whole(number: f64) -> String {
     let digits = format!("{:.0}", number.abs());
     let mut text = String::new();
@@ -54,12 +54,12 @@ pub(crate) fn whole(number: f64) -> String {
     if number < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A share in percent.
+/// Returns a share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The one in the middle; 0 of none.
+/// Returns the median; 0 if there are no values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

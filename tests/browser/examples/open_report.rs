@@ -1,4 +1,4 @@
-//! Opens a report in a browser, filters and searches it, and prints how long that takes and for how long the page did not respond.
+//! Opens a report in a browser, filters and searches it, and prints the time for that and the time without a response.
 //!
 //!     cargo run --release -p gage-browser --example open_report -- report.html [SCREENSHOTS]
 //!

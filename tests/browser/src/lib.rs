@@ -92,7 +92,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// The path of the Chromium of this machine.
+    /// Returns the path of the Chromium of this machine.
     pub fn installed() -> Option<PathBuf> {
         let named = std::env::var_os("CHROMIUM").filter(|name| !name.is_empty());
         let names = named.into_iter().chain(PROGRAMS.map(OsString::from));

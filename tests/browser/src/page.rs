@@ -16,9 +16,9 @@ pub struct Screen {
     pub width: u32,
     /// The height in pixels.
     pub height: u32,
-    /// Whether the system prefers a dark colour scheme.
+    /// True if the system prefers a dark colour scheme.
     pub is_dark: bool,
-    /// Whether the device is a phone.
+    /// True if the device is a phone.
     pub is_phone: bool,
 }
 
@@ -28,7 +28,7 @@ impl Screen {
     /// A phone, 390 pixels wide.
     pub const PHONE: Screen = Screen { width: 390, height: 844, is_dark: false, is_phone: true };
 
-    /// The screen with a dark colour scheme.
+    /// Returns the screen with a dark colour scheme.
     #[must_use]
     pub fn dark(self) -> Screen {
         Screen { is_dark: true, ..self }
@@ -60,7 +60,7 @@ impl Page {
     /// Shows the page on another screen.
     ///
     /// # Errors
-    /// When the browser does not answer, as with every function here.
+    /// If the browser does not answer, as with every function here.
     pub fn show_on(&self, screen: &Screen) -> Result<(), BrowserError> {
         let metrics = json!({
             "width": screen.width, "height": screen.height, "deviceScaleFactor": 1, "mobile": screen.is_phone,
@@ -75,7 +75,7 @@ impl Page {
     /// Goes to an address, and waits until its document and everything in it have loaded.
     ///
     /// # Errors
-    /// When the address cannot be reached.
+    /// If the address cannot be reached.
     pub fn go(&self, address: &str) -> Result<(), BrowserError> {
         self.events.wait_after("Page.loadEventFired", || {
             let navigated = self.call("Page.navigate", json!({"url": address}))?;
@@ -91,7 +91,7 @@ impl Page {
     /// Runs a script on each later page before the scripts of the page.
     ///
     /// # Errors
-    /// When the browser does not answer.
+    /// If the browser does not answer.
     pub fn before_scripts(&self, script: &str) -> Result<(), BrowserError> {
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script})).map(|_| ())
     }
@@ -99,7 +99,7 @@ impl Page {
     /// Runs a script. Returns its value; the value of a promise is awaited.
     ///
     /// # Errors
-    /// When the script fails.
+    /// If the script fails.
     pub fn run(&self, script: &str) -> Result<Value, BrowserError> {
         let parameters = json!({"expression": script, "awaitPromise": true, "returnByValue": true});
         let mut ran = self.call("Runtime.evaluate", parameters)?;
@@ -113,7 +113,7 @@ impl Page {
     /// Runs a script. Returns its value if that is text, and an empty text otherwise.
     ///
     /// # Errors
-    /// When the script fails.
+    /// If the script fails.
     pub fn text(&self, script: &str) -> Result<String, BrowserError> {
         Ok(self.run(script)?.as_str().unwrap_or_default().to_owned())
     }
@@ -121,7 +121,7 @@ impl Page {
     /// Waits until an expression is true, also on a page that this one navigates to.
     ///
     /// # Errors
-    /// When the expression does not become true in time, or fails.
+    /// If the expression does not become true in time, or fails.
     pub fn wait_for(&self, condition: &str) -> Result<(), BrowserError> {
         let until = Instant::now() + TIMEOUT;
         let milliseconds = TIMEOUT.as_millis();
@@ -156,7 +156,7 @@ impl Page {
     /// Presses a key as a person does: `j`, `/`, `Enter`, `Escape`, `ArrowDown`, `Tab`.
     ///
     /// # Errors
-    /// When the browser does not answer.
+    /// If the browser does not answer.
     pub fn press(&self, key: &str) -> Result<(), BrowserError> {
         let (code, text) = match key {
             "Enter" => (13, Some("\r")),
@@ -185,7 +185,7 @@ impl Page {
     /// Types text into the focused element.
     ///
     /// # Errors
-    /// When the browser does not answer.
+    /// If the browser does not answer.
     pub fn type_text(&self, text: &str) -> Result<(), BrowserError> {
         self.call("Input.insertText", json!({"text": text})).map(|_| ())
     }
@@ -214,7 +214,7 @@ impl Page {
     /// Writes a screenshot of the visible part of the page, or of the whole page.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn screenshot(&self, path: &Path, whole: bool) -> Result<(), BrowserError> {
         let taken =
             self.call("Page.captureScreenshot", json!({"format": "png", "captureBeyondViewport": whole}))?;

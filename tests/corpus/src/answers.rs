@@ -7,7 +7,7 @@ use crate::{End, Member};
 
 const OUTSIDE: &str = "out of bounds";
 
-/// A result of `score` whose two words are these.
+/// Returns a result of `score` whose two words are these.
 fn list(at: u32, length: u32) -> Guest {
     let mut guest = Guest::metric();
     let words = guest.image.put(&Span { at, length }.words());
@@ -188,7 +188,7 @@ fn strings() -> Vec<(&'static str, &'static str, Guest, End)> {
     ]
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 pub fn members() -> Vec<Member> {
     [lists(), numbers(), cases(), strings()]
         .into_iter()

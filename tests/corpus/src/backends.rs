@@ -1,5 +1,5 @@
-//! Hostile backends. Each is asked for the log-likelihood of one continuation and for one answer,
-//! and must end this way in the first of the two that fails.
+//! Hostile backends. Each is asked for the log-likelihood of one continuation and for one answer. The first of the two
+//! that fails must end as specified.
 
 use crate::guest::{Guest, constant, continuation_score, copies, generation};
 use crate::image::Span;
@@ -35,7 +35,7 @@ fn extra(text: &str) -> Guest {
     guest.body("generate", copies(3, at, GENERATION_RESULT))
 }
 
-/// An answer of this many bytes.
+/// Returns an answer of this many bytes.
 fn long_answer(bytes: u32, pages: u32) -> Guest {
     const AT: u32 = 1 << 17;
     let mut guest = Guest { pages, ..Guest::backend() };
@@ -48,7 +48,7 @@ fn long_answer(bytes: u32, pages: u32) -> Guest {
     )
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(10_000), "]".repeat(10_000));

@@ -1,7 +1,7 @@
-//! Components that are small and valid, and keep a compiler busy for very long.
+//! Small, valid components that keep a compiler busy for very long.
 //!
-//! Each takes a size, so that a test can try a small one; [`members`] are those that must be
-//! stopped. The module that explodes is within a component that is otherwise an obedient metric.
+//! Each takes a size, so that a test can try a small one; [`members`] must be stopped. The exploding module is within a
+//! component that is otherwise an obedient metric.
 
 use crate::encode::{graft_bytes, graft_module};
 use crate::{End, Member};
@@ -9,7 +9,7 @@ use wasm_encoder::{
     BlockType, CodeSection, Function, FunctionSection, InstructionSink, Module, TypeSection, ValType,
 };
 
-/// A module of some functions of the same body, without parameters, with `locals` of 64 bits.
+/// Creates a module of functions with the same body, without parameters, with `locals` of 64 bits.
 fn module(functions: u32, locals: u32, body: impl Fn(&mut InstructionSink<'_>)) -> Vec<u8> {
     let (mut types, mut declared, mut code) =
         (TypeSection::new(), FunctionSection::new(), CodeSection::new());
@@ -31,8 +31,8 @@ fn plugin(module: &[u8]) -> Vec<u8> {
     graft_module(&crate::obedient(), module)
 }
 
-/// One function of many loops in a row, each of which changes one local, while all of them stay
-/// alive to the end: as many values times as many blocks have to be kept apart.
+/// Creates one function with many loops in a row. Each changes one local, while all locals stay alive to the end, so
+/// the compiler must track values times blocks.
 pub fn live_values(locals: u32, loops: u32) -> Vec<u8> {
     plugin(&module(1, locals, |code| {
         for index in 0..loops {
@@ -49,7 +49,7 @@ pub fn live_values(locals: u32, loops: u32) -> Vec<u8> {
     }))
 }
 
-/// Loops within loops, the innermost of which changes every local: each loop carries all of them.
+/// Creates nested loops. The innermost changes every local, so each loop carries all of them.
 pub fn nested_loops(locals: u32, depth: u32) -> Vec<u8> {
     plugin(&module(1, locals, |code| {
         for _ in 0..depth {
@@ -64,7 +64,7 @@ pub fn nested_loops(locals: u32, depth: u32) -> Vec<u8> {
     }))
 }
 
-/// Blocks within blocks, and in the innermost many jumps to all of them.
+/// Creates nested blocks with many jumps to all of them in the innermost.
 pub fn tables(blocks: u32, jumps: u32) -> Vec<u8> {
     plugin(&module(1, 1, |code| {
         for _ in 0..blocks {
@@ -84,14 +84,14 @@ pub fn tables(blocks: u32, jumps: u32) -> Vec<u8> {
     }))
 }
 
-/// Very many small functions.
+/// Creates very many small functions.
 pub fn functions(count: u32) -> Vec<u8> {
     plugin(&module(count, 0, |code| {
         code.nop();
     }))
 }
 
-/// One function that is as deep as its bytes allow.
+/// Creates one function as deep as its bytes allow.
 pub fn deep(depth: u32) -> Vec<u8> {
     plugin(&module(1, 1, |code| {
         for _ in 0..depth {
@@ -103,12 +103,12 @@ pub fn deep(depth: u32) -> Vec<u8> {
     }))
 }
 
-/// Components within components. What a compiler keeps for each of them grows with its depth.
+/// Creates nested components. The compiler's state for each of them grows with its depth.
 pub fn nested(levels: usize) -> Vec<u8> {
     graft_bytes(&crate::obedient(), &crate::bytes::nested(levels))
 }
 
-/// Small ones of each kind, which compile and do nothing.
+/// Returns small members of each kind, which compile and do nothing.
 pub fn small() -> Vec<Member> {
     let fine = End::Scores(1.0);
     vec![
@@ -121,7 +121,7 @@ pub fn small() -> Vec<Member> {
     ]
 }
 
-/// Those that must be stopped, by time or by memory, however the host bounds its compiler.
+/// Returns the members that must be stopped, by time or by memory, regardless of the compiler's limits in the host.
 pub fn members() -> Vec<Member> {
     let stopped = End::NotCompiled("");
     vec![

@@ -1,4 +1,4 @@
-//! Files that are no components, or no longer.
+//! Files that are not, or no longer, components.
 
 use crate::encode::{graft, graft_bytes};
 use crate::random::Random;
@@ -9,12 +9,12 @@ use wasm_encoder::{ComponentSectionId, Encode as _};
 /// The first bytes of every component.
 pub const MAGIC: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
-/// Every proper beginning of these bytes, the shortest first.
+/// Returns every proper prefix of these bytes, the shortest first.
 pub fn truncations(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     (0..bytes.len()).map(move |length| &bytes[..length])
 }
 
-/// Endless copies of these bytes, in each of which one to four bits are another.
+/// Returns endless copies of these bytes, each with one to four bits flipped.
 pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut random = Random::new(seed);
     let bytes = bytes.to_vec();
@@ -30,7 +30,7 @@ pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Endless files of random bytes behind the magic number.
+/// Returns endless files of random bytes after the magic number.
 pub fn noise(seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut random = Random::new(seed);
     std::iter::repeat_with(move || {
@@ -39,7 +39,7 @@ pub fn noise(seed: u64) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Endless valid components made at random. None is a plugin.
+/// Returns endless valid random components. None is a plugin.
 pub fn smith(seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut random = Random::new(seed);
     std::iter::repeat_with(move || random.bytes(2048)).filter_map(|bytes| {
@@ -47,13 +47,13 @@ pub fn smith(seed: u64) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Endless plugins with a component made at random in them, which is compiled with the rest.
+/// Returns endless plugins that contain a random component, which is compiled with the rest.
 pub fn grafted_smith(seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let obedient = crate::obedient();
     smith(seed).map(move |component| graft_bytes(&obedient, &component))
 }
 
-/// A component in a component, and so on: this many levels around an empty one.
+/// Returns nested components: this many levels around an empty one.
 pub(crate) fn nested(levels: usize) -> Vec<u8> {
     let mut length = MAGIC.len();
     // From the innermost to the outermost.
@@ -68,7 +68,7 @@ pub(crate) fn nested(levels: usize) -> Vec<u8> {
     beginnings.concat()
 }
 
-/// A component with a function that takes lists nested this deep.
+/// Returns a component with a function that takes lists nested this deep.
 fn deep_type(levels: usize) -> String {
     let lists: String = (0..levels).map(|level| format!("(type (list {level}))")).collect();
     format!(
@@ -84,8 +84,8 @@ fn deep_type(levels: usize) -> String {
     )
 }
 
-/// The beginning of a file of machine code as the engine writes it: an ELF header for an engine,
-/// and the name of the section by which it knows its own files.
+/// Returns the beginning of a machine code file as written by the engine: an ELF header for an engine, and the section
+/// name by which it recognizes its own files.
 fn precompiled() -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01\xc8\x02\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0".to_vec();
     file.resize(64, 0);
@@ -94,7 +94,7 @@ fn precompiled() -> Vec<u8> {
     file
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let obedient = crate::obedient();

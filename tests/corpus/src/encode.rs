@@ -1,4 +1,4 @@
-//! From a core module to a component, and from a component to one with more in it.
+//! Encoding of core modules as components, and additions to components.
 
 use std::fmt::Write as _;
 use wasm_encoder::{ComponentInstanceSection, ComponentSection, ComponentSectionId, Encode as _, RawSection};
@@ -12,15 +12,15 @@ const CONTRACT: [(&str, &str); 3] = [
     ("plugin.wit", include_str!("../../../wit/plugin.wit")),
 ];
 
-/// An interface of `gage:plugin` that no host has.
+/// An interface of `gage:plugin` that no host provides.
 const UNKNOWN: &str = "interface secrets { all: func() -> list<string>; }";
 
-/// A core module, and the world that it is made for.
+/// A core module, and the world for which it is made.
 pub(crate) struct WorldModule<'guest> {
     pub(crate) module: Vec<u8>,
     /// The version of `gage:plugin`.
     pub(crate) version: &'guest str,
-    /// Imports beside the log, in WIT.
+    /// Imports other than the log, in WIT.
     pub(crate) world_imports: &'guest str,
     /// Packages that these imports need, in WIT.
     pub(crate) packages: &'guest [String],
@@ -28,7 +28,7 @@ pub(crate) struct WorldModule<'guest> {
     pub(crate) interfaces: Vec<&'static str>,
 }
 
-/// Makes a component of a plugin.
+/// Encodes a plugin as a component.
 pub(crate) fn encode(guest: WorldModule<'_>) -> Vec<u8> {
     let WorldModule { mut module, version, world_imports, packages, interfaces } = guest;
     let mut resolve = Resolve::default();
@@ -59,7 +59,7 @@ pub(crate) fn encode(guest: WorldModule<'_>) -> Vec<u8> {
         .expect("the module fits its world")
 }
 
-/// Adds a component, in text, to the end of another, and makes an instance of it.
+/// Appends a component, in text, to another, and instantiates it.
 pub(crate) fn graft(component: &[u8], text: &str) -> Vec<u8> {
     let added = wat::parse_str(text).expect("the text of a member is a component");
     let mut instances = ComponentInstanceSection::new();
@@ -69,7 +69,7 @@ pub(crate) fn graft(component: &[u8], text: &str) -> Vec<u8> {
     grafted
 }
 
-/// Adds a component to the end of another, where nothing uses it.
+/// Appends a component to another, without using it.
 pub(crate) fn graft_bytes(component: &[u8], added: &[u8]) -> Vec<u8> {
     let mut grafted = component.to_vec();
     grafted.push(ComponentSectionId::Component.into());
@@ -77,14 +77,14 @@ pub(crate) fn graft_bytes(component: &[u8], added: &[u8]) -> Vec<u8> {
     grafted
 }
 
-/// Adds a core module to the end of a component, where nothing uses it.
+/// Appends a core module to a component, without using it.
 pub(crate) fn graft_module(component: &[u8], module: &[u8]) -> Vec<u8> {
     let mut grafted = component.to_vec();
     RawSection { id: ComponentSectionId::CoreModule.into(), data: module }.append_to_component(&mut grafted);
     grafted
 }
 
-/// Returns how many components are defined directly in this one.
+/// Returns the number of components defined directly in this one.
 fn components_in(component: &[u8]) -> u32 {
     let (mut depth, mut found) = (0_u32, 0);
     for payload in Parser::new(0).parse_all(component) {

@@ -24,8 +24,7 @@ const REALLOC: &str = "(local $at i32)
       (then (memory.copy (local.get $at) (local.get $old) (local.get $old_size))))
     (local.get $at)";
 
-/// Makes a list of `$count` copies of a result and returns where its two words are, which are
-/// followed by the copies.
+/// Makes a list of `$count` copies of a result and returns the address of its two words, which precede the copies.
 const ANSWER: &str = "(func $answer (param $count i32) (param $template i32) (param $size i32) (result i32)
     (local $out i32) (local $i i32)
     (local.set $out (call $realloc (i32.const 0) (i32.const 0) (i32.const 8)
@@ -62,7 +61,7 @@ pub(crate) struct Guest {
     pub(crate) realloc: String,
     /// The version of `gage:plugin` that it is built against.
     pub(crate) version: &'static str,
-    /// Imports of its world beside the log, in WIT.
+    /// Imports of its world other than the log, in WIT.
     pub(crate) world_imports: String,
     /// Packages that these imports need, in WIT, each after those that it needs itself.
     pub(crate) packages: Vec<String>,
@@ -84,7 +83,7 @@ impl Guest {
         }
     }
 
-    /// A plugin that behaves.
+    /// Returns a plugin that behaves.
     pub(crate) fn new(kind: Kind) -> Guest {
         match kind {
             Kind::Metric => Guest::metric(),
@@ -93,7 +92,7 @@ impl Guest {
         }
     }
 
-    /// A metric that scores 1.
+    /// Returns a metric that scores 1.
     pub(crate) fn metric() -> Guest {
         let mut guest = Guest::empty();
         guest.add_metric();
@@ -115,14 +114,14 @@ impl Guest {
         self.add("metric", "score", 6, copies(5, card, CARD_RESULT));
     }
 
-    /// A preprocessor whose Samples have no field but an id.
+    /// Returns a preprocessor whose Samples have only an id.
     pub(crate) fn preprocessor() -> Guest {
         let mut guest = Guest::empty();
         guest.add_preprocessor();
         guest
     }
 
-    /// Makes it a preprocessor as well as what it is.
+    /// Makes it a preprocessor in addition to its own kind.
     pub(crate) fn add_preprocessor(&mut self) {
         let image = &mut self.image;
         let info = Info::default().put(image);
@@ -139,7 +138,7 @@ impl Guest {
         self.add("preprocessor", "convert", 6, copies(5, sample, OUTCOME_RESULT));
     }
 
-    /// A backend that answers `yes`, and scores one continuation.
+    /// Returns a backend that answers `yes`, and scores one continuation.
     pub(crate) fn backend() -> Guest {
         let mut guest = Guest::empty();
         let image = &mut guest.image;
@@ -242,7 +241,7 @@ impl Guest {
         self
     }
 
-    /// The core module in text.
+    /// Returns the core module in text.
     pub(crate) fn text(&self) -> String {
         let Guest { imports, fields, realloc, version, .. } = self;
         let pages = self.pages.max(self.image.end() / 65_536 + 2);
@@ -267,19 +266,19 @@ impl Guest {
         text + fields + ")"
     }
 
-    /// The interfaces that it exports.
+    /// Returns the interfaces that it exports.
     pub(crate) fn interfaces(&self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = self.functions.iter().map(|one| one.interface).collect();
         names.dedup();
         names
     }
 
-    /// The core module.
+    /// Returns the core module.
     pub(crate) fn module(&self) -> Vec<u8> {
         wat::parse_str(self.text()).expect("the text of a member is a module")
     }
 
-    /// The component.
+    /// Returns the component.
     pub(crate) fn component(&self) -> Vec<u8> {
         encode(WorldModule {
             module: self.module(),
@@ -291,12 +290,12 @@ impl Guest {
     }
 }
 
-/// A body that returns a constant.
+/// Returns a body that returns a constant.
 pub(crate) fn constant(at: u32) -> String {
     format!("(i32.const {at})")
 }
 
-/// A body that returns as many copies of a result as a parameter says.
+/// Returns a body that returns as many copies of a result as a parameter requests.
 pub(crate) fn copies(count: usize, at: u32, size: u32) -> String {
     format!("(call $answer (local.get {count}) (i32.const {at}) (i32.const {size}))")
 }
@@ -306,7 +305,7 @@ pub(crate) fn generation(answer: Span, extra: Span) -> Vec<u8> {
     Bytes::new(GENERATION_RESULT).span(8, answer).span(48, extra).done()
 }
 
-/// A `continuation-score` of one token.
+/// Returns a `continuation-score` of one token.
 pub(crate) fn continuation_score(logprob: f64) -> Vec<u8> {
     Bytes::new(16).number(0, logprob).put(8, &1_u32.to_le_bytes()).done()
 }

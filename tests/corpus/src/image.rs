@@ -1,9 +1,9 @@
 //! The first bytes of a guest's memory: texts, lists and records at known addresses.
 
-/// Where the image begins in the memory of a guest.
+/// Start of the image in the memory of a guest.
 const BASE: u32 = 1024;
 
-/// A place in memory: an address, and a length in bytes or in elements.
+/// A range in memory: an address, and a length in bytes or in elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) at: u32,
@@ -11,7 +11,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The two words by which a guest hands over a string or a list.
+    /// Returns the two words by which a guest passes a string or a list.
     pub(crate) fn words(self) -> [u8; 8] {
         let mut words = [0; 8];
         words[..4].copy_from_slice(&self.at.to_le_bytes());
@@ -40,22 +40,22 @@ impl Image {
         self.raw_text(text.as_bytes())
     }
 
-    /// Puts bytes that are handed over as if they were a text.
+    /// Puts bytes that are passed as if they were a text.
     pub(crate) fn raw_text(&mut self, bytes: &[u8]) -> Span {
         Span { at: self.put(bytes), length: count(bytes.len()) }
     }
 
-    /// Puts a list of elements, each in its bytes.
+    /// Puts a list of elements, each given as bytes.
     pub(crate) fn list(&mut self, elements: &[Vec<u8>]) -> Span {
         Span { at: self.put(&elements.concat()), length: count(elements.len()) }
     }
 
-    /// The first address behind the image.
+    /// Returns the first address after the image.
     pub(crate) fn end(&self) -> u32 {
         BASE + count(self.bytes.len())
     }
 
-    /// The data segment in text.
+    /// Returns the data segment in text.
     pub(crate) fn segment(&self) -> String {
         let bytes: String = self.bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
         format!("(data (i32.const {BASE}) \"{bytes}\")")

@@ -1,4 +1,4 @@
-//! Components that import what they may not have.
+//! Components with forbidden imports.
 
 use crate::guest::{Guest, LOG};
 use crate::{End, Kind, Member};
@@ -11,7 +11,7 @@ fn with(kind: Kind, interface: &str, import: &str) -> Guest {
     Guest::new(kind).interface(interface, &[]).import(import)
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let (http, llm, media) = ("gage:plugin/http@0.1.0", "gage:plugin/llm@0.1.0", "gage:plugin/media@0.1.0");

@@ -1,7 +1,7 @@
-//! Components that try to break the sandbox, each with the end it must come to.
+//! Components that try to break the sandbox, each with its required end.
 //!
-//! Most are made from a template of a plugin in WebAssembly text, `guest`, in which one thing
-//! is replaced by something hostile. Nothing here runs a component: the tests do.
+//! Most are made from a template of a plugin in WebAssembly text, `guest`, in which one thing is replaced by something
+//! hostile. Only the tests run components, not this crate.
 
 #![expect(
     clippy::expect_used,
@@ -28,7 +28,7 @@ pub mod traps;
 pub mod wasi;
 mod wasi_wit;
 
-/// The world that a member claims to belong to, and is loaded as.
+/// World that a member claims to belong to, and is loaded as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A metric.
@@ -39,22 +39,22 @@ pub enum Kind {
     Backend,
 }
 
-/// How a member must end. The text is a part of the message; empty where any will do.
+/// Required end of a member. The text is a part of the message; empty if any message will do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// Refused by what its bytes say, before anything is compiled.
+    /// Refused because of its bytes, before anything is compiled.
     Refused(&'static str),
-    /// It does not compile.
+    /// Fails to compile.
     NotCompiled(&'static str),
-    /// It does not link, or fails or lies while it describes itself.
+    /// Fails to link, or fails or lies while it describes itself.
     NotLoaded(&'static str),
     /// The parameters cannot be checked.
     NotChecked(&'static str),
-    /// The one item that it is given ends as `plugin_error`.
+    /// The only item ends as `plugin_error`.
     Failed(&'static str),
-    /// The one item that it is given ends as `plugin_timeout`.
+    /// The only item ends as `plugin_timeout`.
     Late(&'static str),
-    /// It works, and a metric scores this.
+    /// Works, and a metric returns this score.
     Scores(f64),
 }
 
@@ -63,13 +63,13 @@ pub enum End {
 pub struct Member {
     /// A short name, unique in the corpus.
     pub name: &'static str,
-    /// What it does.
+    /// Description of its behaviour.
     pub about: &'static str,
-    /// The component, or what pretends to be one.
+    /// The component, or a file that pretends to be one.
     pub bytes: Vec<u8>,
-    /// What it is loaded as.
+    /// Kind that it is loaded as.
     pub kind: Kind,
-    /// How it must end.
+    /// Required end.
     pub end: End,
 }
 
@@ -79,12 +79,12 @@ impl Member {
     }
 }
 
-/// A metric that behaves: it scores 1 for every item.
+/// Returns a metric that behaves: it scores 1 for every item.
 pub fn obedient() -> Vec<u8> {
     guest::Guest::metric().component()
 }
 
-/// All members but the compile bombs, which take long, and the endless families of `bytes`.
+/// Returns all members except the compile bombs, which take long, and the endless families of `bytes`.
 pub fn all() -> Vec<Member> {
     let groups = [
         loops::members(),

@@ -12,7 +12,7 @@ fn info(info: &Info<'_>) -> Guest {
     guest.body("describe", constant(at))
 }
 
-/// A metric that lists one spec this often.
+/// Returns a metric that lists one spec `count` times.
 fn specs(spec: &Spec<'_>, count: u32) -> Guest {
     let mut guest = Guest::metric();
     let bytes = spec.bytes(&mut guest.image);
@@ -21,7 +21,7 @@ fn specs(spec: &Spec<'_>, count: u32) -> Guest {
     guest.body("metrics", constant(specs))
 }
 
-/// A metric that lists this many specs, which differ in nothing but the name.
+/// Returns a metric that lists this many specs, which differ only in their names.
 fn many(count: u32) -> Guest {
     let mut guest = Guest::metric();
     let spec = Spec::default().bytes(&mut guest.image);
@@ -52,7 +52,7 @@ fn check(message: &str, pointer: &str) -> Guest {
     guest.body("check", constant(at))
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let long = "x".repeat(1_000);
@@ -119,13 +119,13 @@ pub fn members() -> Vec<Member> {
         ("metric-empty", "a metric without a name", named(""), name),
         ("metric-long", "the name of a metric has 1,000 characters", named(&long), name),
         ("metric-path", "the name of a metric climbs out of a folder", named("../../etc/passwd"), name),
-        ("metrics-none", "it holds no metric at all", list(0), End::NotLoaded("it holds no metric")),
+        ("metrics-none", "it has no metric at all", list(0), End::NotLoaded("it has no metric")),
         ("metrics-twice", "two metrics of one name", specs(&Spec::default(), 2), End::NotLoaded("twice")),
         (
             "metrics-many",
             "it lists 5,000 metrics, each of another name",
             many(5_000),
-            End::NotLoaded("it holds 5000 members"),
+            End::NotLoaded("it has 5000 members"),
         ),
         (
             "metrics-outside",

@@ -6,7 +6,7 @@ use crate::{End, Member};
 
 const LOOP: &str = "(loop $for_ever (br $for_ever)) (unreachable)";
 const FUEL: &str = "used up its fuel";
-const CALLS: &str = "called the host more often than it may";
+const CALLS: &str = "called the host too often";
 
 /// A resource whose destructor does not end, made and dropped at the start.
 const DESTRUCTOR: &str = r#"(component
@@ -23,7 +23,7 @@ const DESTRUCTOR: &str = r#"(component
   (core instance (instantiate $m
     (with "" (instance (export "new" (func $new)) (export "drop" (func $drop)))))))"#;
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let metric = Guest::metric;

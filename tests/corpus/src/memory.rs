@@ -18,7 +18,7 @@ const HANDLES: &str = r#"(component
     (start $run))
   (core instance (instantiate $m (with "" (instance (export "new" (func $new)))))))"#;
 
-/// A component of many core instances, each with these fields.
+/// Returns a component of many core instances, each with these fields.
 fn many_instances(count: usize, fields: &str) -> String {
     let mut text = format!("(component (core module $m {fields})\n");
     for _ in 0..count {
@@ -27,7 +27,7 @@ fn many_instances(count: usize, fields: &str) -> String {
     text + ")"
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let metric = Guest::metric;
@@ -182,7 +182,7 @@ pub fn members() -> Vec<Member> {
     members
 }
 
-/// A function that calls itself and needs this many values afterwards.
+/// Returns a function that calls itself and needs this many values afterwards.
 fn large_frame(locals: usize) -> String {
     let mut text = format!("(func $deep (param i64) (result i64) (local{})\n", " i64".repeat(locals));
     for local in 1..=locals {

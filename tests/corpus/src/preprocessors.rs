@@ -5,7 +5,7 @@ use crate::image::Span;
 use crate::records::{Bytes, OUTCOME_RESULT};
 use crate::{End, Kind, Member};
 
-/// A preprocessor whose Sample is this text.
+/// Returns a preprocessor whose Sample is this text.
 fn sample(text: &str) -> Guest {
     let mut guest = Guest::preprocessor();
     let outcome = Bytes::new(OUTCOME_RESULT).span(8, guest.image.text(text)).done();
@@ -13,7 +13,7 @@ fn sample(text: &str) -> Guest {
     guest.body("convert", copies(5, at, OUTCOME_RESULT))
 }
 
-/// A preprocessor whose outcome has these bytes at an offset.
+/// Returns a preprocessor whose outcome has these bytes at an offset.
 fn outcome(offset: usize, byte: u8, text: Span) -> Guest {
     let mut guest = Guest::preprocessor();
     let outcome = Bytes::new(OUTCOME_RESULT).span(8, text).put(offset, &[byte]).done();
@@ -21,7 +21,7 @@ fn outcome(offset: usize, byte: u8, text: Span) -> Guest {
     guest.body("convert", copies(5, at, OUTCOME_RESULT))
 }
 
-/// A preprocessor that writes a JSON string of this many bytes first.
+/// Returns a preprocessor that first writes a JSON string of this many bytes.
 fn long_sample(bytes: u32, pages: u32) -> Guest {
     const AT: u32 = 1 << 17;
     let mut guest = Guest { pages, ..Guest::preprocessor() };
@@ -39,7 +39,7 @@ fn long_sample(bytes: u32, pages: u32) -> Guest {
     )
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
@@ -70,7 +70,7 @@ pub fn members() -> Vec<Member> {
             End::Failed("nested deeper than 32 levels"),
         ),
         ("sample-not-json", "a Sample that is no JSON", sample("{\"id\": "), End::Failed("not JSON")),
-        // Whether JSON is a Sample is decided where Samples are made.
+        // Other code that makes Samples checks whether JSON is a Sample.
         ("sample-list", "a Sample that is no object", sample("[1]"), End::Scores(1.0)),
         (
             "sample-none",

@@ -1,20 +1,20 @@
-//! Numbers that look random and are the same each time, and a metric that returns what it is told.
+//! Reproducible pseudo-random numbers, and a metric that returns the bytes in its parameter.
 
 use crate::guest::Guest;
 use crate::image::Span;
 use crate::records::Bytes;
 
-/// A source of numbers that look random, which depends on its seed alone.
+/// A source of pseudo-random numbers that depends only on its seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A source with this seed.
+    /// Creates a source with this seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -22,23 +22,23 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// The next number below a bound; 0 where the bound is.
+    /// Returns the next number below a bound; 0 if the bound is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.number() % bound).unwrap_or(0)
     }
 
-    /// Some bytes.
+    /// Returns some bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.number().to_be_bytes()[0]).collect()
     }
 }
 
-/// Where the metric that returns what it is told puts its result.
+/// Address at which [`echo`] puts its result.
 pub const RESULT_AT: u32 = 1 << 16;
 
-/// A metric whose `score` copies bytes to [`RESULT_AT`] and returns that address. The bytes are
-/// the parameter `hex`, which must be the only one: two digits each, in lower case.
+/// Returns a metric whose `score` copies bytes to [`RESULT_AT`] and returns that address. The bytes are the parameter
+/// `hex`, which must be the only one: two digits each, in lower case.
 pub fn echo() -> Vec<u8> {
     let digit = |offset: u32| {
         format!(
@@ -72,8 +72,8 @@ pub fn echo() -> Vec<u8> {
         .component()
 }
 
-/// Bytes for [`echo`] that are a good result with one sub-score, one error tag, an explanation
-/// and a detail: for changing some of them.
+/// Returns bytes for [`echo`] that are a valid result with one sub-score, one error tag, an explanation and a detail,
+/// to be modified by tests.
 pub fn good_result() -> Vec<u8> {
     let text = |at: u32, length: u32| Span { at: RESULT_AT + at, length };
     Bytes::new(192)

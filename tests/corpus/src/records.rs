@@ -1,4 +1,4 @@
-//! The records of `wit/` as they lie in memory, with every part free to lie.
+//! The records of `wit/` in their memory layout, with every part free to be wrong.
 
 use crate::image::{Image, Span};
 
@@ -51,7 +51,7 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// A card that scores 1 and says nothing else.
+    /// Returns a card that scores 1 and has no other content.
     pub(crate) fn good(image: &mut Image) -> Card {
         Card {
             case: 0,
@@ -79,7 +79,7 @@ impl Card {
     }
 }
 
-/// One sub-score.
+/// Returns one sub-score.
 pub(crate) fn sub_score(image: &mut Image, name: &str, value: f64) -> Vec<u8> {
     Bytes::new(16).span(0, image.text(name)).number(8, value).done()
 }
@@ -98,7 +98,7 @@ impl Failure {
         Failure { kind: 1, message, pointer: (0, Span::default()), retryable: 0 }
     }
 
-    /// The case `err` of a result of this size, whose payload begins at this offset.
+    /// Returns the case `err` of a result of this size, whose payload begins at this offset.
     pub(crate) fn result(&self, size: u32, payload: usize) -> Vec<u8> {
         Bytes::new(size)
             .put(0, &[1])
@@ -138,7 +138,7 @@ pub(crate) struct Spec<'a> {
     pub(crate) name: &'a str,
     pub(crate) description: &'a str,
     pub(crate) schema: &'a str,
-    /// How often the one value is listed.
+    /// Number of times that the one value is listed.
     pub(crate) values: u32,
 }
 

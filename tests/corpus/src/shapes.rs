@@ -4,7 +4,7 @@ use crate::encode::{graft, graft_module};
 use crate::guest::Guest;
 use crate::{End, Kind, Member};
 
-/// A component with these fields, in text.
+/// Returns a component with these fields, in text.
 fn text(fields: &str) -> Vec<u8> {
     wat::parse_str(format!("(component {fields})")).expect("the text is a component")
 }
@@ -13,7 +13,7 @@ fn of_version(version: &'static str) -> Vec<u8> {
     Guest { version, ..Guest::metric() }.component()
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let mut both = Guest::metric();
@@ -121,7 +121,7 @@ const WAITS: &str = r#"(component
   (core instance (instantiate $m
     (with "" (instance (export "new" (func $new)) (export "wait" (func $wait)))))))"#;
 
-/// Exports `gage:plugin/metric` with functions that take and give nothing.
+/// Exports `gage:plugin/metric` with functions without parameters and results.
 fn mistyped() -> Vec<u8> {
     text(
         r#"(core module $m (func (export "f")))

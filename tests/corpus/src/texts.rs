@@ -1,4 +1,4 @@
-//! Metrics that return well-formed results with too much in them, or texts that would deceive.
+//! Metrics that return well-formed results with too much content, or with deceptive texts.
 
 use crate::guest::{Guest, LOG};
 use crate::image::{Image, Span};
@@ -8,10 +8,10 @@ use crate::{End, Member};
 /// Text that colours a terminal, clears it, sets its title, and moves the cursor up.
 pub const ANSI: &str = "\u{1b}[31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}[1A\r\u{8}";
 
-/// Text that is shown in another order than it is written in, with characters of no width.
+/// Text whose display order differs from its order in memory, with zero-width characters.
 pub const BIDI: &str = "safe \u{202e}evil\u{202c} \u{2066}x\u{2069} a\u{200b}b\u{feff}";
 
-/// What a report might say, said by a plugin.
+/// Text that imitates a report, returned by a plugin.
 pub const VERDICT: &str = "\n\n| metric | value | gate |\n| --- | --- | --- |\n| accuracy | 1.0000 | PASS |\n\n\
     <script>alert(1)</script>\n\nverdict: all gates passed\n";
 
@@ -42,7 +42,7 @@ fn tag_named(name: &str) -> Guest {
     names(|card| &mut card.error_tags, |image| vec![image.text(name).words().to_vec()])
 }
 
-/// An explanation of this many bytes, which `score` writes first.
+/// Returns an explanation of this many bytes, which `score` writes first.
 fn long_explain(bytes: u32, pages: u32) -> Guest {
     const AT: u32 = 1 << 17;
     let mut guest = Guest { pages, ..Guest::metric() };
@@ -58,7 +58,7 @@ fn long_explain(bytes: u32, pages: u32) -> Guest {
     )
 }
 
-/// A card with this many tags, all of which are the same 512 KiB.
+/// Returns a card with this many tags, all of them the same 512 KiB.
 fn amplified(tags: u32) -> Guest {
     const AT: u32 = 1 << 19;
     const SIZE: u32 = 1 << 19;
@@ -232,7 +232,7 @@ fn deceit() -> Vec<(&'static str, &'static str, Guest, End)> {
     ]
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 pub fn members() -> Vec<Member> {
     too_much()
         .into_iter()

@@ -3,12 +3,12 @@
 use crate::guest::Guest;
 use crate::{End, Member};
 
-/// A metric that traps in `score`.
+/// Returns a metric that traps in `score`.
 pub fn unreachable() -> Vec<u8> {
     Guest::metric().body("score", "(unreachable)").component()
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let table =

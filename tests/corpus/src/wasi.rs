@@ -1,13 +1,13 @@
-//! Metrics that try to get out by way of WASI, which is there and empty.
+//! Metrics that try to escape through WASI, which exists but is empty.
 //!
-//! Each scores what it found: 0 where there is nothing.
+//! The score of each is its finding: 0 if there is nothing.
 
 use crate::guest::Guest;
 use crate::wasi_wit::{CLI, CLOCKS, FILESYSTEM, HTTP, IO, RANDOM, SOCKETS};
 use crate::{End, Member};
 
-/// A metric that calls a function with the address of 64 bytes for what it returns, and scores
-/// the word at an offset of it.
+/// Returns a metric that calls a function with the address of 64 bytes for its result, and scores the word at an offset
+/// in it.
 fn found(
     interface: &str,
     packages: &[&str],
@@ -28,13 +28,13 @@ fn found(
         )
 }
 
-/// A metric that makes a socket and scores whether that was refused.
+/// Returns a metric that creates a socket and scores 1 if that was refused.
 fn socket(interface: &str, function: &str) -> Guest {
     found(interface, &[IO, SOCKETS], function, "i32", "(i32.const 0)", 0)
 }
 
-/// A metric that waits for this many nanoseconds. The clock stands still and its alarms go off at
-/// once; a host that waited with the guest would not come back.
+/// Returns a metric that waits for this many nanoseconds. The clock does not advance and its alarms go off at once; a
+/// host that waited with the guest would never return.
 fn sleep(nanoseconds: u64) -> Guest {
     Guest::metric()
         .interface("wasi:io/poll@0.2.0", &[IO])
@@ -106,7 +106,7 @@ fn looks() -> Vec<(&'static str, &'static str, Guest, End)> {
     ]
 }
 
-/// `environment` alone, so that a member that asks for nothing else needs no further package.
+/// Only `environment`, so that a member that imports nothing else needs no other package.
 const CLI_ONLY: &str = "package wasi:cli@0.2.0;
 interface environment {
   get-environment: func() -> list<tuple<string, string>>;
@@ -114,7 +114,7 @@ interface environment {
   initial-cwd: func() -> option<string>;
 }";
 
-/// Scores how many bytes the standard input gave, or 0 when it is closed.
+/// Scores the number of bytes read from standard input, or 0 if it is closed.
 fn stdin() -> Guest {
     Guest::metric()
         .interface("wasi:cli/stdin@0.2.0", &[IO, CLI])
@@ -154,7 +154,7 @@ fn lookup() -> Guest {
         )
 }
 
-/// A metric that asks for this many random bytes and scores 0.
+/// Returns a metric that asks for this many random bytes and scores 0.
 fn random_bytes(count: u64) -> Guest {
     Guest::metric()
         .interface("wasi:random/random@0.2.0", &[RANDOM])
@@ -213,7 +213,7 @@ fn attacks() -> Vec<(&'static str, &'static str, Guest, End)> {
     ]
 }
 
-/// The members of this group.
+/// Returns the members of this group.
 pub fn members() -> Vec<Member> {
     let http = Guest::metric()
         .interface("wasi:http/outgoing-handler@0.2.0", &[HTTP])

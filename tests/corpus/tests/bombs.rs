@@ -1,5 +1,5 @@
-//! Components that would keep a compiler busy for hours, or take all memory: a host that compiles in
-//! a child process stops them, and goes on.
+//! Components that would keep a compiler busy for hours, or take all memory: a host that compiles in a child process
+//! stops them, and continues.
 //!
 //! The child is this program, called with the argument `compile`.
 

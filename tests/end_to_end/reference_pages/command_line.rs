@@ -8,7 +8,7 @@ fn help_of(workspace: &Workspace, command: &[&str]) -> String {
     workspace.run(&arguments).expect_code(0).stdout
 }
 
-/// The subcommands that a help text lists.
+/// Returns the subcommands that a help text lists.
 fn subcommands(help: &str) -> Vec<String> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
     list.lines()
@@ -38,7 +38,7 @@ fn add_command(workspace: &Workspace, command: &[&str], page: &mut String) {
     }
 }
 
-/// The page of all commands and their options.
+/// Returns the page of all commands and their options.
 pub(super) fn page(workspace: &Workspace) -> String {
     let mut page = heading(
         "Command line",
@@ -51,7 +51,7 @@ pub(super) fn page(workspace: &Workspace) -> String {
     page
 }
 
-/// The page of exit codes.
+/// Returns the page of exit codes.
 pub(super) fn exit_codes(workspace: &Workspace) -> String {
     let help = help_of(workspace, &[]);
     let list = help.split("Exit codes:\n").nth(1).expect("a list of exit codes");

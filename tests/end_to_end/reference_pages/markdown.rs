@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// The first lines of every generated page.
+/// Returns the first lines of every generated page.
 pub(super) fn heading(title: &str, introduction: &str) -> String {
     format!(
         "<!-- Generated from the program: see CONTRIBUTING.md. Do not edit. -->\n\n# {title}\n\n{introduction}\n"
     )
 }
 
-/// A table; columns without any text are left out.
+/// Returns a table; columns without any text are left out.
 pub(super) fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
     let kept: Vec<usize> =
         (0..columns.len()).filter(|index| rows.iter().any(|row| !row[*index].is_empty())).collect();
@@ -22,7 +22,7 @@ pub(super) fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// A text that may be in a cell: one line, in which no bar ends the cell.
+/// Returns a text for a cell: one line, with bars escaped.
 fn cell(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -34,12 +34,12 @@ fn cell(text: &str) -> String {
     out
 }
 
-/// A text as code.
+/// Returns a text as code.
 pub(super) fn code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// A text as a sentence: it begins with a capital letter and ends with a full stop.
+/// Returns a text as a sentence: it begins with a capital letter and ends with a full stop.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().collect::<String>()).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{first}{}{end}", letters.as_str())
 }
 
-/// A value as YAML on one line.
+/// Returns a value as YAML on one line.
 pub(super) fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => {
@@ -67,7 +67,7 @@ pub(super) fn flow(value: &Value) -> String {
     }
 }
 
-/// The type of a value under a schema, in words, such as "integer, at least 1".
+/// Returns the type of a value under a schema, in words, such as "integer, at least 1".
 pub(super) fn type_of(schema: &Value) -> String {
     if let Some(value) = schema.get("const") {
         return code(&flow(value));

@@ -1,4 +1,4 @@
-//! Pages of the metrics, extractors, judges, aggregators and preprocessors that come with the program.
+//! Pages of the metrics, extractors, judges, aggregators and preprocessors bundled with the program.
 
 use super::markdown::{code, flow, heading, sentence, table, type_of};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub(super) const PAGES: &[PluginPage] = &[
 ];
 
 impl PluginPage {
-    /// The page; `explain` gives what `gage-host metrics` says of a name and kind.
+    /// Renders the page; `explain` returns the output of `gage-host metrics` for a name and kind.
     pub(super) fn render(&self, list: &Value, explain: &dyn Fn(&str, &str) -> Value) -> String {
         let mut page = heading(self.title, self.introduction);
         let level = if self.kinds.len() == 1 { "##" } else { "###" };
@@ -84,7 +84,7 @@ impl PluginPage {
     }
 }
 
-/// The values that a metric gives, with their range and direction.
+/// Adds the values that a metric gives, with their range and direction.
 fn add_values(plugin: &Value, page: &mut String) {
     let values = plugin["values"].as_array().map(Vec::as_slice).unwrap_or_default();
     if values.is_empty() {

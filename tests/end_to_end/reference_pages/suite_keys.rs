@@ -9,7 +9,7 @@ Every mapping of a suite, with its keys. `gage-host schema suite` prints the JSO
 `${NAME}` and `${NAME:-default}` are replaced by environment variables anywhere in a text. [Rules of suites](../concepts/suites.md) explains variables, \
 paths, plugin names and secrets.";
 
-/// The page of all mappings, in the order of the schema's definitions.
+/// Returns the page of all mappings, in the order of the schema's definitions.
 pub(super) fn page(schema: &Value) -> String {
     let mut page = heading("Suite", INTRODUCTION);
     for (name, definition) in schema["$defs"].as_object().expect("definitions") {
@@ -20,7 +20,7 @@ pub(super) fn page(schema: &Value) -> String {
     page
 }
 
-/// The mapping whose keys a mapping has as well, if there is one.
+/// Returns the mapping whose keys a mapping shares, if there is one.
 fn shared_keys<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let shared = match name {
         "task" => "task_defaults",
@@ -40,7 +40,7 @@ fn title_of(definition: &Value) -> &str {
     definition["title"].as_str().unwrap_or("Suite")
 }
 
-/// The id that mdBook and GitHub give to a heading.
+/// Returns the id that mdBook and GitHub give to a heading.
 fn anchor(title: &str) -> String {
     let letters = title.to_lowercase();
     letters
@@ -54,7 +54,7 @@ fn target<'s>(schema: &'s Value, of: &'s Value) -> Option<&'s Value> {
     of["$ref"].as_str().and_then(|reference| schema.pointer(reference.trim_start_matches('#')))
 }
 
-/// The type of a value, in which a mapping of the page is a link.
+/// Returns the type of a value, with links to mappings of the page.
 fn linked_type(schema: &Value, of: &Value) -> String {
     match of["$ref"].as_str() {
         // Every value may be a variable, which the page says once.

@@ -14,7 +14,7 @@ const GAGE_EVAL: &str = "\
 The variables of the older Python program still work. A variable, flag or key that replaced one has precedence over it. A run warns about variables that
 have no effect.";
 
-/// The page of all variables, in three groups.
+/// Returns the page of all variables, in three groups.
 pub(super) fn page(variables: &Value) -> String {
     let mut page = heading("Environment variables", INTRODUCTION);
     for (key, title, introduction) in [

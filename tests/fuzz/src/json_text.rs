@@ -1,4 +1,4 @@
-//! Generated JSON texts: documents with known member names, written with odd blanks and escapes, and then damaged.
+//! Generated JSON texts: documents with known member names, written with odd white space and escapes, and then damaged.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,30 +6,30 @@ use proptest::sample::select;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// JSON that keeps what a [`Value`] cannot: members that come twice, and the spelling of numbers.
+/// JSON that preserves details that a [`Value`] cannot: repeated members, and the spelling of numbers.
 #[derive(Clone, Debug)]
 pub enum Json {
-    /// A literal, a number or a whole value, as it is written.
+    /// A literal, a number or a whole value, as written.
     Raw(String),
-    /// A string, before it is escaped.
+    /// A string before escaping.
     Text(String),
     /// A list.
     List(Vec<Json>),
-    /// An object, whose names may come twice.
+    /// An object with possibly repeated names.
     Object(Vec<(String, Json)>),
 }
 
-/// How a document is written.
+/// Writing style of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// What stands between tokens.
+    /// White space between tokens.
     blank: &'static str,
-    /// Whether every character of a string is escaped.
+    /// True if every character of a string is escaped.
     escapes_all: bool,
 }
 
 impl Json {
-    /// The document as text.
+    /// Returns the document as text.
     pub fn write(&self, style: Style) -> String {
         let mut text = String::new();
         self.write_to(&mut text, style);
@@ -81,14 +81,14 @@ fn write_string(text: &mut String, string: &str, style: Style) {
     text.push('"');
 }
 
-/// The ways to write a document.
+/// Generates writing styles.
 pub fn style() -> impl Strategy<Value = Style> {
     let blank = prop_oneof![4 => Just(""), 1 => Just(" "), 1 => Just("\n\t\r ")];
     let escapes_all = prop_oneof![5 => Just(false), 1 => Just(true)];
     (blank, escapes_all).prop_map(|(blank, escapes_all)| Style { blank, escapes_all })
 }
 
-/// Scalars: the usual ones, and those at the limits of number types and of Unicode.
+/// Generates scalars: the usual ones, and those at the limits of number types and of Unicode.
 fn scalar() -> impl Strategy<Value = Json> {
     let raw = select(vec![
         "null",
@@ -146,7 +146,7 @@ fn scalar() -> impl Strategy<Value = Json> {
     ]
 }
 
-/// Any JSON whose objects have member names from a list.
+/// Generates any JSON whose objects have member names from a list.
 pub fn json(names: &'static [&'static str]) -> impl Strategy<Value = Json> {
     scalar().prop_recursive(5, 48, 6, move |inner| {
         let member = (select(names), inner.clone()).prop_map(|(name, value)| (name.to_owned(), value));
@@ -154,20 +154,20 @@ pub fn json(names: &'static [&'static str]) -> impl Strategy<Value = Json> {
     })
 }
 
-/// One change of a text.
+/// One change to a text.
 #[derive(Clone, Debug)]
 pub enum Damage {
-    /// What stands at a place goes away.
+    /// Removes the character at a position.
     Remove(prop::sample::Index),
-    /// Something is put in at a place.
+    /// Inserts a text at a position.
     Insert(prop::sample::Index, &'static str),
-    /// The text ends at a place.
+    /// Cuts the text at a position.
     Cut(prop::sample::Index),
-    /// What stands between two places comes twice.
+    /// Repeats the text between two positions.
     Repeat(prop::sample::Index, prop::sample::Index),
 }
 
-/// The changes of a text; often none.
+/// Generates the changes to a text; often none.
 pub fn damages() -> impl Strategy<Value = Vec<Damage>> {
     let place = any::<prop::sample::Index>;
     let part = select(vec![
@@ -183,7 +183,7 @@ pub fn damages() -> impl Strategy<Value = Vec<Damage>> {
     prop_oneof![2 => Just(Vec::new()), 1 => vec(damage, 1..4)]
 }
 
-/// The text after the changes.
+/// Returns the text after the changes.
 pub fn damaged(text: &str, damages: &[Damage]) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     for damage in damages {

@@ -1,4 +1,4 @@
-//! The readers and the writer of a Sample against serde_json: the same value, or the same refusal.
+//! The readers and the writer of a Sample, compared with serde_json: the same value, or the same rejection.
 
 use crate::json_text::{Json, damaged, damages, json, style};
 use gage_core::{Sample, is_nested_deeper, json_depth};
@@ -61,7 +61,7 @@ fn member(name: &str, value: Json) -> (String, Json) {
     (name.to_owned(), value)
 }
 
-/// A list with one part, a text.
+/// Generates a list with one text part.
 fn parts() -> impl Strategy<Value = Json> {
     ".{0,8}".prop_map(|content: String| {
         Json::List(vec![Json::Object(vec![
@@ -71,12 +71,12 @@ fn parts() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Members of any name and value, usually none: most make a Sample invalid.
+/// Generates members of any name and value, usually none: most make a Sample invalid.
 fn extra_members(most: usize) -> impl Strategy<Value = Vec<(&'static str, Json)>> {
     prop_oneof![3 => Just(Vec::new()), 1 => vec((select(NAMES), json(NAMES)), 1..=most)]
 }
 
-/// A message, usually a valid one.
+/// Generates a message, usually a valid one.
 fn message() -> impl Strategy<Value = Json> {
     let role =
         prop_oneof![8 => Just("user"), 4 => Just("assistant"), 1 => select(vec!["system", "tool", "nobody"])];
@@ -87,7 +87,7 @@ fn message() -> impl Strategy<Value = Json> {
     })
 }
 
-/// A valid Sample of texts, with any members added after it, so that most generated texts come through the first checks.
+/// Generates a valid Sample of texts, followed by any members, so that most generated texts pass the first checks.
 fn sample() -> impl Strategy<Value = Json> {
     let options = prop_oneof![Just(Vec::new()), vec(parts(), 1..4)];
     let id = prop_oneof![4 => Just("row-1".to_owned()), 1 => ".{0,6}"];
@@ -109,7 +109,7 @@ fn sample() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Texts that are, resemble or once were a Sample.
+/// Generates texts that are, resemble or once were a Sample.
 pub fn texts() -> impl Strategy<Value = String> {
     let document = prop_oneof![4 => sample(), 1 => json(NAMES)];
     (document, style(), damages())
@@ -142,7 +142,7 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// The depth in a text is the one of its value, unless a member that comes twice hides a deeper one.
+/// Checks that the depth in a text is the one of its value, unless a repeated member hides a deeper one.
 fn check_depth(text: &str, value: &Value) -> Result<(), String> {
     let depth = json_depth(value);
     if depth > 0 && !is_nested_deeper(text.as_bytes(), depth - 1) {
@@ -151,7 +151,7 @@ fn check_depth(text: &str, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// What is written of a Sample is what serde_json writes of its value, and is read back as the same Sample.
+/// Checks that the writer's output equals that of serde_json, and is read back as the same Sample.
 fn check_writer(sample: &Sample) -> Result<(), String> {
     let written = serde_json::to_string(sample).map_err(|error| format!("it cannot be written: {error}"))?;
     let value = sample.to_value();

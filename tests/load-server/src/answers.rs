@@ -4,7 +4,7 @@ use crate::{Answer, Reply, Request};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// A reply of the chat completions API.
+/// Returns a reply of the chat completions API.
 pub fn completion(answer: &str) -> Reply {
     Reply::json(
         200,
@@ -17,7 +17,7 @@ pub fn completion(answer: &str) -> Reply {
     )
 }
 
-/// A stream of server-sent events, each in its own chunk.
+/// Returns a stream of server-sent events, each in its own chunk.
 pub fn events(data: &[Value], breaks_off: bool) -> Answer {
     let piece = |data: &Value| {
         let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
@@ -26,7 +26,7 @@ pub fn events(data: &[Value], breaks_off: bool) -> Answer {
     Answer::Chunks { content_type: "text/event-stream", pieces: data.iter().map(piece).collect(), breaks_off }
 }
 
-/// The last message of a chat completion request.
+/// Returns the last message of a chat completion request.
 pub fn last_message(request: &Request) -> String {
     let body = request.json();
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();

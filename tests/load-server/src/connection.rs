@@ -41,7 +41,7 @@ async fn serve(mut stream: TcpStream, answer: &Handler, counters: &Counters) -> 
     Ok(())
 }
 
-/// The next request; `None` if the client closed the connection or sent something else.
+/// Returns the next request; `None` if the client closed the connection or sent something else.
 async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::Result<Option<Request>> {
     loop {
         if let Some((path, head, length)) = parse(bytes) {
@@ -59,7 +59,7 @@ async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::
     }
 }
 
-/// The path of a request, the length of its head, and that of its body; `None` if the head is incomplete.
+/// Returns the path of a request, the length of its head, and that of its body; `None` if the head is incomplete.
 fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -69,7 +69,7 @@ fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
     Some((parsed.path.unwrap_or_default().to_owned(), head, length))
 }
 
-/// The value of a header in a complete head.
+/// Returns the value of a header in a complete head.
 pub(crate) fn header_of<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -133,7 +133,7 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
     }
 }
 
-/// The bytes of a reply whose `content-length` may differ from its body.
+/// Returns the bytes of a reply whose `content-length` may differ from its body.
 pub(crate) fn bytes_of(reply: &Reply, length: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256 + reply.body.len());
     // Writing to memory cannot fail.

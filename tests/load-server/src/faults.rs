@@ -44,12 +44,12 @@ impl FaultInjector {
         FaultInjector { shares, seed, retry_after_ms, attempts: Mutex::default() }
     }
 
-    /// The number of distinct requests received.
+    /// Returns the number of distinct requests received.
     pub fn distinct_requests(&self) -> usize {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The fault that a request meets, if any.
+    /// Returns the fault that a request meets, if any.
     pub fn fault(&self, request: &Request) -> Option<Answer> {
         let mut hasher = DefaultHasher::new();
         (self.seed, &request.body).hash(&mut hasher);

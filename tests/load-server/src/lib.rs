@@ -1,8 +1,8 @@
-//! An HTTP/1.1 server on loopback whose answers and faults are scripted: for tests of what a client survives, and for
-//! measurements of what a client costs.
+//! An HTTP/1.1 server on loopback with scripted answers and faults: for testing the robustness of a client, and for
+//! measuring its cost.
 //!
-//! It writes to sockets itself, so that it can do what no proper server does: reset a connection, promise more than it sends,
-//! never end. It stops when it is dropped.
+//! It writes to sockets itself, so that it can misbehave like no proper server: reset a connection, promise more than
+//! it sends, never end. It stops when it is dropped.
 
 mod answers;
 mod connection;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A request as it was received.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The path, with the query.
@@ -30,25 +30,25 @@ pub struct Request {
 }
 
 impl Request {
-    /// The value of a header, if it is text.
+    /// Returns the value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         connection::header_of(&self.head, name)
     }
 
-    /// The body as JSON; null if it is not JSON.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// What the server does with a request.
+/// Reaction of the server to a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A proper answer.
     Reply(Reply),
-    /// A proper answer, as bytes that [`Reply::prepared`] made once for many requests, after a delay.
+    /// A proper answer after a delay, as bytes that [`Reply::prepared`] made once for many requests.
     Prepared(Bytes, Duration),
-    /// Any bytes, and then the end of the connection.
+    /// Any bytes, followed by the end of the connection.
     Raw(Bytes),
     /// A head that promises a body, less of it than promised, and the end of the connection.
     Truncated(Reply),
@@ -58,12 +58,12 @@ pub enum Answer {
         content_type: &'static str,
         /// The pieces, each a chunk.
         pieces: Vec<Bytes>,
-        /// Whether the connection ends before the body does.
+        /// True if the connection ends before the body does.
         breaks_off: bool,
     },
     /// The connection is reset.
     Reset,
-    /// Nothing, until the client goes away.
+    /// No answer until the client disconnects.
     Hang,
     /// A body that never ends.
     Endless,
@@ -74,21 +74,21 @@ pub enum Answer {
 pub struct Reply {
     /// The status, such as 200 or 429.
     pub status: u16,
-    /// The headers besides `content-length`.
+    /// The headers except `content-length`.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: Bytes,
-    /// How long the server waits before it answers.
+    /// Delay before the server answers.
     pub delay: Duration,
 }
 
 impl Reply {
-    /// JSON with a status.
+    /// Creates a JSON reply with a status.
     pub fn json(status: u16, body: &serde_json::Value) -> Reply {
         Reply::new(status, "application/json", body.to_string())
     }
 
-    /// A body of a type.
+    /// Creates a reply with a body of a type.
     pub fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
         let headers = vec![("content-type", content_type.into())];
         Reply { status, headers, body: body.into(), delay: Duration::ZERO }
@@ -101,7 +101,7 @@ impl Reply {
         self
     }
 
-    /// The reply as bytes that are made once, for servers that must cost little per request.
+    /// Returns the reply as bytes that are made once, for servers that must cost little per request.
     pub fn prepared(&self) -> Answer {
         Answer::Prepared(connection::bytes_of(self, self.body.len()).into(), self.delay)
     }
@@ -120,7 +120,7 @@ impl From<Reply> for Answer {
     }
 }
 
-/// The counts of a server.
+/// Counters of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     requests: AtomicU64,
@@ -131,7 +131,7 @@ pub(crate) struct Counters {
 
 type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 
-/// A server on a free port of loopback, with a runtime of its own.
+/// A server on a free loopback port, with its own runtime.
 pub struct LoadServer {
     address: SocketAddr,
     counters: Arc<Counters>,
@@ -140,10 +140,10 @@ pub struct LoadServer {
 }
 
 impl LoadServer {
-    /// Starts a server whose answers a function gives.
+    /// Starts a server that takes its answers from a function.
     ///
     /// # Errors
-    /// When there is no free port or no thread can be started.
+    /// If there is no free port or no thread can be started.
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> std::io::Result<LoadServer> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         // Async tests must not block on another runtime.
@@ -159,22 +159,22 @@ impl LoadServer {
         Ok(LoadServer { address, counters, runtime: Some(runtime) })
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The number of requests received.
+    /// Returns the number of requests received.
     pub fn requests(&self) -> u64 {
         self.counters.requests.load(Ordering::SeqCst)
     }
 
-    /// The most requests that were in flight at the same time.
+    /// Returns the maximum number of requests in flight at the same time.
     pub fn max_in_flight(&self) -> u64 {
         self.counters.max_in_flight.load(Ordering::SeqCst)
     }
 
-    /// The number of connections accepted.
+    /// Returns the number of connections accepted.
     pub fn connections(&self) -> u64 {
         self.counters.connections.load(Ordering::SeqCst)
     }

@@ -21,7 +21,7 @@ const MINIMAL: &[(&str, &str)] = &[
     ("custom", "custom: {steps: [{step: inference}, {step: auto_eval}]}\n"),
 ];
 
-/// The top-level entries of a mapping: key and text.
+/// Returns the top-level entries of a mapping: key and text.
 fn entries(text: &str) -> Vec<(&str, String)> {
     let mut entries: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -40,14 +40,14 @@ fn entries(text: &str) -> Vec<(&str, String)> {
     entries
 }
 
-/// The first value of a key in a text, such as the id in `backend_id: tiny`.
+/// Returns the first value of a key in a text, such as the id in `backend_id: tiny`.
 fn first_value(text: &str, key: &str) -> Option<String> {
     let rest = text.split(&format!("{key}: ")).nth(1)?;
     let value: String = rest.chars().take_while(|letter| !",}\n# ".contains(*letter)).collect();
     Some(value)
 }
 
-/// A whole suite with this fragment, or nothing if the text is not a fragment of a suite.
+/// Returns a whole suite with this fragment; `None` if the text is not a fragment of a suite.
 pub(super) fn whole_suite(fragment: &str) -> Option<String> {
     let steps = fragment.trim_start().starts_with("- step:").then(|| {
         let mut steps: String = fragment.lines().map(|line| format!("    {line}\n")).collect();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Page {
     pub(super) path: PathBuf,
     pub(super) blocks: Vec<Block>,
-    /// Whether the program's tests write the page.
+    /// True if the program's tests write the page.
     pub(super) is_generated: bool,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Block {
     pub(super) line: usize,
     /// The first word of the info string; empty for an indented block.
     pub(super) language: String,
-    /// The further words of the info string.
+    /// The remaining words of the info string.
     attributes: Vec<String>,
     pub(super) text: String,
 }
@@ -48,7 +48,7 @@ impl Page {
         Page { path: path.to_owned(), blocks, is_generated: text.starts_with("<!-- Generated") }
     }
 
-    /// The path below the repository.
+    /// Returns the path below the repository.
     pub(super) fn name(&self) -> String {
         self.path.strip_prefix(repository()).unwrap_or(&self.path).display().to_string()
     }
@@ -59,12 +59,12 @@ impl Block {
         self.attributes.iter().any(|word| word == attribute)
     }
 
-    /// The value of an attribute such as `file=suite.yaml`.
+    /// Returns the value of an attribute such as `file=suite.yaml`.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Whether the block is not run.
+    /// Returns whether the block is not run.
     pub(super) fn is_skipped(&self) -> bool {
         self.has("skip")
     }

@@ -27,7 +27,7 @@ impl Session {
         Session { workspace, server: Server::start(respond), output: String::new() }
     }
 
-    /// Does what a block shows.
+    /// Runs a block.
     pub(super) fn run(&mut self, block: &Block) -> Result<(), String> {
         if block.is_skipped() {
             return Ok(());

@@ -1,15 +1,15 @@
-//! Modules of one folder that import one another in a cycle. A module and those below it may import each other: they are
-//! one unit, whose parts the parent puts together.
+//! Modules of one folder that import one another in a cycle. A module and those below it may import each other: they
+//! are one unit, assembled by the parent.
 
 use crate::imports::ModulePath;
 use crate::modules::CrateModules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Modules of one folder, each of which imports all others, directly or through others.
+/// Modules of one folder that all import each other, directly or through others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// Their parent module; empty for the root of the crate.
+    /// Parent module; empty for the root of the crate.
     pub parent: Vec<String>,
     /// The names of the modules.
     pub modules: Vec<String>,
@@ -25,10 +25,10 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// The imports between pairs of modules of a folder, of which the first imports the second.
+/// Imports between pairs of modules of a folder; the first of a pair imports the second.
 type Edges = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 
-/// The cycles of a crate, folder by folder.
+/// Returns the cycles of a crate, folder by folder.
 pub fn cycles(modules: &CrateModules) -> Vec<Cycle> {
     let mut folders: BTreeMap<ModulePath, Edges> = BTreeMap::new();
     for (path, module) in &modules.modules {
@@ -71,7 +71,7 @@ fn cycles_of(parent: &ModulePath, edges: &Edges) -> Vec<Cycle> {
     cycles
 }
 
-/// The modules that one imports, in any number of steps.
+/// Returns the modules that one imports, in any number of steps.
 fn reachable<'e>(start: &str, edges: &'e Edges) -> BTreeSet<&'e String> {
     let mut found = BTreeSet::new();
     let mut open = vec![start];

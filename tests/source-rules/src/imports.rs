@@ -1,11 +1,11 @@
-//! The paths of its own crate that a module names.
+//! Paths of its own crate that a module names.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Item, ItemUse, Macro, UseTree};
 
-/// The names from the root of the crate down to a module or an item.
+/// Names from the root of the crate down to a module or an item.
 pub(crate) type ModulePath = Vec<String>;
 
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Module {
     pub(crate) items: BTreeSet<String>,
     /// The types among them: structs, enums, unions, traits and aliases.
     pub(crate) types: BTreeSet<String>,
-    /// What its `use` declarations bring in: a name, and where it comes from.
+    /// Names brought in by its `use` declarations, with their paths.
     pub(crate) imported: BTreeMap<String, ModulePath>,
     /// The modules that it imports by glob.
     pub(crate) globs: Vec<ModulePath>,
@@ -33,7 +33,7 @@ struct Collector<'m> {
 }
 
 impl Collector<'_> {
-    /// The path from the root of the crate; `None` for a path into another crate.
+    /// Returns the path from the root of the crate; `None` for a path into another crate.
     fn absolute(&self, segments: &[String]) -> Option<ModulePath> {
         let (first, rest) = segments.split_first()?;
         let mut base = match first.as_str() {
@@ -90,7 +90,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Macros are not parsed: a path in their tokens is a sequence of names with `::` between.
+    /// Records paths in macro tokens. Macros are not parsed: a path there is a sequence of names with `::` between.
     fn name_in_tokens(&mut self, tokens: TokenStream) {
         let mut segments: Vec<String> = Vec::new();
         let mut colons = 0;

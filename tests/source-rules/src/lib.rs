@@ -1,12 +1,12 @@
-//! Rules of the sources that no compiler checks. Sources are parsed, not compiled.
+//! Source rules that no compiler checks. Sources are parsed, not compiled.
 //!
 //! - [`cycles`]: modules of one folder that import one another in a cycle. A module includes everything below it.
 //!   Imports between a module and its own submodules, and test code, are not checked.
-//! - [`bad_names`]: types and constants whose names do not say what they are.
-//! - [`repeated_types`]: names that stand for several things in one crate.
+//! - [`bad_names`]: types and constants whose names do not describe them.
+//! - [`repeated_types`]: names with several meanings in one crate.
 //! - [`long_test_names`]: tests whose names are too long.
-//! - [`message_texts`]: the texts of errors and warnings, each of which the page of messages shows.
-//! - [`public_items`]: the public API of a crate, so that a change of it is noticed.
+//! - [`message_texts`]: the texts of errors and warnings; the page of messages shows each of them.
+//! - [`public_items`]: the public API of a crate, so that changes to it are noticed.
 
 mod cycles;
 mod imports;

@@ -8,7 +8,7 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprLit, ItemFn, ItemMod, Lit, LitStr, Macro};
 
-/// The text of an error or a warning, in which `{…}` stands for a value.
+/// The text of an error or a warning, with `{…}` in place of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageText {
     /// The text, with its placeholders.
@@ -45,7 +45,7 @@ impl MessageText {
         })
     }
 
-    /// The texts between placeholders; only the first line of a message of several.
+    /// Returns the texts between placeholders; only the first line of a multi-line message.
     fn parts(&self) -> Vec<String> {
         let mut parts = vec![String::new()];
         let mut letters = self.text.lines().next().unwrap_or_default().chars().peekable();
@@ -80,7 +80,7 @@ impl Finder {
         }
     }
 
-    /// Adds the first string among tokens that is an argument of its own, not the value of a field.
+    /// Adds the first string among tokens that is a separate argument, not the value of a field.
     fn add_argument(&mut self, tokens: TokenStream) {
         let mut is_argument = true;
         for token in tokens {

@@ -71,7 +71,7 @@ impl CrateModules {
         self.read_file(&file, &inner_folder, inner_path)
     }
 
-    /// The module that defines the item of a path; re-exports are followed.
+    /// Returns the module that defines the item of a path; re-exports are followed.
     pub(crate) fn home_of(&self, path: &[String]) -> ModulePath {
         self.resolve(path, MAX_REEXPORTS).unwrap_or_default()
     }

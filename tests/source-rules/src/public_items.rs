@@ -86,7 +86,7 @@ impl Listing {
         }
     }
 
-    /// A macro with the patterns that it takes.
+    /// Adds a macro with the patterns that it takes.
     fn exported_macro(&mut self, definition: &ItemMacro, path: &str) {
         let is_exported = definition.attrs.iter().any(|attribute| attribute.path().is_ident("macro_export"));
         let Some(name) = definition.ident.as_ref().filter(|_| is_exported) else { return };
@@ -106,7 +106,7 @@ impl Listing {
     }
 }
 
-/// A public item without bodies, private fields and comments; `None` for a private item.
+/// Returns a public item without bodies, private fields and comments; `None` for a private item.
 fn public_signature(item: Item) -> Option<TokenStream> {
     Some(match item {
         Item::Const(mut item) if is_public(&item.vis) => {

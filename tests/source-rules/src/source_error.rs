@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct SourceError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub message: String,
 }
 

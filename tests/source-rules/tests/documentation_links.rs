@@ -1,4 +1,5 @@
-//! Every link of a Markdown page leads to a file and a heading that exist, and every page of the site is in its table of contents.
+//! Checks that every link of a Markdown page leads to an existing file and heading. Also checks that the table of
+//! contents lists every page of the site.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -31,7 +32,7 @@ fn find_pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The id that mdBook and GitHub give to a heading.
+/// Returns the id that mdBook and GitHub give to a heading.
 fn anchor(title: &str) -> String {
     let title = title.trim().to_lowercase();
     title
@@ -71,7 +72,7 @@ fn read(path: &Path) -> Page {
     page
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -106,7 +107,7 @@ fn links_lead_somewhere() {
                 Some(page) => fragment.is_empty() || page.anchors.contains(fragment),
                 None => target.exists() && fragment.is_empty(),
             };
-            // The site has only what is below `docs`.
+            // The site only contains files below `docs`.
             let docs = repository.join("docs");
             if !is_found || path.starts_with(&docs) && !target.starts_with(&docs) {
                 broken.push_str(&format!(

@@ -11,7 +11,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The lines of one list and not of the other, as in a diff.
+/// Returns the lines of one list and not of the other, as in a diff.
 fn difference(recorded: &str, found: &str) -> Vec<String> {
     let missing = |from: &str, other: &str, sign: char| -> Vec<String> {
         let other: Vec<&str> = other.lines().collect();
@@ -64,7 +64,7 @@ fn texts(folder: &Path, ending: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The lines of a text outside of comments. A comment begins a line.
+/// Returns the lines of a text outside of comments. A comment begins a line.
 fn without_comments(text: &str) -> Vec<&str> {
     let mut in_block = false;
     let is_code = |line: &&str| {
@@ -77,8 +77,8 @@ fn without_comments(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).filter(is_code).collect()
 }
 
-/// The declarations of a Python module that have no leading underscore: functions, classes with their members, constants and
-/// re-exports. Of each the line on which it begins, with the rest of its parentheses.
+/// Returns the declarations of a Python module that have no leading underscore: functions, classes with their members,
+/// constants and re-exports. Each is given by its first line, with the rest of its parentheses.
 fn python_items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let (mut open, mut in_text, mut in_class) = (0_i64, false, false);

@@ -46,7 +46,7 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(repository()).unwrap_or(path).display().to_string()
 }
 
-/// The crates, by their folders and root files.
+/// Returns the crates, by their folders and root files.
 fn crates() -> Vec<(PathBuf, PathBuf)> {
     let mut crates = Vec::new();
     for folder in folders().into_iter().filter(|folder| folder.join("Cargo.toml").is_file()) {

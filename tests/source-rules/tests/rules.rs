@@ -5,7 +5,7 @@
 use gage_source_rules::{CrateModules, bad_names, cycles, long_test_names, public_items, repeated_types};
 use std::fs;
 
-/// A crate in a folder, from the paths and texts of its files.
+/// Returns a crate in a folder, from the paths and texts of its files.
 fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {

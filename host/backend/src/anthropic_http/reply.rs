@@ -1,14 +1,14 @@
-//! Parser of replies, whole or in events.
+//! Parser of replies, whole or streamed as events.
 
 use crate::conversation::{call_value, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
-/// Most blocks of one answer.
+/// Maximum number of blocks in one answer.
 const MAX_CONTENT_BLOCKS: usize = 4096;
 
-/// Reads a message.
+/// Parser of a message.
 #[derive(Default)]
 pub(super) struct MessageReader {
     blocks: Vec<Block>,
@@ -24,7 +24,7 @@ struct Block {
     text: String,
     id: String,
     name: String,
-    /// The arguments of a call: as they came whole, or in pieces of JSON.
+    /// Arguments of a call, received whole or as pieces of JSON.
     input: Value,
     pieces: String,
 }
@@ -145,7 +145,7 @@ impl ReplyReader for MessageReader {
                 return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
             }
             "message_stop" => self.is_complete = true,
-            // `ping`, `content_block_stop`, and what is yet to come.
+            // `ping`, `content_block_stop`, and future events.
             _ => {}
         }
         Ok(false)

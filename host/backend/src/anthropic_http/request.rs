@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! Bodies of requests.
 
 use crate::api::{BackendError, GenerateRequest};
 use crate::conversation::{
@@ -8,7 +8,7 @@ use gage_config::{ANTHROPIC_MAX_TOKENS, HttpBackendConfig};
 use gage_core::{ContentPart, MediaKind, Message, Object, Role};
 use serde_json::{Value, json};
 
-/// The body of a request, and the most tokens that it may generate.
+/// Builds the body of a request. Also returns the maximum number of tokens that it may generate.
 pub(super) fn body_of(
     request: GenerateRequest,
     config: &HttpBackendConfig,
@@ -32,7 +32,7 @@ pub(super) fn body_of(
         body.insert("system".to_owned(), system.join("\n\n").into());
     }
     body.insert("messages".to_owned(), conversation(messages)?);
-    // With thinking switched on, the API takes no temperature but its own.
+    // With thinking enabled, the API accepts only its own default temperature.
     let thinks = config.extra_body.contains_key("thinking");
     let temperature = params.temperature.or((!thinks).then_some(0.0));
     let further = [
@@ -68,7 +68,7 @@ fn tool(tool: &Value) -> Value {
     Value::Object(object)
 }
 
-/// The messages but those of the system, which stand apart. Results of tools are parts of the user's.
+/// Converts all messages except system messages, which are sent separately. Tool results are parts of user messages.
 fn conversation(messages: Vec<Message>) -> Result<Value, BackendError> {
     let mut list: Vec<Value> = Vec::new();
     for message in messages {
@@ -81,7 +81,7 @@ fn conversation(messages: Vec<Message>) -> Result<Value, BackendError> {
                 "tool_use_id": message.tool_call_id.unwrap_or_default(),
                 "content": gage_core::text_of(&message.content),
             });
-            // All results of one turn stand in one message.
+            // All tool results of one turn go into one message.
             let last = list.last_mut().and_then(|last| last.get_mut("content")).and_then(Value::as_array_mut);
             match last.filter(|parts| parts.iter().all(|part| part["type"] == "tool_result")) {
                 Some(parts) => parts.push(result),
@@ -95,7 +95,7 @@ fn conversation(messages: Vec<Message>) -> Result<Value, BackendError> {
             continue;
         }
         let mut parts = message.content.into_iter().map(part).collect::<Result<Vec<Value>, _>>()?;
-        // The API refuses texts that are empty.
+        // The API refuses empty texts.
         parts.retain(|part| part.get("text").and_then(Value::as_str) != Some(""));
         for call in &message.tool_calls {
             let (id, name, arguments) = call_of(call);

@@ -1,22 +1,22 @@
-//! An answer as it is kept: JSON, of which nothing is lost on the way back.
+//! Format of a cached answer: JSON that round-trips without loss.
 
 use crate::api::{EmbedOutput, LoglikelihoodOutput, RollingOutput};
 use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, RollingScore, Usage};
 use serde::{Deserialize, Serialize};
 
-/// An answer that can be kept.
+/// An answer that can be cached.
 pub(super) trait CacheEntry: Sized + Send + 'static {
-    /// Returns whether it is an answer that would be given again, rather than a failure of another kind.
+    /// Returns true if this is an answer that would be given again, rather than another form of failure.
     fn is_whole(&self) -> bool;
 
-    /// Returns its text.
+    /// Serializes the answer.
     fn write(&self) -> String;
 
-    /// The answer of a text; nothing where it is another text.
+    /// Parses an answer; `None` if the text is not one.
     fn read(text: &str) -> Option<Self>;
 }
 
-/// The fields of a [`ModelOutput`] as they are kept.
+/// Cached fields of a [`ModelOutput`].
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ModelOutput", deny_unknown_fields)]
 struct CachedCompletion {
@@ -35,7 +35,7 @@ struct CachedCompletion {
 #[serde(transparent)]
 struct KeptOutput(#[serde(with = "CachedCompletion")] ModelOutput);
 
-/// The text of an answer: JSON can hold all of these.
+/// Serializes an answer. JSON can represent all of these.
 fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ impl CacheEntry for ModelOutput {
 }
 
 impl CacheEntry for LoglikelihoodOutput {
-    /// JSON has no infinities, which a server may mean by a score of null.
+    /// JSON has no infinities, which a server may mean by a null score.
     fn is_whole(&self) -> bool {
         self.scores.iter().all(|score| score.logprob.is_finite())
     }
@@ -147,7 +147,7 @@ mod tests {
                 ..ModelOutput::generated(answer, FinishReason::Stop, usage)
             };
             let read = ModelOutput::read(&output.write());
-            // The keys in their order, as they are written into files.
+            // Keys stay in order, as they are written to files.
             prop_assert_eq!(
                 read.as_ref().map(|read| serde_json::to_string(&read.extra).ok()),
                 Some(serde_json::to_string(&output.extra).ok())

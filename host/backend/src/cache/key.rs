@@ -1,6 +1,6 @@
-//! Under which key an answer is kept: the digest of everything that can change it.
+//! Cache key of an answer: the digest of everything that can change it.
 //!
-//! Structures are destructured without `..`, so that a new field has to be counted or left out explicitly.
+//! Structures are destructured without `..`, so that a new field must be explicitly included or ignored.
 
 use super::store::FORMAT;
 use crate::api::{
@@ -14,18 +14,18 @@ use gage_config::{
 use gage_core::{Digest, Message, SamplingParams};
 use serde_json::{Value, json};
 
-/// The keys of the requests of one backend.
+/// Cache keys of the requests of one backend.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheKeys {
-    /// What the backend is.
+    /// Digest of the backend.
     backend: Digest,
     default_params: SamplingParams,
-    /// Whether the backend sees the id of a request.
+    /// True if the backend sees the id of a request.
     sees_id: bool,
 }
 
 impl CacheKeys {
-    /// The keys of a backend; `None` if its answers depend on more than the request. `grants` are those of a
+    /// Creates the keys of a backend; `None` if its answers depend on more than the request. `grants` are those of a
     /// component.
     pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<CacheKeys> {
         let (is, sees_id) = match &spec.kind {
@@ -37,12 +37,12 @@ impl CacheKeys {
         Some(CacheKeys { backend, default_params: spec.default_params().clone(), sees_id })
     }
 
-    /// The key of a conversation to continue; `None` if the request has no draw index.
+    /// Returns the key of a conversation to continue; `None` if the request has no draw index.
     pub(super) fn of_generate(&self, request: &GenerateRequest) -> Option<Digest> {
         let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw } = request;
         let DrawIndex { repeat, prompt: number, attempt } = (*draw)?;
         let params = params.clone().over(&self.default_params);
-        // Two rows that ask the same have one answer, unless it is left to chance.
+        // Two rows with the same question share an answer, unless sampling is random.
         let is_chance = params.seed.is_none() && params.temperature != Some(0.0);
         Some(self.key(json!({
             "asked": "generate",
@@ -58,7 +58,7 @@ impl CacheKeys {
         })))
     }
 
-    /// The key of continuations to score.
+    /// Returns the key of continuations to score.
     pub(super) fn of_loglikelihood(&self, request: &LoglikelihoodRequest) -> Digest {
         let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
         let continuations = continuations.iter().map(|Continuation { id, text }| json!([id, text]));
@@ -71,7 +71,7 @@ impl CacheKeys {
         }))
     }
 
-    /// The key of a whole text to score.
+    /// Returns the key of a whole text to score.
     pub(super) fn of_rolling(&self, request: &RollingRequest) -> Digest {
         let RollingRequest { id, text, has_special_tokens } = request;
         self.key(json!({
@@ -82,7 +82,7 @@ impl CacheKeys {
         }))
     }
 
-    /// The key of texts to embed.
+    /// Returns the key of texts to embed.
     pub(super) fn of_embed(&self, request: &EmbedRequest) -> Digest {
         let EmbedRequest { id, texts } = request;
         self.key(json!({"asked": "embed", "texts": texts, "id": self.sees_id.then_some(id)}))
@@ -97,7 +97,7 @@ fn values_of(messages: &[Message]) -> Vec<Value> {
     messages.iter().map(Message::to_value).collect()
 }
 
-/// A server, without what only says how it is reached and who asks.
+/// Describes a server, without the settings that only affect how it is reached and who asks.
 fn of_server(config: &HttpBackendConfig) -> Value {
     let HttpBackendConfig {
         kind: _,
@@ -139,10 +139,11 @@ fn of_openai(options: &OpenAiOptions) -> Value {
     })
 }
 
-/// A model file by its digest, with how it is run and what requests are held to. Its name and its number of threads do not count.
+/// Describes a model file by its digest, its runtime settings and its constraints. Its name and number of threads are
+/// ignored.
 fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     let LlamaCppConfig {
-        // What came of these is among the details.
+        // The effects of these are among the details.
         model_path: _,
         model_path_span: _,
         context_length: _,
@@ -173,7 +174,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     for fact in ["slots", "threads"] {
         details.shift_remove(fact);
     }
-    // `CPU (its name); built for AVX2, …`: the build can change an answer, and the name of the processor cannot.
+    // `CPU (its name); built for AVX2, …`: the build can change an answer, but the name of the processor cannot.
     if let Some(Value::String(kernels)) = details.get_mut("kernels")
         && let Some((_, build)) = kernels.split_once("; ")
     {
@@ -196,15 +197,17 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     })
 }
 
-/// A component; nothing for one that asks the models of the run, of which it alone knows what it takes from them.
-/// Their answers are not kept either, since two equal questions of a component may mean two draws.
+/// Describes a component.
+///
+/// `None` if it asks the models of the run, since only the component knows how their answers affect its own. Those
+/// answers are not cached either, since two equal questions of a component may mean two draws.
 fn of_component(config: &CustomScriptConfig, info: &BackendInfo, grants: &Grants) -> Option<Value> {
     let CustomScriptConfig { component: _, component_span: _, config, default_params: _ } = config;
     let Grants { http, secrets, llm, media } = grants;
     if !llm.is_empty() {
         return None;
     }
-    // Bounds make a request fail, and failures are not kept.
+    // Limits make a request fail, and failures are not cached.
     let hosts = http.iter().map(|grant| {
         let HttpGrant { host, port, methods, private, timeout: _, response_bytes: _, max_concurrency: _ } =
             grant;

@@ -1,9 +1,9 @@
-//! The folder in which answers are kept.
+//! Folder of cached answers.
 //!
-//! `v1/ab/ab….answer`: a file for each answer, in a folder for each of the 256 beginnings of its key. Its first line is
-//! `gage-answer 1 <key> <SHA-256 of the rest>`, so that a file which is torn, or lies under another name, is as good as
-//! none. Files appear by renaming, so that processes may share the folder. Each of the 256 folders has its share of the
-//! allowed size; what was read least lately leaves it first.
+//! Each answer is a file `v1/ab/ab….answer`, in one of 256 folders named after the beginning of its key. Its first line
+//! is `gage-answer 1 <key> <SHA-256 of the rest>`, so that a torn or misnamed file is ignored. Files are created by
+//! renaming, so that processes may share the folder. Each of the 256 folders has an equal share of the allowed size and
+//! evicts its least recently used files first.
 //!
 //! | version | change |
 //! | --- | --- |
@@ -16,80 +16,80 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The version of the folder, of its files, and of how keys are made.
+/// Version of the folder layout, the file format, and the keys.
 pub(super) const FORMAT: u32 = 1;
 
-/// How many folders there are.
+/// Number of folders.
 const SHARDS: usize = 256;
 
-/// What a small file takes of most file systems.
+/// Space that a small file takes on most file systems, in bytes.
 const BLOCK: u64 = 4096;
 
-/// How full a folder is after some of its files had to go, in tenths of its share.
+/// Target size of a folder after eviction, in tenths of its share.
 const TENTHS_LEFT: u64 = 9;
 
-/// A file that was not renamed within this time was abandoned.
+/// Age after which a file that was never renamed counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// What the names of files begin with until they are whole.
+/// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".new-";
 
-/// Whether answers that are there are used.
+/// Use of existing answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerReading {
-    /// They are.
+    /// Existing answers are used.
     Use,
-    /// Every request is made again, and its answer replaces the one in the cache.
+    /// Every request is sent again, and its answer replaces the one in the cache.
     Replace,
 }
 
-/// A cache that cannot be used.
+/// Error of a cache that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the cache of answers {folder}: {message}")]
+#[error("answer cache {folder}: {message}")]
 pub struct AnswerCacheError {
     folder: String,
     message: String,
 }
 
-/// Answers that are kept in a folder, which several processes may share.
+/// A folder of cached answers, which several processes may share.
 #[derive(Debug)]
 pub struct AnswerCache {
     folder: PathBuf,
-    /// Most bytes of one of its folders.
+    /// Maximum number of bytes in one of its folders.
     share: u64,
     reading: AnswerReading,
-    /// How many bytes are in each, once somebody counted them.
+    /// Number of bytes in each folder; `None` until counted.
     sizes: Vec<Mutex<Option<u64>>>,
 }
 
-/// The result of a lookup.
+/// Result of a lookup.
 pub(super) enum Lookup<T> {
     Answer(T),
     Nothing,
-    /// A file that is no whole answer.
+    /// A file without a complete answer.
     Damaged,
 }
 
 impl AnswerCache {
-    /// Opens a folder, which is made where it is not there. What lies in it can be read by this user alone.
+    /// Opens a folder, and creates it if needed. Only this user can read its contents.
     ///
     /// # Errors
-    /// When it cannot be made, or belongs to another user.
+    /// If it cannot be created, or belongs to another user.
     pub fn open(
         folder: &Path,
         most_bytes: u64,
         reading: AnswerReading,
     ) -> Result<AnswerCache, AnswerCacheError> {
         let wrong = |message: String| AnswerCacheError { folder: folder.display().to_string(), message };
-        make_private(folder, true).map_err(|error| wrong(format!("cannot be made: {error}")))?;
+        make_private(folder, true).map_err(|error| wrong(format!("cannot be created: {error}")))?;
         let inner = folder.join(format!("v{FORMAT}"));
-        make_private(&inner, false).map_err(|error| wrong(format!("cannot be made: {error}")))?;
+        make_private(&inner, false).map_err(|error| wrong(format!("cannot be created: {error}")))?;
         restrict(&inner).map_err(wrong)?;
         let sizes = std::iter::repeat_with(Mutex::default).take(SHARDS).collect();
         Ok(AnswerCache { folder: inner, share: most_bytes / SHARDS as u64, reading, sizes })
     }
 
-    /// The text under a key.
+    /// Looks up the text under a key.
     pub(super) fn get(&self, key: Digest) -> Lookup<String> {
         if self.reading == AnswerReading::Replace {
             return Lookup::Nothing;
@@ -110,17 +110,17 @@ impl AnswerCache {
         }
         match text.split_once('\n') {
             Some((head, answer)) if head == head_of(key, answer) => {
-                // It was used now. Where that cannot be said, it only goes sooner.
+                // Mark as recently used. If that fails, the file is only evicted sooner.
                 let _ = file.set_modified(SystemTime::now());
                 text.drain(..=head.len());
                 Lookup::Answer(text)
             }
-            // It is written again when there is an answer.
+            // It is rewritten when there is an answer.
             _ => Lookup::Damaged,
         }
     }
 
-    /// Keeps a text under a key; whether there is room for it at all.
+    /// Stores a text under a key. Returns false if there is no room for it at all.
     pub(super) fn put(&self, key: Digest, answer: &str) -> Result<bool, AnswerCacheError> {
         let text = format!("{}\n{answer}", head_of(key, answer));
         let size = size_on_disk(text.len() as u64);
@@ -151,7 +151,7 @@ impl AnswerCache {
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Counts a file that was written, and lets others go where its folder has become too large.
+    /// Counts a written file, and evicts others if its folder has become too large.
     fn make_room(&self, key: Digest, written: &Path, size: u64) {
         let hex = key.hex();
         let place = hex.get(..2).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
@@ -161,7 +161,7 @@ impl AnswerCache {
         *known = Some(if total <= self.share {
             total
         } else {
-            // Other processes write too, so what is there counts rather than what was counted.
+            // Other processes write too, so use the actual size rather than the counted one.
             thin_out(written.parent().unwrap_or(&self.folder), self.share)
         });
     }
@@ -180,8 +180,7 @@ fn size_on_disk(bytes: u64) -> u64 {
     bytes.div_ceil(BLOCK).saturating_mul(BLOCK)
 }
 
-/// Lets those files of a folder go that were used least lately, where they are more than its share. Returns how many
-/// bytes are left.
+/// Deletes the least recently used files of a folder until it is within its share. Returns the number of bytes left.
 fn thin_out(folder: &Path, share: u64) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let mut total = 0;
@@ -207,14 +206,14 @@ fn thin_out(folder: &Path, share: u64) -> u64 {
         if total <= share / 10 * TENTHS_LEFT {
             break;
         }
-        // Another process may have been faster.
+        // Another process may already have deleted it.
         let _ = std::fs::remove_file(path);
         total -= size;
     }
     total
 }
 
-/// Makes a folder that this user alone may look into; one that is there stays as it is.
+/// Creates a folder that only this user can access. An existing folder is left as it is.
 fn make_private(folder: &Path, recursive: bool) -> std::io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(recursive);
@@ -226,8 +225,9 @@ fn make_private(folder: &Path, recursive: bool) -> std::io::Result<()> {
     }
 }
 
-/// Makes sure that a folder belongs to this user, who alone may look into it: whoever could write to it could give
-/// answers in the place of a model.
+/// Checks that a folder belongs to this user, and makes it accessible only to this user.
+///
+/// Anyone able to write to it could supply answers in place of a model.
 #[cfg(unix)]
 fn restrict(folder: &Path) -> Result<(), String> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

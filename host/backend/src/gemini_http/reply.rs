@@ -1,11 +1,11 @@
-//! Parser of replies, whole or in events. Each event has the shape of a whole answer.
+//! Parser of replies, whole or streamed as events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
-/// Reads an answer.
+/// Parser of an answer.
 #[derive(Default)]
 pub(super) struct ContentReader {
     answer: String,
@@ -18,7 +18,7 @@ pub(super) struct ContentReader {
 }
 
 impl ContentReader {
-    /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
+    /// Adds a whole answer or a piece of one. Returns true if it contained text.
     fn add(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
         HttpFailure::check("the answer is an error", reply)?;
         let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(token_count_from_json);

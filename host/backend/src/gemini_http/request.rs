@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! Bodies of requests.
 
 use crate::api::GenerateRequest;
 use crate::conversation::{ToolChoice, call_of, function_of, inline_media, merge, put_known};
@@ -6,7 +6,7 @@ use gage_config::HttpBackendConfig;
 use gage_core::{ContentPart, Message, Object, Role};
 use serde_json::{Value, json};
 
-/// The body of a request, and the most tokens that it may generate.
+/// Builds the body of a request. Also returns the maximum number of tokens that it may generate.
 pub(super) fn body_of(request: GenerateRequest, config: &HttpBackendConfig) -> (Object, Option<u32>) {
     let params = request.params.over(&config.default_params);
     let longest = params.max_new_tokens;
@@ -60,8 +60,8 @@ fn declaration(tool: &Value) -> Value {
     Value::Object(object)
 }
 
-/// The messages but those of the system. A tool's result names the function, which stands in the call that
-/// it answers.
+/// Converts all messages except system messages. A tool result must name its function, which is looked up in the call
+/// that it answers.
 fn conversation(messages: Vec<Message>) -> Value {
     let mut called: Vec<(String, String)> = Vec::new();
     let mut list: Vec<Value> = Vec::new();

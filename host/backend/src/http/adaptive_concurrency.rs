@@ -1,37 +1,38 @@
-//! Adaptive concurrency: the number of requests that a host takes at the same time, learned during the run. Knows
-//! no clock.
+//! Adaptive concurrency: learns during the run how many requests a host can handle at the same time. Uses no clock.
 //!
-//! The limit doubles with each round of answers until the host is overloaded for the first time (slow
-//! start), and grows by its square root a round from then on: as long as half of it, and later four fifths, are in
-//! use. A round of requests of which too many were refused for now (429, 503) or not answered in time cuts the
-//! limit to seven tenths, as a probe: where the host was overloaded, an answer costs less of its slots then. Where
-//! it costs as much as before, the limit was not what was wrong; it is given back, and that share of failures is
-//! put up with. So a server that fails at random is still kept busy.
+//! The limit doubles with each round of answers until the host is overloaded for the first time (slow start). From then
+//! on it grows by its square root per round. It grows only while at least half of it is in use, or four fifths after
+//! slow start.
 //!
-//! A round is of requests that were sent one after the other, and is judged when nearly all of them have ended.
-//! A refusal takes a moment and an answer takes its time, so that among what ended last there are always more
-//! refusals than among what was sent.
+//! If too many requests of a round are refused temporarily (429, 503) or time out, the limit is cut to seven tenths as
+//! a probe. If the host was overloaded, an answer then costs less slot time. If it costs as much as before, the limit
+//! was not the cause: the limit is restored, and that share of failures is tolerated. So a server that fails at random
+//! is still kept busy.
+//!
+//! A round consists of requests sent one after another, and is judged when nearly all of them have ended. Judging the
+//! requests that ended last would be biased: refusals are quick and answers are slow, so refusals would be
+//! overrepresented.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The initial limit, unless [`INITIAL_SHARE`] of the maximum is higher: a suite that allows thousands of requests has a
-/// server that takes hundreds.
+/// Initial limit, unless [`INITIAL_SHARE`] of the maximum is higher: a suite that allows thousands of requests has a
+/// server that can handle hundreds.
 const INITIAL_LIMIT: f64 = 32.0;
-/// The share of the maximum that a limit starts at, if that is more than [`INITIAL_LIMIT`].
+/// Initial limit as a share of the maximum, if that is more than [`INITIAL_LIMIT`].
 const INITIAL_SHARE: f64 = 1.0 / 16.0;
-/// The factor by which a limit that was too high is decreased.
+/// Factor by which a limit that was too high is decreased.
 const DECREASE_FACTOR: f64 = 0.7;
-/// A share of overloaded replies up to this is always tolerated.
+/// Share of overloaded replies that is always tolerated.
 const OVERLOAD_SHARE_MARGIN: f64 = 0.05;
-/// The largest share of overloaded replies that is tolerated if a decrease of the limit does not reduce it.
+/// Maximum share of overloaded replies that is tolerated if decreasing the limit does not reduce it.
 const MAX_TOLERATED_OVERLOAD_SHARE: f64 = 0.3;
-/// The number of requests of a round.
+/// Number of requests per round.
 const ROUND_SIZE_RANGE: std::ops::RangeInclusive<u32> = 16..=256;
-/// The share of a round that must have ended before it is judged: one request in a hundred may hang for minutes.
+/// Share of a round that must have ended before it is judged: one request in a hundred may hang for minutes.
 const MIN_ENDED_SHARE: f64 = 0.95;
 
-/// The limit, and what it rests on.
+/// Adaptive limit and its state.
 #[derive(Debug)]
 pub(super) struct AdaptiveConcurrency {
     limit: f64,
@@ -39,38 +40,38 @@ pub(super) struct AdaptiveConcurrency {
     is_adaptive: bool,
     is_slow_start: bool,
     cuts: u32,
-    /// Those that are not judged yet, the one that requests join last.
+    /// Rounds that are not yet judged; new requests join the last one.
     rounds: VecDeque<LimitRound>,
-    /// The number of the first of them.
+    /// Number of the first of these rounds.
     first: u64,
     probe: Option<Probe>,
     tolerated: f64,
-    /// Whether most requests of the round that was judged last were refused.
+    /// True if most requests of the last judged round were refused.
     is_refusing: bool,
 }
 
-/// How a request ended, as far as the limit is concerned.
+/// Outcome of a request, as far as the limit is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestEnd {
     /// The host accepted it.
     Accepted,
-    /// The host refused it for now, by a status such as 429.
+    /// The host refused it temporarily, by a status such as 429.
     Throttled,
-    /// It was not answered in time.
+    /// The request timed out.
     TimedOut,
 }
 
-/// Requests that were sent one after the other.
+/// A round of requests sent one after another.
 #[derive(Debug, Default)]
 struct LimitRound {
     size: u32,
     sent: u32,
-    /// Most requests that were in flight when one of these was sent, itself among them.
+    /// Maximum number of requests in flight when one of these was sent, including itself.
     fullest: usize,
     ended: u32,
     refused: u32,
     late: u32,
-    /// For how long all of them together had a slot, in seconds; without those that were late.
+    /// Total slot time of all these requests in seconds, excluding timeouts.
     spent: f64,
 }
 
@@ -87,30 +88,31 @@ impl LimitRound {
         self.overloaded() / f64::from(self.ended.max(1))
     }
 
-    /// Returns how long a slot is taken for each request that the host had time for.
+    /// Returns the slot time per request that the host had capacity for.
     fn cost(&self) -> f64 {
         self.spent / (f64::from(self.ended) - self.overloaded())
     }
 
-    /// Returns whether more were overloaded than a share explains, chance included (two standard deviations).
+    /// Returns true if more were overloaded than `share` explains, allowing for chance (two standard deviations).
     fn exceeds(&self, share: f64) -> bool {
         let ended = f64::from(self.ended);
         self.overloaded() > ended * share + 2.0 * (ended * share * (1.0 - share)).sqrt()
     }
 }
 
-/// A cut of which it is not yet known whether it helps.
+/// A cut of the limit whose effect is not yet known.
 #[derive(Debug)]
 struct Probe {
     share: f64,
     cost: f64,
-    /// The limit before, and whether it still doubled.
+    /// Limit before the cut.
     limit: f64,
+    /// True if the limit still doubled then.
     was_slow_start: bool,
 }
 
 impl AdaptiveConcurrency {
-    /// A limit that is never above `most`, and is always there where it does not adapt.
+    /// Creates a limit of at most `most`. If it is not adaptive, it always equals `most`.
     pub(super) fn new(most: usize, is_adaptive: bool) -> AdaptiveConcurrency {
         let most = most.max(1) as f64;
         AdaptiveConcurrency {
@@ -127,7 +129,7 @@ impl AdaptiveConcurrency {
         }
     }
 
-    /// Lets the limit grow further, for a second backend at the same host.
+    /// Raises the maximum, for another backend at the same host.
     pub(super) fn raise(&mut self, most: usize, is_adaptive: bool) {
         self.most = self.most.max(most as f64);
         self.is_adaptive &= is_adaptive;
@@ -139,33 +141,33 @@ impl AdaptiveConcurrency {
         }
     }
 
-    /// Most requests in flight for now.
+    /// Returns the current maximum number of requests in flight.
     pub(super) fn limit(&self) -> usize {
-        // At least one, and a configuration bounds it far below any usize.
+        // At least one, and the configuration bounds it far below any usize.
         self.limit as usize
     }
 
-    /// Returns how often the limit was cut.
+    /// Returns the number of cuts.
     pub(super) fn cuts(&self) -> u32 {
         self.cuts
     }
 
-    /// Returns whether the host refuses most requests.
+    /// Returns true if the host refuses most requests.
     pub(super) fn is_refusing(&self) -> bool {
         self.is_refusing
     }
 
-    /// Returns whether a share of overloaded answers is put up with, since a lower limit does not help.
+    /// Returns true if a share of overloaded replies is tolerated, because a lower limit does not help.
     pub(super) fn tolerates(&self) -> bool {
         self.tolerated > 0.0
     }
 
-    /// Returns whether the limit still doubles.
+    /// Returns true if the limit still doubles.
     pub(super) fn is_slow_start(&self) -> bool {
         self.is_adaptive && self.is_slow_start && self.limit < self.most
     }
 
-    /// Doubles the limit before the answers are there, where nothing speaks against it: refusals come at once, and
+    /// Doubles the limit before answers arrive, unless there is evidence against it: refusals are immediate, while
     /// answers may take minutes.
     pub(super) fn slow_start_tick(&mut self) {
         let thresholds = self.threshold();
@@ -187,7 +189,7 @@ impl AdaptiveConcurrency {
         self.first + self.rounds.len() as u64 - 1
     }
 
-    /// A request of a round was given up, and says nothing.
+    /// Removes a cancelled request from its round, since it gives no information.
     pub(super) fn abandoned(&mut self, number: u64) {
         if let Some(round) = self.round(number) {
             round.size -= 1;
@@ -195,7 +197,7 @@ impl AdaptiveConcurrency {
         }
     }
 
-    /// A request of a round ended after a while.
+    /// Records the end of a request of a round, and the time it took.
     pub(super) fn ended(&mut self, number: u64, end: RequestEnd, took: Duration) {
         let Some(round) = self.round(number) else { return };
         round.ended += 1;
@@ -206,15 +208,15 @@ impl AdaptiveConcurrency {
         }
         let is_over = round.is_over();
         let fullest = round.fullest as f64;
-        // Where the limit is not what holds requests back, a higher one would be a guess. Not those that are in flight now
-        // say so: many answers may come at once, before anything is sent in their places.
+        // If the limit is not the bottleneck, raising it would be a guess. The current number in flight cannot show
+        // this: many answers may arrive at once, before new requests are sent.
         let (step, full) = if self.is_slow_start { (1.0, 0.5) } else { (1.0 / self.limit.sqrt(), 0.8) };
         let is_full = fullest >= self.limit.floor() * full;
         if self.is_adaptive && end == RequestEnd::Accepted && is_full && self.probe.is_none() {
             self.limit = (self.limit + step).min(self.most);
         }
         if is_over {
-            // Those before have requests that take longer than all of this.
+            // Drop earlier rounds too: they have requests that take longer than this whole round.
             while self.first <= number {
                 let Some(round) = self.rounds.pop_front() else { break };
                 self.first += 1;
@@ -229,14 +231,14 @@ impl AdaptiveConcurrency {
         self.rounds.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// The share of overloaded replies that is tolerated.
+    /// Returns the share of overloaded replies that is tolerated.
     fn threshold(&self) -> f64 {
         self.tolerated * 1.25 + OVERLOAD_SHARE_MARGIN
     }
 
     fn judge(&mut self, round: &LimitRound) {
         let probe = self.probe.take();
-        // Where the limit can still be the remedy, that is tried first.
+        // As long as a lower limit may still help, try that first.
         let is_cut = probe.is_some() || !self.is_adaptive || self.limit < 2.0;
         self.is_refusing = is_cut && round.refused * 2 > round.ended;
         if !self.is_adaptive {
@@ -249,7 +251,7 @@ impl AdaptiveConcurrency {
         }
         if let Some(probe) = &probe
             && !round.exceeds(MAX_TOLERATED_OVERLOAD_SHARE)
-            // Halfway, in proportion, between what it cost and what it would cost a host that is overloaded.
+            // Geometric mean of the earlier cost and the cost expected from an overloaded host.
             && round.cost() > probe.cost * (self.limit / probe.limit).sqrt()
         {
             self.tolerated = share.max(probe.share).min(MAX_TOLERATED_OVERLOAD_SHARE);
@@ -262,13 +264,13 @@ impl AdaptiveConcurrency {
         self.probe = Some(probe.unwrap_or(begun));
         self.limit = (self.limit * DECREASE_FACTOR).max(1.0);
         self.cuts = self.cuts.saturating_add(1);
-        // Requests from before say nothing about the new limit.
+        // Earlier requests say nothing about the new limit.
         self.first += self.rounds.len() as u64;
         self.rounds.clear();
     }
 }
 
-/// Where a limit begins that is never above `most`.
+/// Returns the initial limit for a maximum of `most`.
 fn first(most: f64) -> f64 {
     most.min(INITIAL_LIMIT).max((most * INITIAL_SHARE).floor())
 }

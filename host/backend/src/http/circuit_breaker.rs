@@ -1,31 +1,31 @@
-//! The circuit breaker of a host. Takes moments, and waits for nothing.
+//! Circuit breaker of a host. It is passed the current time, and never waits.
 //!
-//! `failsafe` 1.3 lets every call through when it is half open and does not say when to come again; here one probe goes ahead
-//! and the others wait until a known moment.
+//! `failsafe` 1.3 lets every call through when it is half open, and does not say when to retry. Here one probe goes
+//! first, and the others wait until a known time.
 
 use std::time::{Duration, Instant};
 
-/// When to stop asking, and for how long.
+/// When to stop sending, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BreakerSettings {
-    /// After how many failed connections in a row.
+    /// Number of consecutive connection failures that opens the circuit.
     pub(super) after: u32,
-    /// The first wait; each further one is twice as long.
+    /// First wait; each later one is twice as long.
     pub(super) base: Duration,
-    /// The longest wait.
+    /// Maximum wait.
     pub(super) limit: Duration,
-    /// How long to wait in all before requests fail without being sent.
+    /// Total time to wait before requests fail without being sent.
     pub(super) outage: Duration,
 }
 
-/// What to do with a request.
+/// Decision on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// Send it.
     Go,
-    /// Look again at this moment.
+    /// Check again at this time.
     Wait(Instant),
-    /// Fail it: the host has been out of reach for this long.
+    /// Fail it: the host has been unreachable for this long.
     Refuse(Duration),
 }
 
@@ -34,11 +34,11 @@ struct Outage {
     since: Instant,
     waits: u32,
     next_probe: Instant,
-    /// When the probe that is under way counts as lost.
+    /// Time when the probe in flight counts as lost.
     probing_until: Option<Instant>,
 }
 
-/// Counts failed connections in a row. After too many all requests wait; one goes ahead now and then.
+/// Counts consecutive connection failures. After too many, all requests wait, except for a probe from time to time.
 #[derive(Debug)]
 pub(super) struct CircuitBreaker {
     settings: BreakerSettings,
@@ -52,12 +52,12 @@ impl CircuitBreaker {
         CircuitBreaker { settings, failures: 0, outage: None, openings: 0 }
     }
 
-    /// Returns how often the host went out of reach.
+    /// Returns how often the host became unreachable.
     pub(super) fn openings(&self) -> u32 {
         self.openings
     }
 
-    /// Returns whether a request may be sent now; `longest` is how long one may take.
+    /// Decides whether a request may be sent now. `longest` is the maximum duration of a request.
     pub(super) fn admit(&mut self, now: Instant, longest: Duration) -> Admission {
         let Some(outage) = &mut self.outage else { return Admission::Go };
         if outage.probing_until.is_some_and(|until| now < until) || now < outage.next_probe {
@@ -76,13 +76,13 @@ impl CircuitBreaker {
         Admission::Go
     }
 
-    /// The host answered, whatever it said.
+    /// Records that the host answered, with any status.
     pub(super) fn on_response(&mut self) {
         self.failures = 0;
         self.outage = None;
     }
 
-    /// There was no connection, or it broke.
+    /// Records that the connection failed or broke.
     pub(super) fn on_connection_error(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         match &mut self.outage {
@@ -91,7 +91,7 @@ impl CircuitBreaker {
                 let next_probe = now.checked_add(self.settings.base).unwrap_or(now);
                 self.outage = Some(Outage { since: now, waits: 0, next_probe, probing_until: None });
             }
-            // Only a probe says something new; others were under way when the host went away.
+            // Only a probe gives new information; the other requests were in flight when the host became unreachable.
             Some(outage) if outage.probing_until.is_some() => {
                 outage.probing_until = None;
                 outage.waits = (outage.waits + 1).min(20);
@@ -102,7 +102,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// A request ended without saying anything about the host.
+    /// Records that a request ended without information about the host.
     pub(super) fn abandoned(&mut self) {
         if let Some(outage) = &mut self.outage {
             outage.probing_until = None;

@@ -1,4 +1,4 @@
-//! The client of one backend: connections, headers, and what is counted.
+//! Client of one backend: connections, headers and counters.
 
 use super::failure::HttpFailure;
 use super::host_limiter::{HostLimiter, HttpHosts};
@@ -15,26 +15,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// A header that a protocol adds, with whether its value is secret.
+/// A header that a protocol adds, and whether its value is secret.
 pub(crate) struct Header {
     pub(crate) name: &'static str,
     pub(crate) value: String,
     pub(crate) is_secret: bool,
 }
 
-/// The header that carries a key as a bearer token.
+/// Returns the header that carries a key as a bearer token.
 pub(crate) fn bearer(key: Option<&SecretString>) -> Vec<Header> {
     let value = key.map(|key| format!("Bearer {}", key.reveal()));
     value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }
 
-/// The client of one backend.
+/// Client of one backend.
 pub(crate) struct HttpClient {
     pub(super) config: HttpBackendConfig,
     pub(super) backend_id: String,
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
-    /// The proxy, for messages about connections that fail; empty if there is none.
+    /// Note about the proxy, for messages about failed connections; empty if there is none.
     pub(super) proxy_hint: String,
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
@@ -43,7 +43,7 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
-    /// Sets a client up; sends nothing. `headers` makes the headers of the protocol from the key.
+    /// Creates the client; sends nothing. `headers` creates the headers of the protocol from the key.
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
@@ -52,7 +52,7 @@ impl HttpClient {
         headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
-        // What is played back was asked with a key, but needs none.
+        // Recorded requests were sent with a key, but a replay needs none.
         let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay());
         let key = match config.key.value() {
             Ok(key) => key,
@@ -93,12 +93,12 @@ impl HttpClient {
         })
     }
 
-    /// The configuration that it was made from.
+    /// Returns its configuration.
     pub(crate) fn config(&self) -> &HttpBackendConfig {
         &self.config
     }
 
-    /// An address below that of the API.
+    /// Returns a URL below the API's base URL.
     pub(crate) fn url(&self, path: &str) -> Result<reqwest::Url, OpenError> {
         let text = format!("{}{path}", self.config.base_url);
         reqwest::Url::parse(&text).map_err(|error| OpenError {
@@ -108,7 +108,7 @@ impl HttpClient {
         })
     }
 
-    /// What was counted, and what was learned about the host.
+    /// Returns counters, and what was learned about the host.
     pub(crate) fn statistics(&self) -> gage_core::Object {
         let mut statistics = self.counters.statistics();
         statistics.insert("host".to_owned(), self.host_name.as_str().into());
@@ -117,14 +117,14 @@ impl HttpClient {
     }
 }
 
-/// For the connection, before a request is sent.
+/// Time limit for connecting, before a request is sent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn build(
     config: &HttpBackendConfig,
     headers: HeaderMap,
 ) -> Result<reqwest::Client, (gage_config::Span, String)> {
-    // Fails only if a provider is installed already, which is fine.
+    // Fails only if a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
@@ -132,9 +132,9 @@ fn build(
         .timeout(*timeout)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(config.limits.max_concurrency)
-        // A redirect would carry the conversation, and perhaps the key, to another place.
+        // A redirect would send the conversation, and perhaps the key, elsewhere.
         .redirect(reqwest::redirect::Policy::none())
-        // What is sent again is decided in one place. Where it may be sent again not even once, it is not copied for that.
+        // Retries are decided in one place. With none here, reqwest does not copy requests for them.
         .retry(reqwest::retry::never().max_retries_per_request(0))
         .default_headers(headers)
         .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
@@ -157,19 +157,21 @@ fn build(
     builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
 }
 
-/// What a message says of the proxy that requests go through. Of one in a variable only the variable is named, for it may
-/// hold a password, and `NO_PROXY` may leave the host out.
+/// Returns the note about the proxy that requests go through.
+///
+/// For a proxy from an environment variable, only the variable is named: its value may contain a password, and
+/// `NO_PROXY` may exclude the host.
 fn proxy_hint(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
     const VARIABLES: [&str; 6] =
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     match proxy {
         Proxy::Direct => String::new(),
-        Proxy::Address(address) => format!("; it goes by way of the proxy {address} (`proxy`)"),
+        Proxy::Address(address) => format!("; it goes through the proxy {address} (`proxy`)"),
         Proxy::Environment => {
             let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
             match VARIABLES.into_iter().find(is_set) {
                 Some(name) => format!(
-                    "; it may go by way of the proxy that {name} names: `proxy: none` or NO_PROXY leaves that out"
+                    "; it may go through the proxy that {name} names: `proxy: none` or NO_PROXY bypasses it"
                 ),
                 None => String::new(),
             }
@@ -177,7 +179,7 @@ fn proxy_hint(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> Strin
     }
 }
 
-/// The certificates of authorities of one's own; none where no file is named.
+/// Reads the configured custom CA certificates; empty if no file is configured.
 pub(crate) fn certificates_of(
     connection: &HttpConnection,
 ) -> Result<Vec<reqwest::Certificate>, (gage_config::Span, String)> {
@@ -187,20 +189,21 @@ pub(crate) fn certificates_of(
     let certificates =
         reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
     if certificates.is_empty() {
-        return Err(wrong("it holds no certificate; PEM is wanted".to_owned()));
+        return Err(wrong("it contains no certificate; PEM is expected".to_owned()));
     }
     Ok(certificates)
 }
 
-/// A failure of the connection, and whether the host was not even reached.
+/// Classifies a connection failure. Also returns true if the connection itself failed.
 pub(super) fn transport(error: &reqwest::Error) -> (HttpFailure, bool) {
-    // A request that cannot even be built is not better the next time.
+    // A request that cannot even be built will fail next time too.
     if error.is_builder() {
         return (HttpFailure::lasting(BackendErrorKind::Internal, describe(error)), false);
     }
     if has_unknown_certificate(error) {
         let message = format!(
-            "{}; where an authority of your own vouches for the server, name its certificate in `ca_certificate`",
+            "{}; if an authority of your own signed the server's certificate, name that authority's \
+             certificate in `ca_certificate`",
             describe(error)
         );
         return (HttpFailure::lasting(BackendErrorKind::Connection, message), true);
@@ -209,7 +212,7 @@ pub(super) fn transport(error: &reqwest::Error) -> (HttpFailure, bool) {
     (HttpFailure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
 }
 
-/// Returns whether the server's certificate is not believed, which it is not the next time either.
+/// Returns true if the server's certificate is not trusted, which a retry will not change.
 fn has_unknown_certificate(error: &reqwest::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -217,7 +220,7 @@ fn has_unknown_certificate(error: &reqwest::Error) -> bool {
             return true;
         }
         source = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            // An error of the system passes over the one that it holds when it is asked for its cause.
+            // For its source, an I/O error returns the source of its inner error and skips the inner error itself.
             Some(held) => Some(held),
             None => cause.source(),
         };
@@ -225,7 +228,7 @@ fn has_unknown_certificate(error: &reqwest::Error) -> bool {
     false
 }
 
-/// The whole chain of an error, without the address, which the caller names.
+/// Formats the whole chain of an error, without the address, which the caller adds.
 fn describe(error: &reqwest::Error) -> String {
     let what = if error.is_timeout() {
         "no answer in time"

@@ -6,17 +6,17 @@ use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-/// How much of a server's error is kept.
+/// Maximum length of a server's error message that is kept.
 const MAX_SHOWN_CHARACTERS: usize = 500;
 
-/// A request that failed once.
+/// Failure of one attempt of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HttpFailure {
     pub(crate) kind: BackendErrorKind,
     pub(crate) message: String,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub(crate) may_pass: bool,
-    /// How long the server asks to wait.
+    /// Wait requested by the server.
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -29,8 +29,9 @@ impl HttpFailure {
         HttpFailure { kind, message: message.into(), may_pass: false, retry_after: None }
     }
 
-    /// An error that stands where an answer was promised. `what` says where it stood. It means what the same
-    /// error means with a status; where it says nothing that is known, another try may bring an answer.
+    /// Creates the failure for an error received in place of an answer. `what` says where it was.
+    ///
+    /// It is classified like the same error with an HTTP status. If it is not recognized, a retry may bring an answer.
     pub(crate) fn instead_of_answer(what: &str, body: &Value) -> HttpFailure {
         let text = body.get("error").unwrap_or(body).to_string();
         let refusal = Refusal { status: 200, body, text: &text };
@@ -44,7 +45,7 @@ impl HttpFailure {
         }
     }
 
-    /// Checks that there is no error in the place of an answer.
+    /// Checks that the body is not an error in place of an answer.
     pub(crate) fn check(what: &str, body: &Value) -> Result<(), HttpFailure> {
         match body.get("error") {
             Some(error) if !error.is_null() => Err(HttpFailure::instead_of_answer(what, body)),
@@ -52,22 +53,22 @@ impl HttpFailure {
         }
     }
 
-    /// A reply that is not what the protocol promises. Another try may bring a better one.
+    /// Creates the failure for a reply that violates the protocol. A retry may bring a better one.
     pub(crate) fn protocol(message: impl Into<String>) -> HttpFailure {
         HttpFailure::passing(BackendErrorKind::Protocol, message)
     }
 }
 
-/// What a server says that refuses a request, as far as one can tell what it means.
+/// A server's refusal of a request, for classification.
 pub(crate) struct Refusal<'b> {
     pub(crate) status: u16,
-    /// The body, null where it is no JSON.
+    /// Body; null if it is not JSON.
     pub(crate) body: &'b Value,
     pub(crate) text: &'b str,
 }
 
 impl Refusal<'_> {
-    /// The words of `error.code`, `error.type`, `error.status` and the like, in lower case.
+    /// Returns the values of `error.code`, `error.type`, `error.status` and similar fields, in lower case.
     pub(crate) fn codes(&self) -> Vec<String> {
         let error = self.body.get("error");
         let places = [error, Some(self.body)];
@@ -77,7 +78,7 @@ impl Refusal<'_> {
         words.map(str::to_lowercase).collect()
     }
 
-    /// The status that an error without one stands for: its own number, or the meaning of its codes.
+    /// Returns the HTTP status that an error without one implies, by its own number or by its codes.
     fn implied_status(&self) -> Option<u16> {
         let error = self.body.get("error");
         let number = [error, Some(self.body)].into_iter().flatten().find_map(|place| {
@@ -112,7 +113,7 @@ impl Refusal<'_> {
         })
     }
 
-    /// What it says for people.
+    /// Returns the human-readable message.
     pub(crate) fn message(&self) -> String {
         let error = self.body.get("error");
         let said = error
@@ -123,7 +124,7 @@ impl Refusal<'_> {
         said.unwrap_or(self.text).trim().to_owned()
     }
 
-    /// What it means, for a server that has no further ways to say so.
+    /// Classifies the refusal, for servers without special cases.
     pub(crate) fn kind(&self) -> (BackendErrorKind, bool) {
         let message = self.message().to_lowercase();
         let codes = self.codes();
@@ -135,7 +136,7 @@ impl Refusal<'_> {
         {
             return (BackendErrorKind::QuotaExhausted, false);
         }
-        // It is one text that is refused there, and not the key.
+        // Here a single text is refused, not the key.
         let is_moderated = has_code(&["moderation", "content_policy_violation", "content_filter"])
             || says(&["flagged", "content policy"]);
         match self.status {
@@ -162,7 +163,7 @@ impl Refusal<'_> {
     }
 }
 
-/// The start of a text of the server's, without secrets: half of one would not be known as such.
+/// Returns the start of a server's text, with secrets redacted first: a truncated secret would not be recognized.
 pub(crate) fn shown(text: &str) -> String {
     let text = redact(text.trim());
     match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
@@ -171,9 +172,11 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// The wait before the attempt that follows number `attempts`, with full jitter: anything up to the base,
-/// doubled each time, and never more than the limit. It depends on the request, so that requests which
-/// failed together do not come back together. What the server asks for is waited in any case.
+/// Returns the backoff before the attempt after number `attempts`, with full jitter.
+///
+/// The wait is up to the base, doubled each time, and never more than the limit. The jitter depends on the request, so
+/// that requests that failed together are not retried together. The wait is never shorter than what the server asks
+/// for.
 pub(crate) fn backoff(
     base: Duration,
     limit: Duration,
@@ -186,7 +189,7 @@ pub(crate) fn backoff(
     (request, attempts).hash(&mut hasher);
     let share = f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / f64::from(u32::MAX);
     match asked {
-        // A little later than asked, and not all at once.
+        // A little later than requested, and not all at once.
         Some(asked) => asked.saturating_add(doubled.min(asked / 4 + base / 4).mul_f64(share)),
         None => doubled.mul_f64(share),
     }

@@ -1,4 +1,5 @@
-//! One host, shared by all backends of the process that ask it: who may send now, and who waits.
+//! Limiter of one host, shared by all backends of the process that use it: decides which requests may be sent, and
+//! which wait.
 
 use super::adaptive_concurrency::{AdaptiveConcurrency, RequestEnd};
 use super::circuit_breaker::{Admission, BreakerSettings, CircuitBreaker};
@@ -13,17 +14,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 
-/// How long nobody needs to have been refused for the limit to double before the answers are there. A refusal
-/// comes back in less, from wherever it comes.
+/// Time without a refusal after which the limit may double before answers arrive.
+///
+/// A refusal takes less time than this from any host.
 const SLOW_START_TICK: Duration = Duration::from_millis(100);
 
-/// The hosts that the backends of a process ask, each with its limits.
+/// Hosts used by the backends of a process, each with its limits.
 #[derive(Clone, Default)]
 pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<HostLimiter>>>>);
 
 impl HttpHosts {
-    /// The host of this name, with what a further backend says about it: the larger limit of requests in
-    /// flight and the smaller budgets count.
+    /// Returns the limiter of a host, after applying the limits of another backend.
+    ///
+    /// The larger concurrency limit and the smaller budgets apply.
     pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<HostLimiter> {
         let mut hosts = self.0.lock();
         let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(HostLimiter::new(limits, retry)));
@@ -32,50 +35,50 @@ impl HttpHosts {
     }
 }
 
-/// How a request that was sent ended, as far as the host is concerned.
+/// Outcome of an attempt, as far as the host is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptOutcome {
-    /// It was answered.
+    /// The host answered.
     Answered,
-    /// The host refused it for now (429), or said that it is overloaded.
+    /// The host refused it temporarily (429) or reported overload.
     Throttled,
-    /// There was no answer in time.
+    /// The request timed out.
     TimedOut,
-    /// There was no connection, or it broke.
+    /// The connection failed or broke.
     ConnectionError,
 }
 
-/// Why a request is not sent at all.
+/// Reason why a request is not sent at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The host has been out of reach for this long.
+    /// The host has been unreachable for this long.
     OutOfReach(Duration),
-    /// The program ends.
+    /// The program is shutting down.
     Closed,
 }
 
-/// A host.
+/// Limiter of a host.
 pub(super) struct HostLimiter {
     state: Mutex<HostState>,
     permits: Semaphore,
-    /// The holder runs the slow start for all that wait.
+    /// Permit whose holder runs the slow start for all waiting requests.
     slow_start_turn: Semaphore,
-    /// The holder is the next to spend from the budgets.
+    /// Permit whose holder is the next to spend from the budgets.
     budget_turn: Semaphore,
-    /// Told when something was given back to a budget.
+    /// Notified when part of a budget was given back.
     settled: Notify,
 }
 
 struct HostState {
     concurrency: AdaptiveConcurrency,
-    /// How many permits there are, given out or not.
+    /// Number of permits, whether acquired or not.
     permits: usize,
-    /// How many of them are to disappear when they come back.
+    /// Number of permits to remove when they are released.
     excess: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
     throttle: ThrottleState,
-    /// When the limit may double next.
+    /// Time when the limit may next double.
     next_tick: Option<Instant>,
     breaker: CircuitBreaker,
     requests: Option<TokenBucket>,
@@ -151,23 +154,23 @@ impl HostLimiter {
         self.state.lock()
     }
 
-    /// Returns how many requests it has answered.
+    /// Returns the number of requests that it answered.
     pub(super) fn answers(&self) -> u64 {
         self.state().throttle.answers()
     }
 
-    /// Returns whether some requests are refused whatever the load.
+    /// Returns true if some requests are refused regardless of load.
     pub(super) fn refuses_at_random(&self) -> bool {
         self.state().concurrency.tolerates()
     }
 
-    /// Waits until a request of about `tokens` tokens may be sent, which takes `longest` at most.
+    /// Waits until a request of about `tokens` tokens, which takes at most `longest`, may be sent.
     pub(super) async fn acquire(
         &self,
         tokens: u64,
         longest: Duration,
     ) -> Result<RequestPermit<'_>, Rejected> {
-        // Who has to wait does so in a box of its own, so that no other request has room for it.
+        // Waiting futures are boxed, so that requests that need not wait reserve no space for them.
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
             Err(_) => Box::pin(self.permit()).await.map_err(|_| Rejected::Closed)?,
@@ -200,7 +203,7 @@ impl HostLimiter {
         }
     }
 
-    /// Takes from the budgets what a request needs once that is there, in the order in which it is asked for.
+    /// Spends what a request needs from the budgets once it is available, in order of arrival.
     async fn acquire_budget(&self, tokens: u64) {
         // The semaphore is never closed.
         let _turn = self.budget_turn.acquire().await;
@@ -218,13 +221,13 @@ impl HostLimiter {
             };
             tokio::select! {
                 () = tokio::time::sleep_until(tokio::time::Instant::from_std(until)) => {}
-                // An answer took less than was thought.
+                // An answer used less than estimated.
                 () = settled => {}
             }
         }
     }
 
-    /// Waits until the limit lets a further request go.
+    /// Waits until the limit permits another request.
     async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         let mut permit = pin!(self.permits.acquire());
         while self.state().concurrency.is_slow_start() {
@@ -237,7 +240,7 @@ impl HostLimiter {
         permit.await
     }
 
-    /// Doubles the limit after a while, where nothing speaks against it.
+    /// Doubles the limit after a while, unless there is evidence against it.
     async fn slow_start_tick(&self) {
         // The semaphore is never closed.
         let _turn = self.slow_start_turn.acquire().await;
@@ -267,7 +270,7 @@ impl HostLimiter {
         }
     }
 
-    /// Makes as many permits as the limit says; those that are given out are taken back later.
+    /// Adjusts the number of permits to the limit. Acquired permits are removed when they are released.
     fn follow_limit(&self, state: &mut HostState) {
         let wanted = state.concurrency.limit();
         let there = state.permits - state.excess;
@@ -286,7 +289,7 @@ impl HostLimiter {
         }
     }
 
-    /// What was learned about the host.
+    /// Returns what was learned about the host.
     pub(super) fn statistics(&self) -> gage_core::Object {
         let state = self.state();
         gage_core::Object::from_iter([
@@ -299,11 +302,11 @@ impl HostLimiter {
     }
 }
 
-/// The right to send one request. Dropped without an ending, it says nothing about the host.
+/// Permit to send one request. If dropped without [`RequestPermit::end`], it gives no information about the host.
 pub(super) struct RequestPermit<'h> {
     host: &'h HostLimiter,
     permit: Option<SemaphorePermit<'h>>,
-    /// Nothing until it is used.
+    /// `None` until it is used.
     sent: Option<SentRequest>,
     tokens: u64,
 }
@@ -315,8 +318,10 @@ struct SentRequest {
 }
 
 impl RequestPermit<'_> {
-    /// Says how the request ended, how long the server asks to wait, and how long all should wait since
-    /// nothing is left of what the server allows.
+    /// Records the outcome of the request.
+    ///
+    /// `retry_after` is the wait requested by the server. `exhausted` is the pause for all requests if the server's
+    /// allowance is used up.
     pub(super) fn end(
         mut self,
         outcome: AttemptOutcome,
@@ -345,8 +350,8 @@ impl RequestPermit<'_> {
             AttemptOutcome::ConnectionError => state.breaker.on_connection_error(now),
             AttemptOutcome::TimedOut => state.breaker.abandoned(),
         }
-        // One refusal among many answers concerns that request. If most requests are refused, and no later one is answered,
-        // all wait.
+        // One refusal among many answers concerns that request only. If most requests are refused, and no later one is
+        // answered, all wait.
         let concerns_all = outcome == AttemptOutcome::Throttled
             && state.concurrency.is_refusing()
             && !state.throttle.may_still_answer(now);
@@ -391,7 +396,7 @@ impl Drop for RequestPermit<'_> {
     }
 }
 
-/// The clock of the runtime, which tests can stop.
+/// Returns the time of the runtime's clock, which tests can pause.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
@@ -427,7 +432,7 @@ mod tests {
         let hosts = HttpHosts::default();
         let host = hosts.host("http://h", &limits(64), &retry());
         let began = now();
-        // Two rounds: after the first one the limit is cut, which might have been the remedy.
+        // Two rounds: after the first one, the limit is cut, which might have helped.
         for _ in 0..32 + 22 {
             let request_permit = host.acquire(1, MAX_BACKOFF).await.expect("a permit");
             assert_eq!(now(), began, "few refusals are the matter of those who were refused");
@@ -436,7 +441,7 @@ mod tests {
         host.acquire(1, MAX_BACKOFF).await.expect("a permit").end(AttemptOutcome::Answered, None, None, None);
         assert_eq!((now() - began).as_secs(), 7);
         assert_eq!(host.statistics()["pauses"], 1);
-        // Another backend at this host waits with it.
+        // Another backend at this host waits too.
         let other = hosts.host("http://h", &limits(4), &retry());
         assert!(Arc::ptr_eq(&host, &other));
         let request_permit = other.acquire(1, MAX_BACKOFF).await.expect("a permit");
@@ -446,8 +451,10 @@ mod tests {
         assert_eq!((now() - began).as_secs(), 5);
     }
 
-    /// Asks a host for twenty seconds, as often as its limit lets it; what is refused is asked to wait so long. How many requests
-    /// were taken and refused, and how often all waited.
+    /// Sends requests to a host for twenty seconds, as fast as its limit allows. Refused requests are asked to wait for
+    /// `wait`.
+    ///
+    /// Returns the number of accepted and refused requests, and of pauses.
     async fn asked(mut takes: impl FnMut(Duration) -> bool, wait: Duration) -> (u32, u32, u64) {
         let host = HostLimiter::new(&limits(64), &retry());
         let began = now();
@@ -477,7 +484,7 @@ mod tests {
     async fn only_a_host_that_refuses_everyone_is_paused() {
         let second = Duration::from_secs(1);
         for rate in [10_u32, 80, 400] {
-            // A fresh token every so often, and a few that were kept.
+            // A steady supply of tokens, and a few saved ones.
             let mut given = 0;
             let by_rate = |time: Duration| {
                 let there = 4 + (time.as_secs_f64() * f64::from(rate)) as u32;
@@ -486,7 +493,7 @@ mod tests {
                 takes
             };
             let (taken, refused, pauses) = asked(by_rate, second).await;
-            // At first nobody knows what lies between its answers.
+            // At first the interval between answers is unknown.
             assert!(taken >= 20 * rate * 9 / 10 && pauses <= 1, "{rate}: {taken} {refused} {pauses}");
         }
         for (most, window) in [(60, 10), (20, 4), (200, 5)] {

@@ -5,11 +5,12 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// The longest span that is read, about three hundred years. Moments are spans since 1970.
+/// Longest time span that is accepted, about three hundred years. Points in time are spans since 1970.
 const MAX_HINT_SECONDS: f64 = 1e10;
 
-/// Returns how long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
-/// `retry-after` in seconds or as a date of HTTP.
+/// Returns how long a server asks to wait before the next attempt.
+///
+/// Reads `retry-after-ms`, `x-ms-retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms"].into_iter().filter_map(text);
@@ -24,13 +25,14 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Returns how long all should wait since nothing is left of what a server allows: from the headers of OpenAI
-/// (`x-ratelimit-remaining-requests`), of Anthropic (`anthropic-ratelimit-requests-remaining`), and the
-/// general ones (`ratelimit-remaining`, `x-ratelimit-remaining`).
+/// Returns how long all requests should wait if the server's allowance is used up.
 ///
-/// OpenAI and Anthropic say when all of it will be there again; one request needs a part of that.
+/// Reads the headers of OpenAI (`x-ratelimit-remaining-requests`) and Anthropic
+/// (`anthropic-ratelimit-requests-remaining`), and the general ones (`ratelimit-remaining`, `x-ratelimit-remaining`).
+///
+/// OpenAI and Anthropic report when the whole allowance will be restored; one request needs only a part of it.
 pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -> Option<Duration> {
-    // Most servers say nothing of the kind, and then no name is put together.
+    // Most servers send no such headers; skip building their names.
     if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
         return None;
     }
@@ -44,7 +46,7 @@ pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -
     let of_account = kinds.into_iter().flat_map(|kind| schemes.map(|name| (kind, name)));
     let refilling = of_account.filter_map(|((kind, needed), name)| {
         let remaining = number(name("remaining", kind))?;
-        // Without a limit, only a remainder of 0 says that something is missing.
+        // Without a limit, only a remainder of 0 shows that the allowance is used up.
         let limit = number(name("limit", kind)).or((remaining == 0).then_some(1));
         let limit = limit.filter(|limit| *limit > remaining)?;
         if remaining >= needed.min(limit) {
@@ -61,10 +63,10 @@ pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -
     refilling.chain(windows).max()
 }
 
-/// A moment or a span: `20ms`, `1.5s`, `6m0s`, `1h2m`, seconds, seconds since 1970, or a date of RFC 3339.
+/// Parses a time or a span: `20ms`, `1.5s`, `6m0s`, `1h2m`, seconds, seconds since 1970, or an RFC 3339 date.
 fn reset_in(text: &str, now: SystemTime) -> Option<Duration> {
     if let Ok(number) = text.parse::<f64>() {
-        // Nobody counts a billion seconds down.
+        // More than a billion seconds cannot be a countdown.
         if number > 1e9 {
             let moment = SystemTime::UNIX_EPOCH + seconds(number)?;
             return Some(moment.duration_since(now).unwrap_or_default());

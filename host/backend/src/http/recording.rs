@@ -1,8 +1,10 @@
-//! A run's HTTP exchanges in a file: recorded, or played back in place of a network.
+//! Recording of a run's HTTP exchanges in a file, and replay in place of a network.
 //!
-//! The file is zstd: frames of JSON lines, each frame whole in itself. Whoever brings an exchange waits until its frame
-//! is safe on the disk, so an answer that the journal of a run holds is in its recording, too. A line is an exchange, or the head that begins the file. Requests are named
-//! by a digest; keys are in neither part.
+//! The file consists of zstd frames of JSON lines, each frame complete in itself.
+//!
+//! Recording an exchange waits until its frame is safely on disk, so every answer in the journal of a run is also in
+//! its recording. A line is an exchange, or the header at the beginning of the file. Requests are identified by a
+//! digest. Neither requests nor answers contain keys.
 
 mod record;
 mod redaction;
@@ -14,23 +16,23 @@ use replay::Replayer;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What the head of a file says.
+/// Format name in the header of a file.
 const FORMAT: &str = "gage-host-http-recording";
-/// The version that is written and read.
+/// Version that is written and read.
 const VERSION: u32 = 1;
 
-/// An exchange: a request by its digest, and what was answered.
+/// An exchange: the digest of a request, and the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// Of the backend's id, the method, the path and the body.
+    /// Digest of the backend id, the method, the path and the body.
     pub(super) digest: String,
-    /// Who asked, for people.
+    /// Backend that sent the request, for readers.
     pub(super) backend_id: String,
-    /// What was asked, for people.
+    /// Path of the request, for readers.
     pub(super) path: String,
     pub(super) status: u16,
     pub(super) content_type: String,
-    /// The body as a text; bytes that are no UTF-8 in base64.
+    /// Body as text, or in base64 if it is not UTF-8.
     pub(super) body: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_base64: bool,
@@ -42,23 +44,23 @@ struct RecordingHead {
     version: u32,
 }
 
-/// A recording that cannot be used.
+/// Error of a recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file is something else.
-    #[error("{path} holds no recorded exchanges: {message}")]
+    /// The file is not a recording.
+    #[error("{path} is not a usable recording: {message}")]
     Format {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
 }
@@ -73,7 +75,7 @@ impl RecordingError {
     }
 }
 
-/// A run's HTTP exchanges, being recorded or played back.
+/// HTTP exchanges of a run, being recorded or replayed.
 pub struct HttpRecording(RecordingMode);
 
 enum RecordingMode {
@@ -82,31 +84,31 @@ enum RecordingMode {
 }
 
 impl HttpRecording {
-    /// Begins to record into a file, after what was recorded there before.
+    /// Starts recording to a file, appending to earlier recordings in it.
     ///
     /// # Errors
-    /// When the file cannot be written, or holds something else.
+    /// If the file cannot be written, or is not a recording.
     pub fn record(path: &Path) -> Result<HttpRecording, RecordingError> {
         Recorder::open(path).map(RecordingMode::Record).map(HttpRecording)
     }
 
-    /// Opens a file whose exchanges take the place of the network.
+    /// Opens a file whose exchanges replace the network.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds something else.
+    /// If the file cannot be read, or is not a recording.
     pub fn replay(path: &Path) -> Result<HttpRecording, RecordingError> {
         Replayer::open(path).map(RecordingMode::Replay).map(HttpRecording)
     }
 
-    /// Returns whether answers come from the file.
+    /// Returns true if answers come from the file.
     pub fn is_replay(&self) -> bool {
         matches!(self.0, RecordingMode::Replay(_))
     }
 
-    /// Writes what is left; says how many exchanges were recorded. Exchanges that come later are lost.
+    /// Writes the remaining exchanges and returns the number recorded. Later exchanges are lost.
     ///
     /// # Errors
-    /// When any of them could not be written.
+    /// If any exchange could not be written.
     pub fn finish(&self) -> Result<u64, RecordingError> {
         match &self.0 {
             RecordingMode::Record(recorder) => recorder.finish(),
@@ -114,15 +116,16 @@ impl HttpRecording {
         }
     }
 
-    /// Takes down an exchange, where exchanges are recorded; it survives the loss of power when this returns. Where it could
-    /// not be written, [`HttpRecording::finish`] says why.
+    /// Records an exchange, if recording. It survives a power loss once this returns.
+    ///
+    /// If it could not be written, [`HttpRecording::finish`] returns the error.
     pub(super) async fn note(&self, exchange: Exchange) {
         if let RecordingMode::Record(recorder) = &self.0 {
             recorder.note(exchange).await;
         }
     }
 
-    /// The answer to a request, where answers come from the file.
+    /// Returns the recorded answer to a request, if replaying.
     pub(super) async fn answer(&self, digest: &str) -> Option<Result<Exchange, String>> {
         match &self.0 {
             RecordingMode::Record(_) => None,
@@ -134,6 +137,7 @@ impl HttpRecording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
 
     fn exchange(digest: &str, body: &str) -> Exchange {
         Exchange {
@@ -189,7 +193,7 @@ mod tests {
         assert_eq!(found, [true, false, true]);
     }
 
-    /// Of every single bit: the file is refused, or it gives the answers that were recorded and no others.
+    /// For every flipped bit, the file is refused, or replays only the answers that were recorded.
     #[tokio::test]
     async fn flipped_bit_is_never_another_answer() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -232,8 +236,12 @@ mod tests {
 
     #[tokio::test]
     async fn torn_end_is_reported_and_damage_is_refused() {
+        gage_recorded_messages::record_warnings("server");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
+        assert_eq!(HttpRecording::record(&path).expect("a tape").finish().expect("written"), 0);
+        let missing = HttpRecording::replay(&path).expect("a tape").answer("a").await.expect("a replay");
+        assert!(missing.is_err(), "it has no exchanges");
         let tape = HttpRecording::record(&path).expect("a tape");
         let mut ends = Vec::new();
         for digest in ["a", "b", "c"] {
@@ -264,8 +272,8 @@ mod tests {
         assert!(HttpRecording::replay(&path).is_err());
         for content in [b"hello".to_vec(), zstd::bulk::compress(b"{\"a\": 1}\n", 1).expect("compressed")] {
             std::fs::write(&path, content).expect("written");
-            assert!(HttpRecording::replay(&path).is_err());
-            assert!(HttpRecording::record(&path).is_err(), "what is there is not overwritten");
+            HttpRecording::replay(&path).err().expect("another file").recorded("server");
+            assert!(HttpRecording::record(&path).is_err(), "it is not overwritten");
         }
     }
 }

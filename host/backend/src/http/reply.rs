@@ -1,4 +1,4 @@
-//! Takes an answer in, whole or in events, within bounds.
+//! Reads an answer, whole or streamed, within limits.
 
 use super::failure::{HttpFailure, shown};
 use super::sse::{BYTE_ORDER_MARK, EventStream};
@@ -7,18 +7,18 @@ use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// A reply may not be nested deeper than this.
+/// Maximum nesting depth of a reply.
 pub(crate) const MAX_JSON_DEPTH: usize = 64;
 
-/// Reads the answer to one attempt.
+/// Reader of the answer to one attempt.
 pub(crate) trait ReplyReader: Send {
-    /// What is read.
+    /// Type of the answer.
     type Output: Send;
 
-    /// Reads an answer that came as a whole.
+    /// Reads an answer that arrived as a whole.
     fn read_body(self, body: &[u8]) -> Result<Self::Output, HttpFailure>;
 
-    /// Takes the data of an event; says whether a piece of the answer was in it.
+    /// Handles the data of an event. Returns true if it contained a piece of the answer.
     fn on_event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
         Err(HttpFailure::lasting(
             BackendErrorKind::Protocol,
@@ -26,12 +26,12 @@ pub(crate) trait ReplyReader: Send {
         ))
     }
 
-    /// Returns whether the last event ended the answer. Later events are not read.
+    /// Returns true if the last event completed the answer. Later events are ignored.
     fn is_complete(&self) -> bool {
         false
     }
 
-    /// The stream is at its end.
+    /// Handles the end of the stream.
     fn finish(self) -> Result<Self::Output, HttpFailure>
     where
         Self: Sized,
@@ -40,11 +40,11 @@ pub(crate) trait ReplyReader: Send {
     }
 }
 
-/// Collects an answer.
+/// Collector of an answer.
 pub(super) struct BodyReader<R> {
-    /// In a box, so that no answer that comes as a whole has room for it.
+    /// Boxed, so that whole answers reserve no space for it.
     streamed: Option<Box<StreamedReply<R>>>,
-    /// The body, or for a stream that is recorded what has come of it.
+    /// Body, or, for a recorded stream, what has arrived of it.
     bytes: BytesMut,
     chunk: Bytes,
     is_kept: bool,
@@ -52,17 +52,17 @@ pub(super) struct BodyReader<R> {
     most: usize,
 }
 
-/// Who reads the events of a stream.
+/// Reader of the events of a stream.
 pub(super) struct StreamedReply<R> {
     reader: R,
     events: EventStream,
     began: Instant,
-    /// How long the first piece of the answer took.
+    /// Time to the first piece of the answer.
     first: Option<Duration>,
 }
 
 impl<R> StreamedReply<R> {
-    /// For a request that was sent then.
+    /// Creates a reader for a request that was sent at `began`.
     pub(super) fn new(reader: R, began: Instant) -> Box<StreamedReply<R>> {
         Box::new(StreamedReply { reader, events: EventStream::default(), began, first: None })
     }
@@ -77,12 +77,12 @@ impl<R: ReplyReader> BodyReader<R> {
         self.length
     }
 
-    /// Takes a piece; whether the answer is complete with it.
+    /// Adds a chunk. Returns true if the answer is now complete.
     pub(super) fn push(&mut self, chunk: Bytes) -> Result<bool, HttpFailure> {
         self.length = self.length.saturating_add(chunk.len());
         if self.length > self.most {
             let message = format!(
-                "the answer is longer than {} MiB; allow more by `max_response_mib`, or ask for fewer tokens",
+                "the answer is longer than {} MiB; raise `max_response_mib`, or request fewer tokens",
                 self.most >> 20
             );
             return Err(HttpFailure::lasting(BackendErrorKind::Protocol, message));
@@ -103,7 +103,7 @@ impl<R: ReplyReader> BodyReader<R> {
             return Ok(is_complete);
         }
         if self.length == chunk.len() {
-            // Most answers are one chunk, which need not be copied.
+            // Most answers are a single chunk, which need not be copied.
             self.chunk = chunk;
         } else {
             if self.bytes.is_empty() {
@@ -114,8 +114,9 @@ impl<R: ReplyReader> BodyReader<R> {
         Ok(false)
     }
 
-    /// The answer, the time to its first piece, and the body where it was to be kept. `whole` makes who reads one that came
-    /// as a whole.
+    /// Returns the answer, the time to its first piece, and the body if it was to be kept.
+    ///
+    /// `whole` creates the reader for an answer that arrived as a whole.
     pub(super) fn finish(
         self,
         whole: impl FnOnce() -> R,
@@ -129,7 +130,7 @@ impl<R: ReplyReader> BodyReader<R> {
     }
 }
 
-/// Reads a body as JSON.
+/// Parses a body as JSON.
 pub(crate) fn json_of(body: &[u8]) -> Result<Value, HttpFailure> {
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let value: Value = serde_json::from_slice(body).map_err(|error| {

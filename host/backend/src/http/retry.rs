@@ -1,8 +1,8 @@
-//! Retries: one request from the first attempt to its end.
+//! Retries: handles one request from the first attempt to its end.
 //!
-//! `backon` 1.6 could take the server's wait (`adjust`) and the slot that is released meanwhile (`sleep`), but gives its closures only
-//! the error of an attempt: how many attempts a request has depends on whether the host answered others meanwhile, so schedule,
-//! condition and limit would all be closures of this module.
+//! `backon` 1.6 could handle the server's wait (`adjust`) and the slot released during the wait (`sleep`). But its
+//! closures only receive the error of an attempt. Here the number of attempts depends on whether the host answered
+//! other requests in the meantime. Schedule, condition and limit would all have to be closures of this module.
 
 use super::client::{HttpClient, transport};
 use super::failure::{HttpFailure, Refusal, backoff, shown};
@@ -24,62 +24,62 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The most that is read of the body of a refusal.
+/// Maximum number of bytes read from the body of a refusal.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
-/// What an attempt costs of the tries of a request, in quarters of one.
+/// Cost of an attempt, in quarters of a retry.
 const RETRY_COST: u32 = 4;
 
-/// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
+/// Cost of a temporary refusal while others were answered: the host is healthy, and the request will get its turn.
 const REFUSED_RETRY_COST: u32 = 1;
 
-/// What the type of an answer that comes in events begins with.
+/// Prefix of the content type of a streamed answer.
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// How long the rest of a stream may take after its answer is complete.
+/// Time limit for reading the rest of a stream after its answer is complete.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// A request.
+/// A request to a server.
 pub(crate) struct HttpCall<'c> {
-    /// Names it in logs.
+    /// Name of the request in logs.
     pub(crate) id: &'c str,
     pub(crate) url: &'c reqwest::Url,
     pub(crate) body: Bytes,
-    /// About how many tokens it will take, prompt and answer.
+    /// Estimated number of tokens, prompt and answer.
     pub(crate) tokens: u64,
 }
 
-/// How a protocol reads refusals and answers beyond what all have in common.
+/// Protocol-specific handling of refusals and answers.
 #[derive(Clone, Copy)]
 pub(crate) struct ResponseParser<T> {
-    /// What a refusal means, and whether it may pass.
+    /// Classifies a refusal, and returns whether a retry may succeed.
     pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
-    /// An answer that came as a refusal, as where a filter cut in.
+    /// Returns the answer if a refusal is really one, such as from a content filter.
     pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
-    /// How many tokens an answer took.
+    /// Returns the number of tokens that an answer used.
     pub(crate) tokens: fn(&T) -> Option<u64>,
 }
 
 impl<T> ResponseParser<T> {
-    /// The parser of a protocol without special cases.
+    /// Returns the parser of a protocol without special cases.
     pub(crate) fn plain() -> ResponseParser<T> {
         ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
     }
 }
 
-/// What came of one attempt.
+/// Result of one attempt.
 struct Attempt<T> {
     result: Result<T, HttpFailure>,
     first: Option<Duration>,
     outcome: AttemptOutcome,
     exhausted: Option<Duration>,
-    /// The answer as it came, where it is to be recorded.
+    /// Answer as received, if it is to be recorded.
     recorded: Option<Box<ParsedReply>>,
 }
 
 struct ParsedReply {
     status: u16,
-    /// In lower case.
+    /// Content type in lower case.
     content_type: String,
     body: Bytes,
 }
@@ -101,7 +101,7 @@ impl<T> Attempt<T> {
 }
 
 impl<'c> HttpCall<'c> {
-    /// A request with a body that may generate so many tokens.
+    /// Creates a request with a body that may generate up to `longest` tokens.
     pub(crate) fn new(
         id: &'c str,
         url: &'c reqwest::Url,
@@ -114,7 +114,7 @@ impl<'c> HttpCall<'c> {
 }
 
 impl HttpClient {
-    /// Asks for an answer, and takes secrets out of it, should the server have repeated them.
+    /// Requests an answer, and redacts secrets that the server may have echoed.
     pub(crate) async fn generate<R: ReplyReader<Output = ModelOutput>>(
         &self,
         call: HttpCall<'_>,
@@ -131,10 +131,10 @@ impl HttpClient {
         Ok(reply)
     }
 
-    /// Sends a request until it is answered, cannot succeed, or was sent often enough.
+    /// Sends a request until it is answered, cannot succeed, or has no retries left.
     ///
     /// # Errors
-    /// What stood in the way the last time, with what to do about it.
+    /// Returns the last failure, with advice on how to fix it.
     pub(crate) async fn call<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -147,7 +147,7 @@ impl HttpClient {
         let (mut attempts, mut tried) = (0, 0_u32);
         loop {
             let answers_before = self.host.answers();
-            // What only a recording needs waits in a box of its own, so that no other request has room for it.
+            // Code that only recordings need is boxed, so that other requests reserve no space for it.
             let (attempt, latency) = match &digest {
                 Some(digest) => {
                     Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
@@ -177,8 +177,8 @@ impl HttpClient {
                 tracing::debug!(
                     request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
                 );
-                // A sample more would only be one more that is refused and uses up its tries, but where refusals have
-                // nothing to do with load.
+                // Starting another sample now would only get it refused as well and use up its retries, unless refusals
+                // are unrelated to load.
                 retry_sleep(wait, !is_refused || self.host.refuses_at_random()).await;
                 continue;
             }
@@ -190,7 +190,8 @@ impl HttpClient {
         }
     }
 
-    /// Waits for a slot of the host, sends a request once, and tells the host what came of it. Says how long it took.
+    /// Waits for a slot of the host, sends a request once, and reports the outcome to the host. Also returns the
+    /// latency.
     async fn send_once<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -219,7 +220,7 @@ impl HttpClient {
         Ok((attempt, latency))
     }
 
-    /// The same attempt from a recording, if there is one.
+    /// Takes the attempt from a recording if there is one, or else sends the request once.
     async fn replayed_or_sent<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -260,10 +261,10 @@ impl HttpClient {
         let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
         let hint = match failure.kind {
             BackendErrorKind::Unauthorized => {
-                format!("; check the key and what it may do: {}", self.config.key.described())
+                format!("; check the key and its permissions: {}", self.config.key.described())
             }
             BackendErrorKind::QuotaExhausted => format!(
-                "; the account has nothing left to spend: add to it, or use another key ({})",
+                "; the account has no credit left: add credit, or use another key ({})",
                 self.config.key.described()
             ),
             BackendErrorKind::Connection | BackendErrorKind::Timeout => self.proxy_hint.clone(),
@@ -279,7 +280,7 @@ impl HttpClient {
             Rejected::OutOfReach(lasted) => (
                 BackendErrorKind::Connection,
                 format!(
-                    "{} has been out of reach for {} s, so the request was given up (`outage_limit`)",
+                    "{} has been unreachable for {} s, so the request was given up (`outage_limit`)",
                     self.host_name,
                     lasted.as_secs()
                 ),
@@ -312,7 +313,7 @@ impl HttpClient {
         let most = if is_success { self.config.connection.most_response_bytes } else { MAX_REFUSAL_BYTES };
         let content_type = content_type_of(&headers);
         if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
-            let message = format!("the answer is compressed ({encoding}), which was not asked for");
+            let message = format!("the answer is compressed ({encoding}), which was not requested");
             return Attempt::failed(
                 HttpFailure::lasting(BackendErrorKind::Protocol, message),
                 AttemptOutcome::Answered,
@@ -344,9 +345,9 @@ impl HttpClient {
                         break;
                     }
                 }
-                // The status says enough.
+                // The status is sufficient.
                 Err(_) if !is_success => break,
-                // What broke off within an answer came from a host that is there.
+                // If an answer broke off, the host is reachable.
                 Err(error) => return failed(&error, AttemptOutcome::Answered),
             }
         }
@@ -369,7 +370,7 @@ impl HttpClient {
         Attempt { result, first: None, outcome, exhausted, recorded }
     }
 
-    /// The meaning of a status that is not a success.
+    /// Interprets a status that is not a success.
     fn refused<T>(
         &self,
         status: u16,
@@ -377,11 +378,11 @@ impl HttpClient {
         body: &[u8],
         reading: &ResponseParser<T>,
     ) -> Result<T, HttpFailure> {
-        // Before it is cut to what is shown, or a part of a key would be left.
+        // Redact before truncating, or a part of a key would remain.
         let text = String::from_utf8_lossy(body);
         let text = redact(&text);
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        // Gemini wraps its errors in a list where it streams.
+        // Gemini wraps its errors in a list when streaming.
         let parsed = match parsed {
             Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
             other => other,
@@ -406,8 +407,8 @@ impl HttpClient {
             let place = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
             let place = shown(place);
             message = format!(
-                "{message}: the server redirects to {place}, and redirects are not followed; write the address \
-                 that answers into `base_url`"
+                "{message}: the server redirects to {place}, and redirects are not followed; set `base_url` \
+                 to the address that answers"
             );
         } else if status == 404 {
             message.push_str("; are `base_url` and `model` right?");
@@ -417,7 +418,7 @@ impl HttpClient {
         Err(HttpFailure { kind, message, may_pass, retry_after })
     }
 
-    /// The recorded answer to a request; `None` if this run records.
+    /// Returns the recorded answer to a request; `None` if this run records.
     async fn replayed<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -452,7 +453,8 @@ impl HttpClient {
         Some(Attempt::new(result, AttemptOutcome::Answered))
     }
 
-    /// Names a request on a recording: by who asks, what, and where, but neither by the server's address nor by what is secret.
+    /// Returns the digest of a request in a recording: of the backend, the body and the path, without the server's
+    /// address or secrets.
     fn digest_of(&self, call: &HttpCall<'_>) -> String {
         let body =
             recording::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
@@ -469,7 +471,7 @@ impl HttpClient {
         let (body, is_base64) = match String::from_utf8(recorded.body.into()) {
             Ok(text) => (recording::without_secrets_of(text, &recorded.content_type), false),
             Err(error) => {
-                // Keys are ASCII, so they are found in the bytes as if these were characters.
+                // Keys are ASCII, so they are found even if bytes are treated as characters.
                 let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
                 let text = redact(&text);
                 let bytes: Vec<u8> =
@@ -490,8 +492,9 @@ impl HttpClient {
     }
 }
 
-/// Lets the rest of a stream come whose answer is complete, so that its connection can be used again; a server
-/// that leaves it open loses it.
+/// Reads the rest of a stream whose answer is complete, so that its connection can be reused.
+///
+/// If the server keeps the stream open, the connection is dropped.
 fn drain(mut response: reqwest::Response) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
@@ -499,7 +502,7 @@ fn drain(mut response: reqwest::Response) {
     });
 }
 
-/// The outcome of an attempt whose answer was a failure.
+/// Returns the outcome of an attempt whose answer was a failure.
 fn outcome_of(failure: &HttpFailure) -> AttemptOutcome {
     if failure.kind == BackendErrorKind::RateLimited {
         AttemptOutcome::Throttled
@@ -508,7 +511,7 @@ fn outcome_of(failure: &HttpFailure) -> AttemptOutcome {
     }
 }
 
-/// Returns how a body is compressed, if it is.
+/// Returns the compression of a body, if any.
 fn encoding_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
 }

@@ -1,30 +1,30 @@
-//! Server-sent events, put together from pieces that end anywhere.
+//! Server-sent events, assembled from chunks with arbitrary boundaries.
 //!
-//! `eventsource-stream` 0.2 parses all that it holds again with each piece, so that the time for a long line grows with the
-//! square of its length, bounds no event, and drops a last event without an empty line after it, which some servers send.
+//! `eventsource-stream` 0.2 parses its whole buffer again with each chunk, so a long line takes quadratic time. It also
+//! does not limit the size of an event. It drops a last event without an empty line after it, which some servers send.
 
-/// Some servers begin their text with it.
+/// Some servers begin their text with this.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One event's data may not be longer than this.
+/// Maximum size of one event's data.
 const MAX_EVENT_BYTES: usize = 8 << 20;
 
-/// Collects bytes, and gives out the data of whole events.
+/// Collects bytes, and emits the data of complete events.
 #[derive(Debug, Default)]
 pub(super) struct EventStream {
     line: Vec<u8>,
     data: String,
     has_data: bool,
     ended_with_return: bool,
-    /// Whether the first line has been read.
+    /// True once the first line has been read.
     has_begun: bool,
 }
 
 impl EventStream {
-    /// Takes a piece, and calls with the data of each event that it completes.
+    /// Adds a chunk, and calls `event` with the data of each event that it completes.
     ///
     /// # Errors
-    /// What is wrong with the stream; whatever the callee finds.
+    /// If the stream is invalid, or `event` fails.
     pub(super) fn feed<E>(
         &mut self,
         piece: &[u8],
@@ -65,7 +65,7 @@ impl EventStream {
         Ok(())
     }
 
-    /// The end of the stream: some servers leave out the last empty line.
+    /// Handles the end of the stream. Some servers leave out the last empty line.
     pub(super) fn finish<E>(&mut self, mut event: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         self.dispatch(&mut event)
     }
@@ -80,7 +80,7 @@ impl EventStream {
 
     fn take_line(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        // All protocols here name the type of an event in its data; comments have no field name.
+        // All protocols here put the type of an event in its data. Comments have no field name.
         if name != "data" {
             return Ok(());
         }

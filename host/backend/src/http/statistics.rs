@@ -1,4 +1,4 @@
-//! Counters of a backend: requests, attempts, and why requests were sent again.
+//! Counters of a backend: requests, attempts, and retries by cause.
 
 use crate::api::BackendErrorKind;
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ pub(super) struct Counters {
     pub(super) answered: AtomicU64,
     pub(super) bytes_sent: AtomicU64,
     pub(super) bytes_received: AtomicU64,
-    /// Touched only where something failed.
+    /// Touched only after failures.
     retries: Mutex<BTreeMap<&'static str, u64>>,
     failures: Mutex<BTreeMap<&'static str, u64>>,
 }

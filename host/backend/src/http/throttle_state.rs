@@ -1,30 +1,33 @@
-//! Throttle state: whether a host that refuses requests accepts others meanwhile. Knows no clock.
+//! Throttle state: tells whether a host that refuses requests accepts others in the meantime. Uses no clock.
 //!
-//! A host that allows so many a second refuses the rest at once, and takes some all the time: whoever is refused waits, and nobody
-//! else. One that allows so many in a minute takes nobody until that is over, so that all may as well wait.
+//! A host with a limit per second refuses the excess immediately, and accepts some requests all the time. Only refused
+//! requests need to wait. A host with a limit per minute accepts no requests until the minute is over, so all of them
+//! may as well wait.
 
 use std::time::{Duration, Instant};
 
-/// What a host took and refused of late.
+/// Recent acceptances and refusals of a host.
 #[derive(Default)]
 pub(super) struct ThrottleState {
-    /// When a request was sent that was refused, where none is known to be answered that was sent later.
+    /// Time when the refused request was sent, if no request sent later is known to be answered.
     refusing_since: Option<Instant>,
-    /// When an answer came last, and how many there were.
+    /// Time of the last answer.
     answered: Option<Instant>,
+    /// Number of answers.
     answers: u64,
-    /// In seconds, weighted towards the last ones: how long answers take, and what lies between them.
+    /// Moving average of the latency of answers, in seconds.
     latency: f64,
+    /// Moving average of the interval between answers, in seconds.
     gap: f64,
 }
 
 impl ThrottleState {
-    /// Returns how many requests were answered.
+    /// Returns the number of answered requests.
     pub(super) fn answers(&self) -> u64 {
         self.answers
     }
 
-    /// A request that was sent then is answered now.
+    /// Records the answer to a request sent at `sent`.
     pub(super) fn on_success(&mut self, sent: Instant, now: Instant) {
         self.answers += 1;
         let approach = |mean: &mut f64, seen: Duration| *mean += (seen.as_secs_f64() - *mean) / 4.0;
@@ -38,19 +41,19 @@ impl ThrottleState {
         self.refusing_since = self.refusing_since.filter(|since| sent <= *since);
     }
 
-    /// A request that was sent then is refused.
+    /// Records the refusal of a request sent at `sent`.
     pub(super) fn on_refusal(&mut self, sent: Instant) {
         self.refusing_since.get_or_insert(sent);
     }
 
-    /// All requests wait; earlier refusals say nothing about what is sent after the pause.
+    /// Records that all requests are paused. Earlier refusals say nothing about requests sent after the pause.
     pub(super) fn on_pause(&mut self) {
         self.refusing_since = None;
     }
 
-    /// Returns whether an answer to a request that was sent after the refused ones may only not be there yet:
-    /// within twice the time that
-    /// answers take, and four times what usually lies between them.
+    /// Returns true if an answer to a request sent after the refused ones may merely still be pending.
+    ///
+    /// That is within twice the usual latency plus four times the usual interval between answers.
     pub(super) fn may_still_answer(&self, now: Instant) -> bool {
         let longest = Duration::try_from_secs_f64(2.0 * self.latency + 4.0 * self.gap).unwrap_or_default();
         self.answered.is_some()

@@ -1,18 +1,20 @@
-//! Rate limits: how much may be asked in a minute. Takes moments, and waits for nothing.
+//! Rate limits per minute. A bucket is passed the current time, and never waits.
 //!
-//! `governor` 0.10 refuses an amount above its burst (`InsufficientCapacity`) and takes nothing back; the tokens of a reply are
-//! known, and settled, only when it has come.
+//! `governor` 0.10 refuses an amount above its burst (`InsufficientCapacity`), and cannot take back tokens. The tokens
+//! of a reply are known, and settled, only when it arrives.
 
 use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A bucket that fills at an even pace. A tenth of a minute's worth may be taken at once, so that the
-/// pace is even from the beginning; later requests wait until the bucket has filled again.
+/// Token bucket that fills at a constant rate.
+///
+/// Up to a tenth of a minute's worth may be spent at once, so that the rate is even from the beginning. Later requests
+/// wait until the bucket has refilled.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     per_minute: f64,
-    /// When everything that was taken so far will have been earned.
+    /// Time when everything spent so far will have been refilled.
     earned_at: Option<Instant>,
 }
 
@@ -21,12 +23,12 @@ impl TokenBucket {
         TokenBucket { per_minute: per_minute.max(1) as f64, earned_at: None }
     }
 
-    /// Lowers the rate to this one, if it is higher.
+    /// Lowers the rate to `per_minute`, if it is higher.
     pub(super) fn lower(&mut self, per_minute: u64) {
         self.per_minute = self.per_minute.min(per_minute.max(1) as f64);
     }
 
-    /// The moment from which on something may be spent; `now` if that is already so.
+    /// Returns the earliest time at which something may be spent; `now` if that is already possible.
     pub(super) fn ready(&self, now: Instant) -> Instant {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         from.checked_sub(MINUTE / 10).map_or(now, |early| early.max(now))

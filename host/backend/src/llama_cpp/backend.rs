@@ -1,4 +1,4 @@
-//! The backend as the rest of the program sees it.
+//! The llama.cpp backend as the rest of the program sees it.
 
 use super::details::details_of;
 use super::image_placement::{images_of, rendered_with, with_marked_images};
@@ -29,10 +29,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// Why no mark can be put into a text.
+/// Reason why no marker can be inserted into a text.
 const NO_MARK: &str = "its text uses all noncharacters";
 
-/// A model that llama.cpp runs.
+/// Backend for a model that llama.cpp runs.
 struct LlamaCppBackend {
     info: BackendInfo,
     template: ChatTemplate,
@@ -40,17 +40,19 @@ struct LlamaCppBackend {
     default_params: SamplingParams,
     constraint: Option<Constraint>,
     logprobs: Option<u32>,
-    /// What the model is made for.
+    /// Purpose of the model file.
     purpose: Purpose,
     client: Arc<ModelClient>,
 }
 
-/// Loads a model, in a process of its own, and computes the digest of its file meanwhile. The model is freed when the
-/// backend is dropped. `pinned` is the kernel variant that a lock pins, which wins over `kernels`.
+/// Loads a model in its own process, and computes the digest of its file in the meantime.
+///
+/// The model is freed when the backend is dropped. `pinned` is the kernel variant that a lock pins, which takes
+/// precedence over `kernels`.
 ///
 /// # Errors
-/// When the file is not a model that llama.cpp can load, an option is out of bounds, or the chat
-/// template cannot be compiled.
+/// If the file is not a model that llama.cpp can load, an option is out of range, or the chat template cannot be
+/// compiled.
 pub async fn open(
     options: LlamaCppOptions,
     program: &ModelProgram,
@@ -122,21 +124,21 @@ fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Obj
     }
 }
 
-/// Runs what blocks away from the threads that drive tasks.
+/// Runs blocking work off the async threads.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     spawn_blocking(work).await.map_err(not_started)?
 }
 
-/// The digest of a file that the model is loaded from, to which the file is pinned.
+/// Computes the digest of a file that the model is loaded from, and pins the file to it.
 async fn pinned_digest(client: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
     let (client, path) = (Arc::clone(client), path.to_owned());
     blocking(move || client.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
         .await
 }
 
-/// A constraint as it is configured: choices as they are, or what a grammar is made from when the model is loaded.
+/// A configured constraint: choices as they are, or the source of a grammar that is created when the model is loaded.
 enum ConstraintSource {
     Grammar(GrammarSource),
     Choices(Vec<String>),
@@ -153,7 +155,7 @@ fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, Strin
     })
 }
 
-/// The template, and where it is from.
+/// Returns the chat template and its origin.
 fn template_of(
     choice: &ChatTemplateChoice,
     facts: &ModelFacts,
@@ -162,17 +164,17 @@ fn template_of(
         (ChatTemplateChoice::None, _) => return Ok((ChatTemplate::none(), "none")),
         (ChatTemplateChoice::Model, None) => {
             tracing::warn!(
-                "the model file carries no chat template; messages are given to the model as they are, which \
-                 `chat_template: none` asks for without this warning"
+                "the model file has no chat template, so messages are passed to the model unchanged; \
+                 `chat_template: none` does the same without this warning"
             );
-            return Ok((ChatTemplate::none(), "none: the model file carries no template"));
+            return Ok((ChatTemplate::none(), "none: the model file has no template"));
         }
         (ChatTemplateChoice::Model, Some(text)) => (text, "the model file"),
         (ChatTemplateChoice::Text(text), _) => (text, "the configuration"),
     };
     match ChatTemplate::compile(text, &facts.bos_token, &facts.eos_token) {
         Ok(template) => Ok((template, origin)),
-        Err(reason) => Err(format!("{reason}; it is that of {origin}, give another one, or `none`")),
+        Err(reason) => Err(format!("{reason}; it comes from {origin}: set another one, or `none`")),
     }
 }
 
@@ -181,7 +183,7 @@ fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
     ScoredText { id: continuation.id.clone(), text, byte_count }
 }
 
-/// The reply of a request that is done; `output` takes what it needs out of an answer of the right kind.
+/// Converts the result of a request to a reply. `output` extracts the output from an answer of the right kind.
 fn reply<T>(done: JobResult, output: impl FnOnce(Answer) -> Option<T>) -> Result<Reply<T>, BackendError> {
     let timing = RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token };
     match output(done.answer) {
@@ -190,7 +192,7 @@ fn reply<T>(done: JobResult, output: impl FnOnce(Answer) -> Option<T>) -> Result
     }
 }
 
-/// An answer, with what else is known of it.
+/// Converts an answer, including all additional details.
 fn output_of(generated: Completion) -> ModelOutput {
     let mut output = ModelOutput::generated(generated.text, generated.reason, Some(generated.usage));
     if generated.left_out > 0 {
@@ -203,7 +205,7 @@ fn output_of(generated: Completion) -> ModelOutput {
 }
 
 impl LlamaCppBackend {
-    /// The conversation, and the texts that may follow it, as the model reads them.
+    /// Renders the conversation, and the texts that may follow it, as the model reads them.
     fn prompt(
         &self,
         id: &str,
@@ -213,7 +215,7 @@ impl LlamaCppBackend {
         continuations: &[Continuation],
     ) -> Result<(Prompt, Vec<ScoredText>), BackendError> {
         if let Some(text) = rendered {
-            // Whatever special tokens it spells are meant, as far as anybody can tell.
+            // Special tokens spelled in the text are assumed to be intended.
             let prompt = Prompt { text, has_special_tokens: true, ..Prompt::default() };
             let texts = continuations.iter().map(|one| scored_text(one, one.text.clone()));
             return Ok((prompt, texts.collect()));
@@ -258,7 +260,7 @@ impl LlamaCppBackend {
             None => Ok(()),
             Some(kind) => {
                 let message = format!(
-                    "request '{id}': the model takes {}, and a message holds media ({})",
+                    "request '{id}': the model accepts {}, but a message contains media ({})",
                     takes.described(),
                     kind.type_name()
                 );
@@ -267,7 +269,7 @@ impl LlamaCppBackend {
         }
     }
 
-    /// The mark that keeps texts from being read as special tokens; none where no text spells one.
+    /// Returns the marker that keeps texts from being read as special tokens; `None` if no text spells one.
     fn special_token_mark(
         &self,
         id: &str,
@@ -287,8 +289,9 @@ impl LlamaCppBackend {
         unused_mark(texts).map(Some).ok_or_else(|| NO_MARK.to_owned())
     }
 
-    /// Hands a request to the model and waits for the answer. Whoever asks, llama.cpp would give numbers for what the model
-    /// is not made for, so that this is refused here.
+    /// Sends a request to the model and waits for the answer.
+    ///
+    /// For a request that the model is not made for, llama.cpp would still return numbers, so it is refused here.
     async fn ask(&self, name: String, task: Task) -> Result<JobResult, BackendError> {
         let can = &self.info.capabilities;
         let (can, asked) = match task {

@@ -4,7 +4,7 @@ use gage_core::Object;
 use gage_model_protocol::{DEFAULT_MAX_NEW_TOKENS, DEFAULT_SEED, LoadedModel, ModelOptions};
 use serde_json::{Value, json};
 
-/// What a model is and how it is run; what is not known is left out.
+/// Returns a description of the model and its settings. Unknown values are omitted.
 pub fn details_of(loaded: &LoadedModel, options: &ModelOptions) -> Object {
     let LoadedModel { facts, settings, kernels, projector, grammar: _, build } = loaded;
     let details = json!({

@@ -1,8 +1,8 @@
-//! Images of a conversation, and where its text shows them.
+//! Images of a conversation, and their places in its text.
 //!
-//! A template is given a mark, a code point that is never a character, as the text of every image, so that the image
-//! stands where the message has it, among whatever the template writes around. What the model wants right before and
-//! behind an image comes from `mtmd`, as its model file says.
+//! For every image, the template receives a marker as its text: a code point that is never a character. The image thus
+//! ends up where the message has it, among the text that the template adds. The tokens that the model requires
+//! immediately before and after an image come from `mtmd`, according to its model file.
 
 use crate::api::{BackendError, BackendErrorKind};
 use crate::conversation::inline_media;
@@ -10,10 +10,10 @@ use gage_core::{ContentPart, Message};
 use gage_template::ChatTemplate;
 use serde_json::Value;
 
-/// The files of all images in base64, in the order of the conversation.
+/// Returns the files of all images in base64, in the order of the conversation.
 ///
 /// # Errors
-/// When an image is not a `data:` URL: nothing is fetched.
+/// If an image is not a `data:` URL: nothing is downloaded.
 pub fn images_of(id: &str, messages: &[Message]) -> Result<Vec<String>, BackendError> {
     let parts = messages.iter().flat_map(|message| &message.content);
     let urls = parts.filter_map(|part| match part {
@@ -25,8 +25,8 @@ pub fn images_of(id: &str, messages: &[Message]) -> Result<Vec<String>, BackendE
         None => {
             let shown: String = url.chars().take(100).collect();
             let message = format!(
-                "request '{id}': the image `{shown}` is not on this machine, and llama_cpp fetches nothing; fetch it \
-                 beforehand"
+                "request '{id}': the image `{shown}` is not on this machine, and llama_cpp downloads \
+                 nothing; download it first"
             );
             Err(BackendError::new(BackendErrorKind::Unsupported, message))
         }
@@ -34,7 +34,7 @@ pub fn images_of(id: &str, messages: &[Message]) -> Result<Vec<String>, BackendE
     urls.map(data).collect()
 }
 
-/// The messages with a mark in the place of every image.
+/// Returns the messages with a marker in place of every image.
 pub fn with_marked_images(messages: &[Message], mark: char) -> Vec<Message> {
     let marked = |part: &ContentPart| match part {
         ContentPart::Text { .. } => part.clone(),
@@ -51,11 +51,12 @@ pub fn with_marked_images(messages: &[Message], mark: char) -> Vec<Message> {
     messages.iter().map(shown).collect()
 }
 
-/// The conversation as text in which so many marks stand. Templates that do not show them when the content of messages is
-/// one text are given it as a list of parts.
+/// Renders the conversation as text with one marker per image.
+///
+/// If a template drops markers when a message's content is a single text, it is given the content as a list of parts.
 ///
 /// # Errors
-/// When the template refuses the conversation, or leaves images out.
+/// If the template refuses the conversation, or omits images.
 pub fn rendered_with(
     template: &ChatTemplate,
     messages: &[Message],

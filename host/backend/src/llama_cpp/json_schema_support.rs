@@ -1,8 +1,8 @@
-//! JSON Schemas that a grammar can enforce. What llama.cpp would leave out of the grammar without a word is refused.
+//! JSON Schemas that a grammar can enforce. Keywords that llama.cpp would silently ignore are refused.
 
 use serde_json::{Map, Value};
 
-/// Keywords that a grammar says nothing of.
+/// Keywords that a grammar never enforces.
 const NEVER: &[&str] = &[
     "contains",
     "dependentRequired",
@@ -20,17 +20,17 @@ const NEVER: &[&str] = &[
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-/// Bounds of numbers, which hold whole numbers alone.
+/// Numeric bounds, which a grammar enforces only for integers.
 const BOUNDS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-/// Keywords whose members are schemas by names of the author.
+/// Keywords whose members are schemas under user-defined names.
 const NAMED: &[&str] = &["properties", "$defs", "definitions"];
-/// Keywords whose values are no schemas.
+/// Keywords whose values are not schemas.
 const VALUES: &[&str] = &["const", "default", "enum", "examples"];
 
-/// Makes sure that a grammar can hold answers to a schema.
+/// Checks that a grammar can enforce a schema.
 ///
 /// # Errors
-/// The place of the first keyword that it cannot, and why.
+/// Returns the place of the first keyword that cannot be enforced, and the reason.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     check_at(schema, String::new())
 }
@@ -39,9 +39,7 @@ fn check_at(schema: &Value, pointer: String) -> Result<(), String> {
     match schema {
         Value::Object(members) => {
             if let Some((keyword, why)) = left_out(members) {
-                return Err(format!(
-                    "`{pointer}/{keyword}` {why}; leave it out, or score what the answer holds"
-                ));
+                return Err(format!("`{pointer}/{keyword}` {why}; leave it out, or check it when scoring"));
             }
             members.iter().filter(|(keyword, _)| !VALUES.contains(&keyword.as_str())).try_for_each(
                 |(keyword, value)| match value {
@@ -61,21 +59,21 @@ fn check_at(schema: &Value, pointer: String) -> Result<(), String> {
     }
 }
 
-/// The first keyword that the grammar of a schema would not have, and why.
+/// Returns the first keyword that the grammar of a schema would omit, and the reason.
 fn left_out(members: &Map<String, Value>) -> Option<(&str, &'static str)> {
     let is_whole = members.get("type").is_some_and(|kind| kind == "integer");
     members.iter().find_map(|(keyword, value)| {
         let why = match (keyword.as_str(), value) {
-            ("uniqueItems", Value::Bool(true)) => "cannot be said by a grammar",
-            (keyword, _) if NEVER.contains(&keyword) => "cannot be said by a grammar",
+            ("uniqueItems", Value::Bool(true)) => "cannot be expressed as a grammar",
+            (keyword, _) if NEVER.contains(&keyword) => "cannot be expressed as a grammar",
             (keyword, _) if BOUNDS.contains(&keyword) && !is_whole => {
-                "can be said by a grammar of `type: integer` alone"
+                "can be expressed as a grammar only for `type: integer`"
             }
             ("pattern", Value::String(pattern)) if !pattern.starts_with('^') || !pattern.ends_with('$') => {
                 "must begin with ^ and end with $ in a grammar"
             }
             ("pattern", Value::String(pattern)) if pattern.contains("(?") => {
-                "may hold no groups that begin with (? in a grammar"
+                "must not contain groups that begin with (? in a grammar"
             }
             _ => return None,
         };

@@ -1,4 +1,4 @@
-//! The log of a model's process, passed on to this one's.
+//! Forwards the log of a model process to this program's log.
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
@@ -10,23 +10,23 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tracing::Level;
 
-/// Lines that are kept for the case of a crash.
+/// Number of lines kept in case of a crash.
 const MAX_KEPT_LINES: usize = 8;
 
-/// Longest line that is read at once, in bytes.
+/// Maximum length of a line that is read at once, in bytes.
 const MAX_LINE_BYTES: u64 = 16 << 10;
 
-/// Reads a log on a thread of its own.
+/// Reader of a log on its own thread.
 pub struct LogForwarder {
     last: Arc<Mutex<VecDeque<String>>>,
     thread: JoinHandle<()>,
 }
 
 impl LogForwarder {
-    /// Starts to read.
+    /// Starts reading.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// If no thread can be created.
     pub fn start(stderr: ChildStderr) -> std::io::Result<LogForwarder> {
         let last = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&last);
@@ -59,9 +59,9 @@ impl LogForwarder {
         Ok(LogForwarder { last, thread })
     }
 
-    /// Waits for the end of the log and gives its last warnings and errors.
+    /// Waits for the end of the log and returns its last warnings and errors.
     pub fn finish(self) -> Vec<String> {
-        // A panic of the thread loses lines of a log, and nothing else.
+        // A panic of the thread only loses log lines.
         let _ = self.thread.join();
         self.last.lock().drain(..).collect()
     }
@@ -72,11 +72,11 @@ impl LogForwarder {
 struct Line {
     level: Level,
     message: String,
-    /// Whether this program says it, and not llama.cpp: it is shown like all else that this program says.
+    /// True if the line is from this program, not llama.cpp. It is shown like the program's other messages.
     is_own: bool,
 }
 
-/// What a line says: a record in JSON, else the line as it is, which is what a check that fails prints.
+/// Parses a line as a JSON record. Other lines, such as those printed by a failed assertion, are kept unchanged.
 fn read_line(line: &str) -> Option<Line> {
     let line = line.trim();
     let record = serde_json::from_str::<Value>(line).ok();
@@ -99,7 +99,7 @@ fn read_line(line: &str) -> Option<Line> {
     Some(Line { level, message, is_own })
 }
 
-/// The same as [`pass_on`], as a line of this program.
+/// Forwards a line as [`pass_on`] does, but as one of this program.
 fn pass_on_own(level: Level, message: &str) {
     match level {
         Level::ERROR => tracing::error!("{message}"),
@@ -128,11 +128,11 @@ mod tests {
     fn records_keep_their_level_and_other_lines_are_warnings() {
         let record =
             r#"{"timestamp":"x","level":"ERROR","fields":{"message":"no\tmemory "},"target":"llama-cpp-2"}"#;
-        let own = r#"{"level":"WARN","fields":{"message":"fewer layers are tried","gpu_layers":4,"error":"no\nroom"},
+        let own = r#"{"level":"WARN","fields":{"message":"trying fewer layers","gpu_layers":4,"error":"no\nroom"},
             "target":"gage_llama::load"}"#;
         for (line, expected) in [
             (record, Some((Level::ERROR, "no memory", false))),
-            (own, Some((Level::WARN, "fewer layers are tried gpu_layers=4 error=no room", true))),
+            (own, Some((Level::WARN, "trying fewer layers gpu_layers=4 error=no room", true))),
             ("GGML_ASSERT(x) failed\n", Some((Level::WARN, "GGML_ASSERT(x) failed", false))),
             ("{}", Some((Level::WARN, "{}", false))),
             ("\n", None),

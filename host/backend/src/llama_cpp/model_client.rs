@@ -1,4 +1,4 @@
-//! The way to a model that runs elsewhere: requests out, answers back.
+//! Client of a model in another process: sends requests and receives answers.
 
 use super::pinned_files::{FileUse, PinnedFiles};
 use crate::api::{BackendError, BackendErrorKind};
@@ -8,59 +8,59 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-/// The facts of a loaded model, or the reason why it is not loaded.
+/// Facts about a loaded model, or the reason why it is not loaded.
 pub type LoadResult = Result<LoadedModel, String>;
 
-/// Requests that wait for an answer, and the way on which more are sent.
+/// Requests that wait for an answer, and the channel for sending more.
 #[derive(Default)]
 pub struct ModelClient {
     state: Mutex<ClientState>,
-    /// The files that the model was loaded from.
+    /// Files that the model was loaded from.
     pub files: PinnedFiles,
 }
 
-/// The state of a client.
+/// State of a client.
 #[derive(Default)]
 pub struct ClientState {
-    /// Where messages go; nothing while there is no model, and after it ended.
+    /// Channel for messages; `None` before there is a model, and after it ended.
     pub outbox: Option<Sender<ToModel>>,
-    /// What the model said when it was loaded first. A reload must give the same.
+    /// Facts reported when the model was first loaded. A reload must yield the same.
     loaded: Option<Box<LoadedModel>>,
-    /// Who waits for the model to be loaded.
+    /// Waiter for the model to be loaded.
     pub opening: Option<oneshot::Sender<LoadResult>>,
-    /// Requests without an answer, the oldest first.
+    /// Requests without an answer, oldest first.
     pub pending: BTreeMap<u64, PendingRequest>,
-    /// Requests that were being worked on when the model crashed. They are sent again one at a time.
+    /// Requests that were being worked on when the model crashed. They are retried one at a time.
     pub suspects: Vec<u64>,
-    /// Why no request can be answered any more.
+    /// Error that ended the model; no further request can be answered.
     pub ended: Option<BackendError>,
-    /// The counts of the model and of the processes before it that crashed, as far as they reported them with an answer.
+    /// Counters of the model and of the crashed processes before it, as last reported with an answer.
     pub counts: Counts,
-    /// What those before it counted.
+    /// Counters of the earlier processes.
     earlier: Counts,
-    /// The process that it runs in.
+    /// Id of its process.
     pub process_id: Option<u32>,
-    /// How often the model crashed.
+    /// Number of crashes of the model.
     pub crashes: u32,
     next: u64,
 }
 
 /// A request without an answer.
 pub struct PendingRequest {
-    /// The same again, which a crash would lose.
+    /// Copy of the job, which a crash would otherwise lose.
     pub job: Job,
-    /// Whether the model has begun to work on it.
+    /// True if the model has started to work on it.
     pub has_begun: bool,
-    /// How often the model crashed while it worked on it.
+    /// Number of crashes while the model worked on it.
     pub crashes: u32,
     reply: oneshot::Sender<Result<JobResult, BackendError>>,
 }
 
 impl PendingRequest {
-    /// Answers it.
+    /// Answers the request.
     pub fn answer(self, done: Result<JobResult, BackendError>) {
         let attempts = self.crashes + 1;
-        // Nobody waits any more when the request was given up.
+        // The receiver is gone if the request was cancelled.
         let _ = self.reply.send(done.map_err(|error| BackendError { attempts, ..error }));
     }
 }
@@ -71,10 +71,10 @@ impl ModelClient {
         self.state.lock()
     }
 
-    /// Sends a request and waits for the answer. It is sent again after a crash.
+    /// Sends a request and waits for the answer. It is retried after a crash.
     ///
     /// # Errors
-    /// What the model says, or that it has ended.
+    /// Returns the model's error, or that it has ended.
     pub async fn ask(&self, job: Job) -> Result<JobResult, BackendError> {
         let (reply, answer) = oneshot::channel();
         let number = {
@@ -97,10 +97,10 @@ impl ModelClient {
         let mut waiting = ReplyGuard { client: self, number: Some(number) };
         let done = answer.await;
         waiting.number = None;
-        done.map_err(|_| internal("the model has ended; its log says why"))?
+        done.map_err(|_| internal("the model process has exited; see its log"))?
     }
 
-    /// Takes in what the model says.
+    /// Handles a message from the model.
     pub fn on_message(&self, message: FromModel) {
         let mut state = self.state();
         match message {
@@ -111,7 +111,7 @@ impl ModelClient {
                     let _ = opening.send(Ok(*loaded));
                 } else if is_different {
                     state.fail_all(model_lost(
-                        "after a crash the model was loaded with other settings than before; perhaps memory is short now",
+                        "the model was loaded after a crash with other settings than before; memory may be short",
                     ));
                 }
             }
@@ -136,9 +136,9 @@ impl ModelClient {
     /// Checks that the files of the model have not changed.
     ///
     /// # Errors
-    /// Names the file that changed.
+    /// If a file changed; the message names it.
     pub fn check_files(&self) -> Result<(), String> {
-        // After a reload nothing says which of two files the model has open.
+        // After a reload, it is unknown which version of a file the model has open.
         let used = if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload };
         self.files.check(used)
     }
@@ -153,7 +153,7 @@ impl ModelClient {
 }
 
 impl ClientState {
-    /// Takes a request out, and sends the next one where it was on trial.
+    /// Removes a request, and sends the next one if it was retried alone.
     fn remove_request(&mut self, number: u64) -> Option<PendingRequest> {
         let was_on_trial = self.suspects.first() == Some(&number);
         self.suspects.retain(|suspect| *suspect != number);
@@ -164,8 +164,7 @@ impl ClientState {
         pending
     }
 
-    /// Sends what waits: the first that is suspected to have made the model crash, alone, and when none is
-    /// left all others.
+    /// Sends waiting requests: first those suspected of crashing the model, one at a time, and then all others.
     pub fn send_pending(&mut self) {
         let Some(outbox) = &self.outbox else { return };
         let send = |number: u64, pending: &PendingRequest| {
@@ -182,7 +181,7 @@ impl ClientState {
         }
     }
 
-    /// Notes that the model crashed: what it was working on is tried once more, alone, and then failed.
+    /// Records a crash of the model. The requests in progress are retried once, alone, and then failed.
     pub fn on_crash(&mut self, failed: impl Fn() -> BackendError) {
         self.outbox = None;
         self.crashes += 1;
@@ -207,7 +206,7 @@ impl ClientState {
         }
     }
 
-    /// Answers all that waits, and all that comes, with an error.
+    /// Answers all pending and future requests with an error.
     pub fn fail_all(&mut self, error: BackendError) {
         self.outbox = None;
         self.suspects.clear();
@@ -221,7 +220,7 @@ impl ClientState {
     }
 }
 
-/// An error that is not the request's fault.
+/// Creates an error that the request did not cause.
 pub fn internal(message: impl Into<String>) -> BackendError {
     BackendError::new(BackendErrorKind::Internal, message)
 }
@@ -236,12 +235,12 @@ fn error_of(error: JobError) -> BackendError {
     BackendError::new(kind, error.message)
 }
 
-/// The error of every request after a model cannot be used any more.
+/// Creates the error of every request after a model can no longer be used.
 pub fn model_lost(message: impl Into<String>) -> BackendError {
     BackendError::new(BackendErrorKind::ModelLost, message)
 }
 
-/// Cancels a request when it is dropped before its reply.
+/// Cancels a request when dropped before its reply.
 struct ReplyGuard<'l> {
     client: &'l ModelClient,
     number: Option<u64>,
@@ -276,7 +275,7 @@ mod tests {
         FromModel::Done(number, Box::new(Ok(done)), COUNTED)
     }
 
-    /// What each model of these tests says that it counted, with every answer.
+    /// Counters that each model in these tests reports with every answer.
     const COUNTED: Counts = Counts {
         evaluated_tokens: 7,
         reused_tokens: 5,
@@ -286,7 +285,7 @@ mod tests {
         most_requests: 2,
     };
 
-    /// A model that was started anew counts from nothing; what the one before it had counted is not lost by that.
+    /// A restarted model counts from zero. The counts of the one before it are kept.
     #[test]
     fn counts_of_a_model_that_crashed_are_kept() {
         let client = ModelClient::default();
@@ -307,8 +306,9 @@ mod tests {
         }
     }
 
-    /// Of three requests two are being worked on when the model crashes, and one of them makes it crash again:
-    /// that one fails, the others are answered.
+    /// Two of three requests are in progress when the model crashes, and one of them crashes it again.
+    ///
+    /// That one fails, and the others are answered.
     #[tokio::test]
     async fn only_what_crashes_twice_by_itself_fails() {
         let client = Arc::new(ModelClient::default());
@@ -325,7 +325,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(asked(&inbox), [0, 1, 2]);
-        // What only waits when the model crashes is not suspected.
+        // Requests that are only waiting when the model crashes are not suspected.
         client.on_message(FromModel::Started(2));
         client.on_message(FromModel::Queued(2));
         client.on_message(FromModel::Started(0));
@@ -359,7 +359,7 @@ mod tests {
         );
     }
 
-    /// A reload that has to give up layers on the GPU, say, would give other figures than the rest of the run.
+    /// A reload with, say, fewer layers on the GPU would give different results than the rest of the run.
     #[tokio::test]
     async fn reload_with_other_settings_ends_the_model() {
         let loaded = |gpu_layers| {

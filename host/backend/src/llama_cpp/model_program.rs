@@ -1,7 +1,7 @@
-//! The program `gage-model`: where it is found, how it is started, and whether it belongs to this gage-host.
+//! The program `gage-model`: how it is found and started, and whether it matches this gage-host.
 //!
-//! llama.cpp's kernels are compiled for a kind of processor, and a build for a better one (`gage-model-avx512`) may lie
-//! beside the program.
+//! llama.cpp's kernels are compiled for a kind of processor. A build for a newer one (`gage-model-avx512`) may be
+//! installed next to the program.
 
 use super::log_forwarding::LogForwarder;
 use super::omp_wait_policy::thread_environment;
@@ -16,23 +16,25 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-/// The variable that names the program, for builds that lie elsewhere.
+/// Environment variable with the path of the program, for builds in other places.
 const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
 
-/// The name of the program.
+/// Name of the program.
 const PROGRAM_NAME: &str = "gage-model";
 
-/// The remedy for a missing or wrong program.
+/// Remedy for a missing or wrong program.
 const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
-                      build --package gage-llama`), or name it by GAGE_HOST_MODEL_PROGRAM";
+                      build --package gage-llama`), or set GAGE_HOST_MODEL_PROGRAM to its path";
 
-/// How models are run: by which program, and which of its logs are wanted.
+/// Program that runs models, and the filter of its logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelProgram {
-    /// The file of the program. Where none is named, it is the one that the variable `GAGE_HOST_MODEL_PROGRAM` names, the
-    /// one beside this program, or the first on PATH.
+    /// File of the program.
+    ///
+    /// Defaults to the path in the variable `GAGE_HOST_MODEL_PROGRAM`, the file next to this program, or the first on
+    /// PATH.
     pub file: Option<PathBuf>,
-    /// The filter of its logs; default `warn`.
+    /// Filter of its logs; default `warn`.
     pub log_filter: Option<String>,
 }
 
@@ -41,20 +43,20 @@ pub struct ModelProgram {
 pub(super) struct FoundProgram {
     pub(super) file: PathBuf,
     log_filter: Option<String>,
-    /// The variant that its kernels must have; any if none.
+    /// Kernel variant that it must have; `None` for any.
     variant: Option<RequiredVariant>,
 }
 
 /// A kernel variant that a program must have, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RequiredVariant {
-    /// The name of the file promises it.
+    /// The file name promises it.
     Named(KernelBuild),
     /// A lock pins it.
     Pinned(KernelVariant),
 }
 
-/// A process that was started, and its streams. It is ended when this is dropped.
+/// A started process and its streams. It is killed on drop.
 pub(super) struct ModelProcess {
     pub(super) child: Child,
     pub(super) stdin: Option<ChildStdin>,
@@ -62,25 +64,25 @@ pub(super) struct ModelProcess {
     pub(super) log: Option<LogForwarder>,
 }
 
-/// Whether a process outlives an interrupt from the terminal.
+/// Handling of interrupts from the terminal by a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interrupts {
-    /// They are for the run, which then ends the model.
+    /// Interrupts are for the run, which then ends the model.
     Ignored,
-    /// They end it as they end this program.
+    /// Interrupts end the process, as they end this program.
     Received,
 }
 
 impl ModelProgram {
-    /// Checks that a kernel variant, which a lock pins, is installed and runs on this machine. Loads no model.
+    /// Checks that a kernel variant pinned by a lock is installed and runs on this machine. Loads no model.
     ///
     /// # Errors
-    /// The reason why it cannot run.
+    /// Returns the reason why it cannot run.
     pub fn check_variant(&self, variant: &KernelVariant) -> Result<(), String> {
         self.find(Kernels::Auto, Some(variant))?.start_greeted(None).map(drop)
     }
 
-    /// Finds the program: in the variant that a lock pins, else in the best one that this machine can run and the
+    /// Finds the program in the variant that a lock pins, or else in the best one that this machine can run and the
     /// configuration allows.
     pub(super) fn find(
         &self,
@@ -92,7 +94,7 @@ impl ModelProgram {
             .file
             .clone()
             .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
-        // A named file is used as it is.
+        // A configured file is used as it is.
         if let Some(file) = named {
             return Ok(found(file, pinned.cloned().map(RequiredVariant::Pinned)));
         }
@@ -122,13 +124,13 @@ impl ModelProgram {
     }
 }
 
-/// The program in a folder, else in the first folder of a list that has it.
+/// Finds the program in a folder, or else in the first folder of a list that has it.
 fn first_file(folder: Option<&Path>, path: &OsStr) -> Option<PathBuf> {
     let folders = folder.map(Path::to_owned).into_iter().chain(env::split_paths(path));
     folders.map(|folder| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"))).find(|file| file.is_file())
 }
 
-/// The variants that may lie beside the program, best first, and whether this machine can run each.
+/// Returns the variants that may be next to the program, best first, and whether this machine can run each.
 fn variants() -> Vec<(KernelBuild, bool)> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -144,8 +146,9 @@ fn variants() -> Vec<(KernelBuild, bool)> {
     Vec::new()
 }
 
-/// The file of a variant that a lock pins. Variants without a file of their own, as those for GPUs, are builds of the program
-/// itself.
+/// Returns the file of a variant that a lock pins.
+///
+/// Variants without their own file, such as those for GPUs, are builds of the program itself.
 fn pinned_file(program: PathBuf, pinned: KernelBuild) -> Result<PathBuf, String> {
     let own_file = variants().into_iter().find(|(variant, _)| *variant == pinned);
     let Some((_, runs_here)) = own_file else { return Ok(program) };
@@ -157,7 +160,7 @@ fn pinned_file(program: PathBuf, pinned: KernelBuild) -> Result<PathBuf, String>
     }
 }
 
-/// `gage-model-avx512` beside `gage-model`.
+/// Returns the path of a variant next to the program, such as `gage-model-avx512` next to `gage-model`.
 fn variant_file(program: &Path, variant: KernelBuild) -> PathBuf {
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
     program.with_file_name(format!("{stem}-{variant}{EXE_SUFFIX}"))
@@ -167,7 +170,7 @@ impl FoundProgram {
     /// Starts the program with a command, or only for its greeting.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub(super) fn start(
         &self,
         command: Option<&ModelCommand>,
@@ -179,7 +182,7 @@ impl FoundProgram {
         }
         program
             .envs(thread_environment())
-            // A failed assertion is to end it with its own signal, and to write nothing to the stream of its answers.
+            // A failed assertion must end the process with its own signal, and write nothing to the answer stream.
             .env("GGML_NO_BACKTRACE", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -196,17 +199,17 @@ impl FoundProgram {
         let Some((mut stdin, stdout)) = stdin.zip(stdout) else {
             return Err(io::Error::other("it has no standard streams"));
         };
-        // A program that has ended already is noticed when its greeting is missing.
+        // If the program has already exited, the missing greeting will show it.
         let stdin = command.is_some_and(|command| write_frame(&mut stdin, command).is_ok()).then_some(stdin);
         let mut process = ModelProcess { child, stdin, stdout: BufReader::new(stdout), log: None };
         process.log = stderr.map(LogForwarder::start).transpose()?;
         Ok(process)
     }
 
-    /// Reads the greeting of a process; nothing where it ended before.
+    /// Reads the greeting of a process; `None` if it exited first.
     ///
     /// # Errors
-    /// When it is another program, or one of another build.
+    /// If it is a different program, or from a different build.
     pub(super) fn greet(&self, stdout: &mut BufReader<ChildStdout>) -> Result<Option<BuildInfo>, String> {
         let file = self.file.display();
         let build = match read_frame::<BuildInfo>(stdout) {
@@ -243,7 +246,7 @@ impl FoundProgram {
     /// Starts the program and reads its greeting.
     ///
     /// # Errors
-    /// When it cannot be started, ends, or is another program.
+    /// If it cannot be started, exits, or is a different program.
     pub(super) fn start_greeted(&self, command: Option<&ModelCommand>) -> Result<ModelProcess, String> {
         let started = self.start(command, Interrupts::Received);
         let mut process =
@@ -263,7 +266,7 @@ impl ModelProcess {
     /// Sends a text and reads the answer to it.
     ///
     /// # Errors
-    /// The way in which the process ended.
+    /// Returns how the process ended.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, text: &str) -> Result<T, String> {
         let sent = self.stdin.as_mut().is_some_and(|stdin| write_frame(stdin, &text).is_ok());
         if sent { self.read() } else { Err(self.end()) }
@@ -272,7 +275,7 @@ impl ModelProcess {
     /// Reads a message.
     ///
     /// # Errors
-    /// The way in which the process ended.
+    /// Returns how the process ended.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         match read_frame::<T>(&mut self.stdout) {
             Ok(Some(message)) => Ok(message),
@@ -280,7 +283,7 @@ impl ModelProcess {
         }
     }
 
-    /// Ends the process, which may hang rather than have ended, and says how it ended.
+    /// Ends the process, which may still be running (and hang), and returns how it ended.
     pub(super) fn end(&mut self) -> String {
         self.stdin = None;
         let _ = self.child.kill();
@@ -296,7 +299,7 @@ impl Drop for ModelProcess {
     }
 }
 
-/// Returns how a process ended, with what it said last.
+/// Describes how a process ended, including its last log lines.
 fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
     let how = match status {
         Some(status) => match signal(*status) {
@@ -305,8 +308,8 @@ fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
         },
         None => "ended".to_owned(),
     };
-    let said = if log.is_empty() { String::new() } else { format!("; it said last: {}", log.join(" | ")) };
-    format!("the process of the model {how}{said}")
+    let said = if log.is_empty() { String::new() } else { format!("; its last output: {}", log.join(" | ")) };
+    format!("the model process {how}{said}")
 }
 
 #[cfg(unix)]
@@ -315,10 +318,10 @@ fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
     let number = status.signal()?;
     let name = match number {
         4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
-        6 => "SIGABRT: a check of llama.cpp's failed",
-        7 => "SIGBUS: perhaps the model file changed",
+        6 => "SIGABRT: an assertion of llama.cpp failed",
+        7 => "SIGBUS: the model file may have changed",
         8 => "SIGFPE",
-        9 => "SIGKILL: perhaps memory ran out",
+        9 => "SIGKILL: memory may have run out",
         11 => "SIGSEGV",
         15 => "SIGTERM",
         _ => "see `man 7 signal`",

@@ -1,14 +1,15 @@
 //! Wait policy of llama.cpp's threads.
 
-/// How often a thread looks before it sleeps, in the unit of GNU's OpenMP: some microseconds.
+/// Number of times a thread spins before it sleeps, in GNU OpenMP's unit: some microseconds.
 ///
-/// Threads that compute together meet hundreds of times a token, and mostly within microseconds: a thread that sleeps at
-/// once has to be woken each time, which costs a tenth of all. One that never sleeps takes the core from the very thread
-/// that it waits for where cores do other work as well, and everything takes nearly twice as long.
+/// Compute threads synchronize hundreds of times per token, mostly within microseconds. A thread that sleeps
+/// immediately must be woken each time, which costs a tenth of the total time. If the cores are also used by other
+/// work, a thread that never sleeps takes the core from the very thread that it waits for. Everything then takes nearly
+/// twice as long.
 const LOOKS: &str = "10000";
 
-/// Variables that OpenMP reads before `main`, with what they are to be in a process that runs a model; none where the user
-/// says how threads wait.
+/// Returns OpenMP variables for a model process, which OpenMP reads before `main`. Empty if the user configured how
+/// threads wait.
 pub fn thread_environment() -> Vec<(&'static str, &'static str)> {
     let wanted = [("OMP_WAIT_POLICY", "passive"), ("GOMP_SPINCOUNT", LOOKS)];
     let is_set = |name: &str| std::env::var_os(name).is_some();

@@ -1,4 +1,4 @@
-//! One-shot commands of `gage-model`: a benchmark, and the tokens of texts by the vocabulary of a model file.
+//! One-shot commands of `gage-model`: benchmarks, and counting tokens with the vocabulary of a model file.
 
 use super::model_program::{ModelProcess, ModelProgram};
 use gage_config::Kernels;
@@ -6,24 +6,24 @@ use gage_model_protocol::{BenchOptions, BenchReport, Command};
 use parking_lot::Mutex;
 use std::path::Path;
 
-/// Measures a model, in a process of its own.
+/// Runs a benchmark of a model in its own process.
 ///
 /// # Errors
-/// When the program is not found, or the model cannot be loaded, predicts no tokens, or fails.
+/// If the program is not found, or the model cannot be loaded, does not predict tokens, or fails.
 pub fn bench(options: &BenchOptions, program: &ModelProgram) -> Result<BenchReport, String> {
     let command = Command::Bench(options.clone());
     let mut process = program.find(Kernels::Auto, None)?.start_greeted(Some(&command))?;
     process.read::<Result<BenchReport, String>>()?
 }
 
-/// The vocabulary of a model file; its weights are not loaded.
+/// Vocabulary of a model file; its weights are not loaded.
 pub struct Vocabulary(Mutex<ModelProcess>);
 
 impl Vocabulary {
-    /// Reads the vocabulary of a GGUF file, in a process of its own.
+    /// Reads the vocabulary of a GGUF file in its own process.
     ///
     /// # Errors
-    /// When the file cannot be read, llama.cpp refuses it, or the program is not found.
+    /// If the file cannot be read, llama.cpp refuses it, or the program is not found.
     pub fn read(path: &Path, program: &ModelProgram) -> Result<Vocabulary, String> {
         let command = Command::CountTokens(path.to_owned());
         let mut process = program.find(Kernels::Baseline, None)?.start_greeted(Some(&command))?;
@@ -31,10 +31,10 @@ impl Vocabulary {
         Ok(Vocabulary(Mutex::new(process)))
     }
 
-    /// The number of tokens of a text, without those that begin and end sequences.
+    /// Returns the number of tokens of a text, without those that begin and end sequences.
     ///
     /// # Errors
-    /// When the process has ended.
+    /// If the process has ended.
     pub fn count(&self, text: &str) -> Result<u64, String> {
         self.0.lock().ask(text)
     }

@@ -1,20 +1,20 @@
-//! The options that a model is opened with.
+//! Options that a model is opened with.
 
 use gage_config::{ChatTemplate, OutputConstraint};
 use gage_core::SamplingParams;
 use gage_model_protocol::ModelOptions;
 
-/// The options of a backend with a model.
+/// Options of a backend with a model.
 #[derive(Clone, Debug)]
 pub struct LlamaCppOptions {
-    /// What is loaded, and how it computes.
+    /// Options of the model file and its computation.
     pub model: ModelOptions,
-    /// How conversations become text.
+    /// Source of the chat template that renders conversations.
     pub chat_template: ChatTemplate,
-    /// What all answers are held to.
+    /// Constraint on all answers.
     pub constraint: Option<OutputConstraint>,
-    /// How many alternatives are recorded with the log-probability of each token of an answer.
+    /// Number of alternatives recorded with the log-probability of each token of an answer.
     pub logprobs: Option<u32>,
-    /// Sampling parameters where a request does not say otherwise.
+    /// Default sampling parameters for requests.
     pub default_params: SamplingParams,
 }

@@ -1,5 +1,5 @@
-//! The files that a model was loaded from, pinned by digest: other content is noticed before a reload and at the end of a
-//! task.
+//! Files that a model was loaded from, pinned by digest. Changed content is detected before a reload and at the end of
+//! a task.
 
 use gage_core::{Digest, FileFingerprint};
 use parking_lot::Mutex;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file and the content that it had when the model was loaded.
+/// A file, and its content at the time the model was loaded.
 #[derive(Debug)]
 struct PinnedFile {
     path: PathBuf,
@@ -15,18 +15,18 @@ struct PinnedFile {
     digest: Digest,
 }
 
-/// The files of one model.
+/// Files of one model.
 #[derive(Debug, Default)]
 pub struct PinnedFiles {
     files: Mutex<Vec<PinnedFile>>,
 }
 
-/// When files are checked.
+/// Occasion on which files are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// The model is about to read them again, whatever is at their paths.
+    /// The model is about to read them again from their paths.
     Reload,
-    /// The model has them open: a file that was deleted or replaced by another does not concern it.
+    /// The model has them open, so a deleted or replaced file does not affect it.
     Open,
 }
 
@@ -34,7 +34,7 @@ impl PinnedFiles {
     /// Computes the digest of a file and pins it.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn pin(&self, path: &Path) -> io::Result<Digest> {
         let file = File::open(path)?;
         let fingerprint = FileFingerprint::of(&file.metadata()?);
@@ -44,10 +44,10 @@ impl PinnedFiles {
         Ok(digest)
     }
 
-    /// Checks that every file still has its content. Digests are computed again only if size, time or inode changed.
+    /// Checks that every file still has its content. Digests are recomputed only if size, time or inode changed.
     ///
     /// # Errors
-    /// Names the file whose content differs. A file that cannot be read passes: loading it says why.
+    /// If a file's content differs; the message names it. A file that cannot be read passes: loading it reports why.
     pub fn check(&self, used: FileUse) -> Result<(), String> {
         let mut files = self.files.lock();
         files.iter_mut().try_for_each(|file| file.check(used))

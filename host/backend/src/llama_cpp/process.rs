@@ -1,4 +1,4 @@
-//! A model in a process of its own, which is started again when it crashes.
+//! Runs a model in its own process, which is restarted after a crash.
 
 use super::model_client::{ClientState, LoadResult, ModelClient, model_lost};
 use super::model_program::{FoundProgram, Interrupts, ModelProcess};
@@ -13,20 +13,20 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
-/// Crashes in a row after which no model is started any more.
+/// Number of consecutive crashes after which the model is not restarted.
 const MAX_CRASHES: u32 = 3;
 
-/// The end of a process that was not asked to end.
+/// Reason why a process ended on its own.
 enum ProcessExit {
     /// The client was dropped.
     Dropped,
-    /// It cannot load the model, or is not the program that it should be.
+    /// The process cannot load the model, or is not the right program.
     Refused(String),
-    /// It crashed, after it answered a request or not.
+    /// The process crashed, possibly after answering requests.
     Crashed { has_answered: bool },
 }
 
-/// Why there is no model: its process did not start, or ended.
+/// Returns the message that there is no model because its process did not start, or ended.
 pub fn not_started(reason: impl Display) -> String {
     format!("the model could not be started: {reason}")
 }
@@ -34,7 +34,7 @@ pub fn not_started(reason: impl Display) -> String {
 /// Starts the process, which ends when the link is dropped.
 ///
 /// # Errors
-/// When no thread can be had.
+/// If no thread can be created.
 pub fn start(
     options: ModelOptions,
     program: FoundProgram,
@@ -50,7 +50,7 @@ pub fn start(
     Ok((link, opened))
 }
 
-/// Runs the process, and again after each crash.
+/// Runs the process, and restarts it after each crash.
 fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundProgram) {
     let mut crashes_in_a_row = 0;
     loop {
@@ -80,7 +80,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
     }
 }
 
-/// Starts a process and sends it what waits.
+/// Starts a process and sends it the waiting requests.
 fn launch(
     client: &ModelClient,
     options: &ModelOptions,
@@ -88,14 +88,14 @@ fn launch(
 ) -> Result<ModelProcess, String> {
     let command = Command::Serve(Box::new(options.clone()));
     let mut process = program.start(Some(&command), Interrupts::Ignored).map_err(|error| {
-        format!("the process of the model cannot be started: {}: {error}", program.file.display())
+        format!("the model process cannot be started: {}: {error}", program.file.display())
     })?;
     let (outbox, inbox) = channel();
     if let Some(stdin) = process.stdin.take() {
         std::thread::Builder::new()
             .name("llama.cpp requests".to_owned())
             .spawn(move || write_all(stdin, &inbox))
-            .map_err(|error| format!("the process of the model cannot be asked: {error}"))?;
+            .map_err(|error| format!("the model process cannot be asked: {error}"))?;
     }
     let mut state = client.state();
     state.process_id = Some(process.child.id());
@@ -111,7 +111,7 @@ fn launch(
 }
 
 impl ClientState {
-    /// Fails what a crash leaves no hope for; whether the process is started again.
+    /// Fails requests that cannot be retried after a crash. Returns `Continue` if the process is to be restarted.
     fn after_crash(&mut self, how: &str, crashes_in_a_row: u32) -> ControlFlow<()> {
         self.process_id = None;
         if self.ended.is_some() {
@@ -134,11 +134,11 @@ impl ClientState {
     }
 }
 
-/// Writes messages until they end or the process stops reading.
+/// Writes messages until there are no more or the process stops reading.
 fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     for message in inbox {
         if let Err(error) = write_frame(&mut stdin, &message) {
-            tracing::debug!(%error, "the process of the model takes no more requests");
+            tracing::debug!(%error, "the model process accepts no more requests");
             return;
         }
     }
@@ -159,7 +159,7 @@ fn listen(
             Ok(Some(message)) => message,
             Ok(None) => break,
             Err(error) => {
-                tracing::debug!(%error, "the process of the model said something else");
+                tracing::debug!(%error, "the model process sent an unexpected message");
                 break;
             }
         };

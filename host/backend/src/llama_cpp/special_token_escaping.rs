@@ -1,21 +1,21 @@
-//! Keeps data from speaking in special tokens.
+//! Prevents prompt injection through special tokens in data.
 //!
-//! Chat templates write special tokens, such as `<|im_end|>`, as text, so what they render is
-//! tokenised with special tokens in mind; a message that spells one would then end its own turn.
-//! A mark, a code point that is never a character, is put into each such spelling before the
-//! template sees it. The tokeniser splits the text at the marks, and neither part is special.
+//! Chat templates write special tokens, such as `<|im_end|>`, as text. Their output is therefore tokenized with special
+//! tokens enabled, and a message that spells one would end its own turn. To prevent this, a marker (a code point that
+//! is never a character) is inserted into each such spelling before rendering. The tokenizer splits the text at the
+//! markers, and neither part is special.
 
 use gage_core::{ContentPart, Message};
 use std::collections::HashMap;
 
-/// The spellings of all special tokens of a model.
+/// Spellings of all special tokens of a model.
 #[derive(Debug, Default)]
 pub struct SpecialTokens {
     by_first_byte: HashMap<u8, Vec<String>>,
 }
 
 impl SpecialTokens {
-    /// Those with these texts; texts of one character are no danger and are left out.
+    /// Creates the set from the tokens' texts. Single-character texts are harmless and are omitted.
     pub fn new(texts: impl IntoIterator<Item = String>) -> SpecialTokens {
         let mut by_first_byte: HashMap<u8, Vec<String>> = HashMap::new();
         for text in texts {
@@ -33,12 +33,12 @@ impl SpecialTokens {
         candidates.is_some_and(|candidates| candidates.iter().any(|special| text.starts_with(special)))
     }
 
-    /// Returns whether a text spells a special token.
+    /// Returns true if a text spells a special token.
     pub fn occur_in(&self, text: &str) -> bool {
         text.char_indices().any(|(at, _)| self.begins(&text[at..]))
     }
 
-    /// The text with a mark after the first character of every special token.
+    /// Returns the text with a marker after the first character of every special token.
     pub fn marked(&self, text: &str, mark: char) -> String {
         let mut marked = String::with_capacity(text.len() + 16);
         for (at, character) in text.char_indices() {
@@ -50,7 +50,7 @@ impl SpecialTokens {
         marked
     }
 
-    /// The messages with all text parts marked. Names and tool calls stay as they are.
+    /// Returns the messages with all text parts marked. Names and tool calls are unchanged.
     pub fn marked_messages(&self, messages: &[Message], mark: char) -> Vec<Message> {
         let mut messages = messages.to_vec();
         for part in messages.iter_mut().flat_map(|message| &mut message.content) {
@@ -62,13 +62,14 @@ impl SpecialTokens {
     }
 }
 
-/// A mark that occurs in none of the texts; there is none only for texts that use up all 32 code
-/// points which Unicode sets aside for such purposes.
+/// Returns a marker that occurs in none of the texts.
+///
+/// `None` only if the texts use all 32 code points that Unicode reserves for such purposes.
 pub fn unused_mark<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<char> {
     ('\u{fdd0}'..='\u{fdef}').find(|mark| !texts.clone().any(|text| text.contains(*mark)))
 }
 
-/// The texts of messages.
+/// Returns the texts of messages.
 pub fn texts_of(messages: &[Message]) -> impl Iterator<Item = &str> + Clone {
     messages.iter().flat_map(|message| &message.content).filter_map(|part| match part {
         ContentPart::Text { text, .. } => Some(text.as_str()),

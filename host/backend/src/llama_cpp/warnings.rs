@@ -1,9 +1,9 @@
-//! Warnings about a model that runs with less than was asked for.
+//! Warnings about a model that runs with less than requested.
 
 use gage_config::SplitMode;
 use gage_model_protocol::{KernelBuild, LoadedModel, ModelOptions, Settings, to_usize};
 
-/// The keys about GPUs that say nothing here: all that differ from their defaults, where no GPU is computed on.
+/// Returns the keys about GPUs that have no effect: all that differ from their defaults, if no GPU is used.
 fn without_effect(asked: &ModelOptions, settings: &Settings, build: KernelBuild) -> Vec<&'static str> {
     let has_none = !build.is_for_gpus() || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
     let keys = [
@@ -15,13 +15,14 @@ fn without_effect(asked: &ModelOptions, settings: &Settings, build: KernelBuild)
     keys.into_iter().filter(|(_, is_said)| has_none && *is_said).map(|(key, _)| key).collect()
 }
 
-/// Says where a model runs with less than was asked for, or with more than it was made for.
+/// Warns if a model runs with less than requested, or with more than it was made for.
 pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
     let Settings { slots, context_length, .. } = loaded.settings;
     let is_shorter = asked.context_length.is_some_and(|asked| context_length < to_usize(asked));
     if slots < to_usize(asked.slots) || is_shorter {
         tracing::warn!(
-            "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
+            "the model does not fit into memory as it is configured; it runs with {slots} slots and a \
+             context of {context_length}"
         );
     }
     let build = loaded.build.variant.build;
@@ -32,8 +33,9 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
             several => (format!("`{}`", several.join("`, `")), "have"),
         };
         tracing::warn!(
-            "{keys} {have} no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
-             is built {}. Leave out what has none, or take a build with the feature `cuda`, `vulkan` or `metal`",
+            "{keys} {have} no effect: the model runs on the CPU, because there is no GPU that this program \
+             can use; it is built {}. Remove these keys, or use a build with the feature `cuda`, `vulkan` \
+             or `metal`",
             if build.is_for_gpus() { format!("with `{build}`") } else { "for none".to_owned() }
         );
     }
@@ -63,7 +65,7 @@ mod tests {
             assert_eq!(without_effect(&options, &settings, KernelBuild::Avx512), expected, "{options:?}");
             assert!(without_effect(&options, &settings, KernelBuild::Cuda).is_empty(), "{options:?}");
         }
-        // Of these it is known in every build: the settings have none of the layers that were asked for.
+        // For these it is known in every build: the settings have none of the requested layers.
         let all = ModelOptions { gpu_layers: 9, main_gpu: Some(1), ..plain };
         assert_eq!(without_effect(&all, &settings, KernelBuild::Cuda), ["gpu_layers", "main_gpu"]);
     }

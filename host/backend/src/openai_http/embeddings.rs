@@ -1,4 +1,4 @@
-//! Texts to vectors.
+//! Embeddings of texts.
 
 use crate::api::EmbedOutput;
 use crate::conversation::token_count_from_json;
@@ -14,7 +14,7 @@ pub(super) fn body_of(model: &str, texts: Vec<String>) -> Object {
     ])
 }
 
-/// Reads this number of vectors.
+/// Parser that expects this number of vectors.
 pub(super) struct EmbeddingReader(pub(super) usize);
 
 impl ReplyReader for EmbeddingReader {
@@ -38,7 +38,7 @@ impl ReplyReader for EmbeddingReader {
         }
         let length = vectors.first().map_or(0, Vec::len);
         if length == 0 || vectors.iter().any(|vector| vector.len() != length) {
-            let message = format!("the answer does not hold {} vectors of one length", self.0);
+            let message = format!("the answer does not have {} vectors of equal length", self.0);
             return Err(HttpFailure::protocol(message));
         }
         let tokens = reply.pointer("/usage/prompt_tokens").and_then(token_count_from_json);

@@ -1,7 +1,7 @@
-//! The log-likelihood of a continuation, from servers that give the log-probabilities of a prompt's tokens.
+//! Log-likelihood of a continuation, from servers that return the log-probabilities of a prompt's tokens.
 //!
-//! The prompt and its continuation are sent as one text. A token counts where it reaches beyond the prompt;
-//! one that lies across the boundary, since the two were joined within it, counts as a whole.
+//! The prompt and its continuation are sent as one text. A token counts if it extends beyond the prompt. A token across
+//! the boundary, which merges the end of one with the start of the other, counts as a whole.
 
 use crate::api::{BackendErrorKind, Continuation};
 use crate::http::{HttpFailure, ReplyReader, json_of};
@@ -9,12 +9,12 @@ use gage_config::{HttpBackendConfig, LikelihoodSource};
 use gage_core::{ContinuationScore, Object};
 use serde_json::Value;
 
-/// The body of a request for the tokens of a text.
+/// Builds the body of a request for the tokens of a text.
 pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackendConfig) -> Object {
     let mut body = Object::from_iter([
         ("model".to_owned(), config.model.as_str().into()),
         ("prompt".to_owned(), text.into()),
-        // Some servers do not take zero; what is generated is not looked at.
+        // Some servers reject zero. The generated token is ignored.
         ("max_tokens".to_owned(), 1.into()),
         ("temperature".to_owned(), 0.into()),
     ]);
@@ -31,16 +31,16 @@ pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackend
     body
 }
 
-/// What was asked, to find the continuation in the answer.
+/// Original request, used to find the continuation in the answer.
 pub(super) struct LikelihoodRequest<'c> {
     pub(super) source: LikelihoodSource,
-    /// Of the prompt and the continuation together.
+    /// Length of the prompt and the continuation together.
     pub(super) characters: usize,
     pub(super) prompt_characters: usize,
     pub(super) continuation: &'c Continuation,
 }
 
-/// A continuation's score, and the tokens of the whole prompt.
+/// Score of a continuation, and the number of tokens of the whole prompt.
 pub(super) struct ScoredTokens {
     pub(super) score: ContinuationScore,
     pub(super) prompt_tokens: u64,
@@ -67,10 +67,10 @@ impl ReplyReader for LikelihoodReader<'_> {
 
 /// A token of the text that was sent.
 struct Token {
-    /// Where it ends, in characters from the beginning; where that is known.
+    /// End of the token, in characters from the beginning, if known.
     end: Option<usize>,
     characters: usize,
-    /// None for the first one, which nothing precedes.
+    /// `None` for the first token, which nothing precedes.
     logprob: Option<f64>,
     is_greedy: bool,
 }
@@ -123,7 +123,7 @@ fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, HttpFailure> 
     Ok(read)
 }
 
-/// vLLM's list: nothing for the first token, then an object for each, whose first entry is the token itself.
+/// Reads vLLM's list: null for the first token, then an object per token, whose first entry is the token itself.
 fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, HttpFailure> {
     let list = list.and_then(Value::as_array).ok_or_else(|| lacking("`prompt_logprobs`"))?;
     let mut read = Vec::with_capacity(list.len());
@@ -148,7 +148,7 @@ fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, HttpFailure> {
     Ok(read)
 }
 
-/// Adds the tokens up that reach beyond the prompt.
+/// Sums the tokens that extend beyond the prompt.
 fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens, HttpFailure> {
     let mut score = ContinuationScore {
         id: asked.continuation.id.clone(),
@@ -157,7 +157,7 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
         byte_count: u32::try_from(asked.continuation.text.len()).unwrap_or(u32::MAX),
         is_greedy: true,
     };
-    // From the end, where both texts are sure to agree: marks may stand before the beginning.
+    // Work backwards, since both texts match for certain at the end: special tokens may precede the beginning.
     let mut end = asked.characters;
     for token in tokens.iter().rev() {
         if token.end.unwrap_or(end) <= asked.prompt_characters {
@@ -165,8 +165,8 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
         }
         end = end.saturating_sub(token.characters);
         let Some(logprob) = token.logprob else {
-            let message = "the continuation begins with the first token of all, which has no log-probability: \
-                           the prompt is empty";
+            let message = "the prompt is empty, so the continuation begins with the first token, which has \
+                no log-probability";
             return Err(HttpFailure::lasting(BackendErrorKind::Rejected, message));
         };
         if logprob > 0.0 {
@@ -178,7 +178,7 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
         score.is_greedy &= token.is_greedy;
     }
     if score.token_count == 0 {
-        return Err(HttpFailure::protocol("the answer holds no token of the continuation"));
+        return Err(HttpFailure::protocol("the answer has no token of the continuation"));
     }
     Ok(ScoredTokens { score, prompt_tokens: tokens.len() as u64 })
 }

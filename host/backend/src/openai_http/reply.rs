@@ -11,7 +11,7 @@ use serde_json_borrow::Value as BorrowedValue;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An answer as a server writes it. Members that are not read, such as `id` and `created`, take no memory.
+/// An answer in the server's format. Fields that are not read, such as `id` and `created`, take no memory.
 #[derive(Deserialize)]
 struct Completion<'b> {
     #[serde(borrow, default, deserialize_with = "borrowed")]
@@ -25,10 +25,10 @@ struct Completion<'b> {
 /// One of the answers of a completion.
 #[derive(Deserialize)]
 struct Choice<'b> {
-    /// Of a conversation.
+    /// Answer to a conversation.
     #[serde(borrow, default, deserialize_with = "present")]
     message: Option<BorrowedValue<'b>>,
-    /// Of a rendered prompt.
+    /// Answer to a rendered prompt.
     #[serde(borrow, default, deserialize_with = "present")]
     text: Option<BorrowedValue<'b>>,
     #[serde(borrow, default, deserialize_with = "borrowed")]
@@ -37,21 +37,21 @@ struct Choice<'b> {
     logprobs: Value,
 }
 
-/// The answer of a model, in the terms of the server.
+/// Answer of a model, in the server's terms.
 pub(super) struct Reply {
     pub(super) content: String,
-    /// A text, or what a server writes instead; none for an empty text.
+    /// Reasoning text, or another value that the server writes; `None` if empty.
     pub(super) reasoning: Option<Value>,
-    /// Not empty.
+    /// Refusal; not empty.
     pub(super) refusal: Option<String>,
-    /// Not empty.
+    /// Tool calls; not empty.
     pub(super) tool_calls: Option<Value>,
     pub(super) finish: FinishReason,
     pub(super) logprobs: Option<Value>,
     pub(super) usage: Option<Usage>,
 }
 
-/// A struct that is read from an object only. serde alone would also read its fields from a list, in their order.
+/// Deserializes a struct from an object only. serde alone would also accept a list of its fields, in order.
 struct JsonObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
@@ -78,14 +78,14 @@ fn borrowed<'de: 'b, 'b, D: Deserializer<'de>>(deserializer: D) -> Result<Borrow
     BorrowedValue::deserialize(deserializer)
 }
 
-/// Keeps null apart from what is missing.
+/// Distinguishes null from a missing field.
 fn present<'de: 'b, 'b, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BorrowedValue<'b>>, D::Error> {
     borrowed(deserializer).map(Some)
 }
 
-/// Reads an answer that came as a whole.
+/// Parses an answer that arrived as a whole.
 pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, HttpFailure> {
     let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     if !is_nested_deeper(text, MAX_JSON_DEPTH)
@@ -96,7 +96,7 @@ pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, Ht
     {
         return Ok(Reply::read(choice, &completion.usage)?.into_output(think_tags));
     }
-    // The tree of the whole answer gives the error message.
+    // Parse the answer again as a value tree to get the error message.
     let reply = json_of(body)?;
     HttpFailure::check("the answer is an error", &reply)?;
     Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))))
@@ -109,7 +109,7 @@ impl Reply {
         let mut refusal = None;
         let mut tool_calls = None;
         let mut reasoning = [None, None];
-        // Completions of a rendered prompt are a `text`, those of a conversation a `message`.
+        // Completions of a rendered prompt have a `text`, those of a conversation a `message`.
         match (message, text) {
             (Some(BorrowedValue::Object(members)), _) => {
                 for (key, value) in members.into_vec() {
@@ -140,7 +140,7 @@ impl Reply {
         })
     }
 
-    /// The answer as the metrics get it.
+    /// Converts the answer for use by metrics.
     pub(super) fn into_output(self, think_tags: bool) -> ModelOutput {
         let finish = if self.refusal.is_some() { FinishReason::ContentFilter } else { self.finish };
         let (thought, answer) = if think_tags { split_thought(self.content) } else { (None, self.content) };
@@ -175,7 +175,7 @@ pub(super) fn finish_of(reason: Option<&str>) -> FinishReason {
     }
 }
 
-/// The usage that a server reports. A number of tokens that is not plausible counts as missing.
+/// Returns the usage that a server reports. An implausible token count is treated as missing.
 pub(super) fn usage_of(count: impl Fn(&str) -> Option<u64>) -> Option<Usage> {
     let count = |key: &str| count(key).and_then(checked_token_count);
     count("prompt_tokens").map(|prompt_tokens| Usage {
@@ -184,7 +184,7 @@ pub(super) fn usage_of(count: impl Fn(&str) -> Option<u64>) -> Option<Usage> {
     })
 }
 
-/// The text of a content.
+/// Returns the text of a content value.
 fn content_of(content: BorrowedValue<'_>) -> Result<String, HttpFailure> {
     match content {
         BorrowedValue::Null => Ok(String::new()),
@@ -199,8 +199,9 @@ fn content_of(content: BorrowedValue<'_>) -> Result<String, HttpFailure> {
     }
 }
 
-/// What stands in a `<think>` block at the beginning, and what follows it. Some templates write the first
-/// tag themselves, so that the answer has the second one alone.
+/// Splits an answer into the `<think>` block at its beginning and the rest.
+///
+/// Some templates write the opening tag themselves, so that the answer has only the closing one.
 fn split_thought(answer: String) -> (Option<String>, String) {
     let opened = answer.trim_start().strip_prefix("<think>");
     match (opened, answer.split_once("</think>")) {
@@ -209,14 +210,14 @@ fn split_thought(answer: String) -> (Option<String>, String) {
             let thought = thought.strip_prefix("<think>").unwrap_or(thought).trim();
             (Some(thought.to_owned()), rest.trim_start().to_owned())
         }
-        // It was cut off while it was thinking.
+        // It was cut off while thinking.
         (Some(thought), None) => (Some(thought.trim().to_owned()), String::new()),
         (None, None) => (None, answer),
     }
 }
 
-/// The log-probabilities of the tokens, in one shape for both APIs: `token`, `logprob`, and in
-/// `top_logprobs` the alternatives.
+/// Returns the log-probabilities of the tokens, in one format for both APIs: `token`, `logprob`, and alternatives in
+/// `top_logprobs`.
 pub(super) fn logprobs_of(mut logprobs: Value) -> Option<Value> {
     if let Some(Value::Array(mut tokens)) = logprobs.get_mut("content").map(Value::take) {
         let alternatives = |token: &mut Value| {

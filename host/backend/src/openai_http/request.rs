@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! Bodies of requests.
 
 use crate::api::GenerateRequest;
 use crate::conversation::{inline_media, is_plain, merge};
@@ -8,11 +8,11 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// The body of a request, which is written as it stands: one that is made of JSON values costs as much as the rest of a
-/// short request.
+/// Body of a request, serialized directly. Building it from JSON values would cost as much as the rest of a short
+/// request.
 pub(super) struct Body<'b> {
     request: &'b GenerateRequest,
-    /// Those that are sent, with the defaults of the backend.
+    /// Parameters that are sent, including the backend's defaults.
     params: SamplingParams,
     config: &'b HttpBackendConfig,
 }
@@ -23,7 +23,7 @@ impl<'b> Body<'b> {
         Body { request, params, config }
     }
 
-    /// The most tokens that it may generate.
+    /// Returns the maximum number of tokens that it may generate.
     pub(super) fn longest(&self) -> Option<u32> {
         self.params.max_new_tokens
     }
@@ -32,14 +32,14 @@ impl<'b> Body<'b> {
         self.request.prompt.is_none()
     }
 
-    /// What follows the prompt, in order.
+    /// Returns the settings that follow the prompt, in order.
     fn settings(&self) -> Vec<(&'static str, Value)> {
         let mut settings = Vec::with_capacity(8);
         self.put_params(&mut settings);
         self.put_logprobs(&mut settings);
         if self.config.stream {
             settings.push(("stream", true.into()));
-            // Without it a stream does not say how many tokens it took.
+            // Without this, a stream does not report its token usage.
             settings.push(("stream_options", json!({"include_usage": true})));
         }
         if !self.is_chat() {
@@ -74,7 +74,7 @@ impl<'b> Body<'b> {
         put("repetition_penalty", params.repetition_penalty.map(Value::from));
     }
 
-    /// Chat completions take a switch and a number, completions the number alone.
+    /// Chat completions take a switch and a number, completions only the number.
     fn put_logprobs(&self, settings: &mut Vec<(&'static str, Value)>) {
         let Some(alternatives) = self.config.openai.logprobs else { return };
         if !self.is_chat() {
@@ -88,7 +88,7 @@ impl<'b> Body<'b> {
     }
 }
 
-/// What the suite puts into bodies itself takes the place of the host's own; objects are merged.
+/// Settings of the suite replace the host's own values; objects are merged.
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Body { request, config, .. } = self;
@@ -131,7 +131,7 @@ fn merged(own: &Value, given: &Value) -> Value {
     }
 }
 
-/// Messages in the shape that servers understand best.
+/// Messages in the format that servers support best.
 struct Conversation<'b>(&'b [Message]);
 
 impl Serialize for Conversation<'_> {
@@ -140,7 +140,7 @@ impl Serialize for Conversation<'_> {
     }
 }
 
-/// One of them: text alone as a string.
+/// A single message; text alone is sent as a string.
 struct WireMessage<'b>(&'b Message);
 
 impl Serialize for WireMessage<'_> {
@@ -172,7 +172,7 @@ impl Serialize for WireMessage<'_> {
     }
 }
 
-/// What one holds that is more than text: sound that lies in the message goes as `input_audio`.
+/// Content with more than text. Inline audio is sent as `input_audio`.
 struct Parts<'b>(&'b [ContentPart]);
 
 impl Serialize for Parts<'_> {

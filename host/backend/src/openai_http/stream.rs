@@ -1,14 +1,14 @@
-//! Puts an answer together that comes in events.
+//! Assembles a streamed answer.
 
 use super::reply::{self, Reply, finish_of, logprobs_of, usage_of};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
 
-/// Most tool calls of one answer.
+/// Maximum number of tool calls in one answer.
 const MAX_TOOL_CALLS: usize = 1024;
 
-/// Reads an answer of chat completions or completions.
+/// Parser of a chat completions or completions stream.
 #[derive(Default)]
 pub(super) struct ChatReader {
     think_tags: bool,
@@ -76,7 +76,7 @@ impl ReplyReader for ChatReader {
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
-        // Where several answers were asked for, the first one counts.
+        // If several answers were requested, the first one counts.
         let is_first = |choice: &&Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
         let choices = event.get("choices").and_then(Value::as_array);
         let Some(choice) = choices.and_then(|choices| choices.iter().find(is_first)) else {

@@ -1,14 +1,14 @@
-//! Parser of replies, whole or in events.
+//! Parser of replies, whole or streamed as events.
 
 use crate::conversation::token_count_from_json;
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::Value;
 
-/// Reads an answer.
+/// Parser of an answer.
 pub(super) struct TextReader<'s> {
     stop: &'s [String],
-    /// The last event, which has the shape of a whole answer.
+    /// Last event, which has the shape of a whole answer.
     last: Option<Value>,
 }
 
@@ -18,7 +18,7 @@ impl TextReader<'_> {
     }
 
     fn read(&self, reply: &Value) -> Result<ModelOutput, HttpFailure> {
-        // Endpoints answer with a list of one.
+        // Endpoints answer with a list of one element.
         let reply = reply.get(0).unwrap_or(reply);
         HttpFailure::check("the answer is an error", reply)?;
         let text = reply.get("generated_text").and_then(Value::as_str);
@@ -36,7 +36,7 @@ impl TextReader<'_> {
                 .map_or(0, |prefill| prefill.len() as u64),
             completion_tokens,
         });
-        // These servers leave the text at which they stopped in the answer.
+        // These servers leave the stop text at the end of the answer.
         let answer = self.stop.iter().find_map(|stop| text.strip_suffix(stop.as_str())).unwrap_or(text);
         Ok(ModelOutput::generated(answer.to_owned(), finish, usage))
     }

@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! Bodies of requests.
 
 use crate::api::GenerateRequest;
 use crate::conversation::{merge, plain_prompt};
@@ -6,7 +6,7 @@ use gage_config::{HttpBackendConfig, HttpKind};
 use gage_core::Object;
 use serde_json::Value;
 
-/// The body of a request, the texts at which generation ends, and the most tokens that it may generate.
+/// Builds the body of a request. Also returns the stop texts and the maximum number of tokens that it may generate.
 pub(super) fn body_of(
     request: GenerateRequest,
     config: &HttpBackendConfig,
@@ -18,7 +18,7 @@ pub(super) fn body_of(
     let is_greedy = params.is_greedy();
     let settings = [
         ("max_new_tokens", longest.map(Value::from)),
-        // A temperature of zero is refused; greedy is a switch of its own.
+        // A temperature of zero is refused; greedy decoding has its own switch.
         ("do_sample", Some((!is_greedy).into())),
         ("temperature", params.temperature.filter(|_| !is_greedy).map(Value::from)),
         ("top_p", params.top_p.filter(|top_p| !is_greedy && *top_p < 1.0).map(Value::from)),

@@ -1,4 +1,4 @@
-//! Answers that are kept, between two backends as between two processes.
+//! Cached answers, shared between two backends as between two processes.
 
 use super::{KEY, backend, question, server};
 use gage_backend::{
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens a backend that keeps its answers in a folder.
+/// Opens a backend that caches its answers in a folder.
 async fn keeping(url: &str, folder: &Path, reading: AnswerReading) -> Arc<dyn Backend> {
     let answers = AnswerCache::open(folder, 1 << 30, reading).expect("a cache");
     let options = OpenOptions { answers: Some(Arc::new(answers)), ..OpenOptions::default() };
@@ -39,10 +39,10 @@ async fn an_answer_is_asked_for_once_and_costs_no_attempt_then() {
     let kept = second.generate(drawn(0)).await.expect("an answer");
     assert_eq!((server.requests(), kept.timing.attempts), (1, 0));
     assert_eq!(kept.output, asked.output);
-    // Another repeat is another answer.
+    // Another repeat is a different answer.
     second.generate(drawn(1)).await.expect("an answer");
     assert_eq!(server.requests(), 2);
-    // Who says nothing of it, as a component, is always answered by the server.
+    // Requests without a draw index, such as those of components, always go to the server.
     for _ in 0..2 {
         second.generate(Box::new(GenerateRequest { draw: None, ..*drawn(0) })).await.expect("an answer");
     }

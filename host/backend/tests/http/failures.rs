@@ -1,4 +1,4 @@
-//! Whatever a server does, a request ends, and its end has a name.
+//! However a server behaves, every request ends, with a classified result.
 
 use super::{KEY, ask, backend, server};
 use gage_backend::OpenOptions;
@@ -6,7 +6,7 @@ use gage_load_server::{Answer, Reply, completion};
 use serde_json::json;
 use std::time::Duration;
 
-/// Returns how a request ends that meets this answer each time.
+/// Returns the result of a request that gets this answer each time.
 async fn end_of(answer: Answer, keys: &str) -> String {
     let server = server(move |_| answer.clone());
     let keys = format!(", model: m, max_retries: 1, retry_base: 0.001{keys}");
@@ -62,7 +62,7 @@ async fn every_fault_has_a_name() {
     insta::assert_snapshot!("faults", ends);
 }
 
-/// What the transport says differs from machine to machine; the kind does not.
+/// The transport's message differs between machines; the kind does not.
 #[tokio::test]
 async fn broken_connections_have_a_kind() {
     for (answer, expected) in [
@@ -114,7 +114,7 @@ async fn keys_never_come_back() {
         let message = json!({"content": format!("you sent {key} and {body}"), "reasoning": key});
         Reply::json(200, &json!({"choices": [{"message": message}]})).into()
     });
-    // Under the name of a secret, what stands in the body is one.
+    // A body value whose key names a secret is treated as one.
     let keys = ", model: m, extra_body: {tenant: {access_token: [tk-0123456789]}, user: somebody}";
     let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
     let output = ask(backend.as_ref(), "q").await.expect("an answer").output;

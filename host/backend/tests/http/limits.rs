@@ -27,7 +27,7 @@ async fn backends_at_one_host_share_its_limits() {
     let options = OpenOptions::default();
     let one = backend("openai_http", &server.url(), ", model: one, requests_per_minute: 600", &options).await;
     let two = backend("openai_http", &server.url(), ", model: two", &options).await;
-    // Sixty at once are a tenth of a minute's worth; what both ask counts together.
+    // Sixty at once are a tenth of a minute's worth; requests of both backends count together.
     let began = std::time::Instant::now();
     let (first, second) = (one.as_ref(), two.as_ref());
     let asked = (0..62).map(|number| async move {
@@ -39,7 +39,7 @@ async fn backends_at_one_host_share_its_limits() {
     assert_eq!(one.statistics()["concurrency_limit"], two.statistics()["concurrency_limit"]);
 }
 
-/// A server that breaks its answers off is within reach, and whoever else asks it is not kept waiting.
+/// A server that breaks off its answers is reachable, and its other clients are not delayed.
 #[tokio::test]
 async fn a_host_that_breaks_answers_off_is_no_dead_one() {
     let whole = json!({"choices": [{"message": {"content": "4"}}]});
@@ -58,7 +58,7 @@ async fn a_host_that_breaks_answers_off_is_no_dead_one() {
         let good = backend("openai_http", &url, &keys("good"), &shared).await;
         for _ in 0..10 {
             let error = ask(bad.as_ref(), "q").await.expect_err("it breaks off");
-            assert!(!error.message.contains("out of reach"), "{error}");
+            assert!(!error.message.contains("unreachable"), "{error}");
         }
         assert!(ask(good.as_ref(), "q").await.is_ok());
         assert_eq!(good.statistics()["outages"], 0);
@@ -73,6 +73,6 @@ async fn a_dead_host_fails_within_a_bounded_time() {
     let backend = backend("openai_http", &format!("http://{port}"), keys, &OpenOptions::default()).await;
     let error = ask(backend.as_ref(), "q").await.expect_err("nobody listens");
     assert_eq!(error.kind.name(), "connection");
-    assert!(error.message.contains("out of reach") && error.attempts < 100, "{error}");
+    assert!(error.message.contains("unreachable") && error.attempts < 100, "{error}");
     assert_eq!(backend.statistics()["outages"], 1);
 }

@@ -1,4 +1,4 @@
-//! HTTP backends against a real server on loopback.
+//! Tests of the HTTP backends against a real server on loopback.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,10 +17,10 @@ use gage_load_server::{Answer, LoadServer, Request};
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use std::sync::Arc;
 
-/// A key as a suite may hold it.
+/// A key as it may appear in a suite.
 const KEY: &str = "sk-0123456789abcdef";
 
-/// A suite with one backend.
+/// Returns a suite with one backend.
 fn config(kind: &str, url: &str, keys: &str) -> PipelineConfig {
     let text = format!(
         "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
@@ -35,7 +35,7 @@ fn config(kind: &str, url: &str, keys: &str) -> PipelineConfig {
     config.unwrap_or_else(|| panic!("{}", problems.render(false)))
 }
 
-/// Opens a backend that asks a server.
+/// Opens a backend for a server.
 async fn backend(kind: &str, url: &str, keys: &str, options: &OpenOptions) -> Arc<dyn Backend> {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
     let registry = Registry::new(host, &[]);
@@ -45,10 +45,11 @@ async fn backend(kind: &str, url: &str, keys: &str, options: &OpenOptions) -> Ar
 
 /// Starts a server.
 fn server(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> LoadServer {
+    gage_recorded_messages::record_warnings("server");
     LoadServer::start(answer).expect("a server")
 }
 
-/// A question of the user.
+/// Returns a question of the user.
 fn question(text: &str) -> GenerateRequest {
     GenerateRequest {
         id: text.to_owned(),

@@ -7,7 +7,7 @@ use gage_load_server::{Answer, Reply, events};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A conversation with all that there is: a system message, a picture, a call of a tool and its result.
+/// Returns a conversation with everything: a system message, a picture, a tool call and its result.
 fn everything() -> GenerateRequest {
     let messages = json!([
         {"role": "system", "content": "Be brief."},
@@ -41,7 +41,7 @@ fn everything() -> GenerateRequest {
     }
 }
 
-/// Sends a request to a server that answers in one way: what it got, and what was read.
+/// Sends a request to a server with a fixed answer. Returns what the server received and what was parsed.
 async fn exchange(
     kind: &str,
     keys: &str,
@@ -70,7 +70,7 @@ async fn exchange(
     (seen, reply)
 }
 
-/// What was asked and read, for a snapshot.
+/// Formats the request and the parsed reply for a snapshot.
 fn shown(exchange: (Value, Result<(ModelOutput, bool), String>)) -> String {
     let read = match exchange.1 {
         Ok((output, is_timed)) => format!("{:#}\nfirst token timed: {is_timed}", output.to_value()),
@@ -108,7 +108,7 @@ async fn openai_conversations() {
     );
 }
 
-/// What is not in every conversation: names, several texts, sound, a text beside a call, and settings that the suite merges.
+/// Covers less common features: names, several texts, audio, text next to a call, and merged settings of the suite.
 #[tokio::test]
 async fn openai_bodies_hold_what_is_rare() {
     let messages = json!([
@@ -180,13 +180,13 @@ async fn openai_streams() {
         let message = read.expect_err(expected);
         assert!(message.starts_with(expected), "{message}");
     }
-    // Nothing behind the end of the answer is read.
+    // Nothing after the end of the answer is read.
     for (behind, breaks_off) in [(None, true), (Some(json!("{\"garbage")), false)] {
         let pieces: Vec<Value> = pieces.iter().cloned().chain(behind).collect();
         let (_, read) = exchange("openai_http", keys, question("q"), events(&pieces, breaks_off)).await;
         assert_eq!(read.map(|(output, _)| output.answer), Ok("42".to_owned()));
     }
-    // Of several answers the first counts.
+    // If there are several answers, the first one counts.
     let several = [
         json!({"choices": [{"index": 1, "delta": {"content": "no"}}, {"index": 0, "delta": {"content": "4"}}]}),
         json!({"choices": [{"index": 1, "delta": {"content": "pe"}, "finish_reason": "stop"}]}),
@@ -194,7 +194,7 @@ async fn openai_streams() {
     ];
     let (_, read) = exchange("openai_http", keys, question("q"), events(&several, false)).await;
     assert_eq!(read.map(|(output, _)| output.answer), Ok("42".to_owned()));
-    // A server that does not stream answers as a whole.
+    // A server without streaming answers as a whole.
     let answer = whole(json!({"choices": [{"message": {"content": "4"}}]}));
     let (_, read) = exchange("openai_http", keys, question("q"), answer).await;
     assert_eq!(read.map(|(output, is_timed)| (output.answer, is_timed)), Ok(("4".to_owned(), false)));

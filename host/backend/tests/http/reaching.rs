@@ -1,4 +1,4 @@
-//! The way to a server: through proxies, and by certificates that one believes.
+//! Reaching a server through proxies, and trusting custom certificates.
 
 use super::tunnels::{encrypted, tunnelling};
 use super::{ask, backend, server};
@@ -12,7 +12,7 @@ fn address(url: &str) -> SocketAddr {
     url.trim_start_matches("http://").parse().expect("an address")
 }
 
-/// Options of a backend that is tried once.
+/// Options of a backend without retries.
 const ONCE: &str = ", model: m, max_retries: 0";
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn own_authority_is_trusted_only_where_named() {
     let known = backend("openai_http", &url, &keys, &OpenOptions::default()).await;
     assert_eq!(ask(known.as_ref(), "q").await.expect("an answer").output.answer, "4");
 
-    // Through a proxy it is the same connection, in a tunnel that the proxy cannot look into.
+    // Through a proxy, the connection is the same, in a tunnel whose contents the proxy cannot read.
     let proxy = tunnelling().await;
     let keys = format!("{keys}, proxy: 'http://{}'", proxy.address);
     let tunnelled = backend("openai_http", &url, &keys, &OpenOptions::default()).await;

@@ -1,4 +1,4 @@
-//! Recordings are replayed without a network and hold no key.
+//! Recordings are replayed without a network and contain no keys.
 
 use super::{KEY, ask, backend, server};
 use gage_backend::{HttpRecording, OpenOptions};
@@ -40,5 +40,5 @@ async fn a_run_is_played_back_without_its_server() {
     }
     let missing = ask(played.as_ref(), "three").await.expect_err("not recorded");
     assert_eq!(missing.kind.name(), "not_recorded");
-    assert!(missing.message.contains("holds no answer to this request"), "{missing}");
+    assert!(missing.message.contains("has no answer to this request"), "{missing}");
 }

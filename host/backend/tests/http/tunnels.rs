@@ -1,4 +1,4 @@
-//! Proxies and TLS between a client and a server: the end of an encrypted connection, and a proxy.
+//! TLS termination and proxies between a client and a server.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
@@ -11,10 +11,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// Something that listens; it ends with this.
+/// A listener, which stops when dropped.
 pub(super) struct Listening {
     pub(super) address: SocketAddr,
-    /// How many connections came, or were made for clients.
+    /// Number of connections accepted, or opened for clients.
     pub(super) connections: Arc<AtomicU64>,
     task: AbortHandle,
 }
@@ -25,8 +25,8 @@ impl Drop for Listening {
     }
 }
 
-/// Takes encrypted connections for a server that knows only plain ones. Returns the certificate of the
-/// authority that vouches for it, as PEM.
+/// Accepts encrypted connections for a plain-text server. Returns the CA certificate that signed its certificate, as
+/// PEM.
 pub(super) async fn encrypted(server: SocketAddr) -> (Listening, String) {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -55,7 +55,7 @@ pub(super) async fn encrypted(server: SocketAddr) -> (Listening, String) {
     (listening.await, authority.pem())
 }
 
-/// A proxy that makes tunnels, and nothing else.
+/// Starts a proxy that only creates tunnels.
 pub(super) async fn tunnelling() -> Listening {
     listen(|mut client, made| async move {
         let mut head = Vec::new();
@@ -84,7 +84,7 @@ async fn listen<F: Future<Output = std::io::Result<()>> + Send + 'static>(
     let count = Arc::clone(&connections);
     let task = tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            // A client that goes away, or does not believe the certificate, is no failure of the server.
+            // A client that disconnects, or rejects the certificate, is not a failure of the server.
             tokio::spawn(serve(client, Arc::clone(&count)));
         }
     });

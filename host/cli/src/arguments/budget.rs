@@ -4,8 +4,8 @@ use clap::Args;
 use gage_config::{BudgetSpec, parse_duration};
 use std::time::Duration;
 
-/// What a run may spend; each wins over the same key of `budget` in the suite. A run that has spent it ends
-/// in order, and can be resumed with more.
+/// Limits of a run. Each overrides the same key of `budget` in the suite. A run that reaches one ends
+/// in order, and can be resumed with a larger one.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Budget")]
 pub(crate) struct BudgetArguments {
@@ -27,7 +27,7 @@ pub(crate) struct BudgetArguments {
 }
 
 impl BudgetArguments {
-    /// The same as the suite says it.
+    /// Returns the limits in the form of the suite.
     pub(crate) fn spec(&self) -> BudgetSpec {
         BudgetSpec {
             max_cost: self.max_cost,

@@ -1,4 +1,4 @@
-//! The flags of the cache of answers.
+//! The flags of the answer cache.
 
 use clap::Args;
 use gage_config::parse_cache_size;
@@ -6,7 +6,7 @@ use gage_runner::{CacheChoice, CacheOptions};
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-/// Where answers are kept; each wins over the same key of `cache` in the suite.
+/// Settings of the answer cache. Each overrides the same key of `cache` in the suite.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Cache")]
 pub(crate) struct CacheArguments {
@@ -29,7 +29,7 @@ pub(crate) struct CacheArguments {
 }
 
 impl CacheArguments {
-    /// The same for the library.
+    /// Returns the settings in the form of the library.
     pub(crate) fn options(&self) -> CacheOptions {
         CacheOptions { choice: self.cache.clone(), max_bytes: self.cache_size }
     }

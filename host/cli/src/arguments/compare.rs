@@ -14,7 +14,7 @@ Examples:
 Exit codes:
   0   passed, or compared without a gate
   2   the command line or the gate is wrong, or a run is not there
-  3   the runs are not of the same thing
+  3   the runs are not comparable
   4   too few samples are in both runs, or a run has not ended
   10  regression
   11  inconclusive: more samples are needed";

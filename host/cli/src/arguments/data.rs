@@ -16,7 +16,7 @@ pub(crate) enum DataCommand {
     Stats(StatsArguments),
 }
 
-/// Which dataset.
+/// The dataset of a command.
 #[derive(Args, Debug)]
 pub(crate) struct DataArguments {
     /// A suite (.yaml), or a file of rows: .jsonl, .json, .csv, .tsv, .parquet; all but the last may

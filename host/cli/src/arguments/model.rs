@@ -43,7 +43,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = FETCH_EXAMPLES)]
 pub(crate) struct ModelFetchArguments {
-    /// hub:OWNER/NAME/FILE, with @REVISION for another than main; or the address of a file, on a hub or any other server.
+    /// hub:OWNER/NAME/FILE, with @REVISION if it is not main; or the address of a file, on a hub or any other server.
     /// A file in the cache is checked and not fetched again; an interrupted download continues.
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,

@@ -7,7 +7,7 @@ use gage_observe::{Level, Sampling};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Which logs are kept where.
+/// Filter and destination of logs.
 #[derive(Args, Debug)]
 pub(crate) struct LogArguments {
     /// Logs to show on the standard error stream: warn, info, debug, or by part info,plugin=debug.
@@ -23,7 +23,7 @@ pub(crate) struct LogArguments {
     pub(crate) log_json: bool,
 }
 
-/// How progress is shown.
+/// Form of the progress display.
 #[derive(Args, Debug)]
 pub(crate) struct ProgressArguments {
     /// Form of the progress on the standard error stream.
@@ -31,7 +31,7 @@ pub(crate) struct ProgressArguments {
     pub(crate) progress: ProgressKind,
 }
 
-/// Who else is told of what happens.
+/// Destinations of events, traces and counters.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Observability")]
 pub(crate) struct ObserveArguments {
@@ -48,7 +48,7 @@ pub(crate) struct ObserveArguments {
     #[arg(long)]
     pub(crate) inmemory_trace: bool,
 
-    /// Whether events include logs.
+    /// Include logs in the events.
     #[arg(
         long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
         value_parser = clap::builder::BoolishValueParser::new()

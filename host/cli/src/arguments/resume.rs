@@ -4,19 +4,19 @@ use super::RunArguments;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-/// What `--resume` says.
+/// The value of `--resume`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    /// The run of `--run-id`, or else the newest of the suite that has not come to its end.
+    /// The run of `--run-id`, or else the suite's newest unfinished run.
     On,
     /// The run of this id, or in this folder.
     Named(PathBuf),
 }
 
-/// What is wrong with the command line, and what to do.
+/// An error of the command line, and its remedy.
 pub(crate) type Refusal = (String, &'static str);
 
-/// A run; none without a value.
+/// Parses the value; an empty one selects the newest run.
 pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
     Ok(if text.is_empty() { Resume::On } else { Resume::Named(PathBuf::from(text)) })
 }
@@ -27,10 +27,10 @@ impl RunArguments {
         self.resume.is_some()
     }
 
-    /// The same, in which a run that `--resume` names is that of `--run-id` and `--output-dir`.
+    /// Moves a run named by `--resume` to `--run-id` and `--output-dir`.
     ///
     /// # Errors
-    /// When what `--resume` names is no run, and when no suite is given.
+    /// If `--resume` does not name a run, or no suite is given.
     pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.

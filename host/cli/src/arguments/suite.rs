@@ -32,7 +32,7 @@ pub(crate) struct DistillArguments {
     pub(crate) common: TemplateArguments,
 }
 
-/// What is made of a template.
+/// The file that `init` makes from a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InitKind {
     /// A file that names the template and says where it runs.
@@ -109,10 +109,10 @@ pub(crate) struct LockArguments {
 }
 
 impl LockArguments {
-    /// The same, in which a suite that stands behind `--update` is the suite, and all of it is updated.
+    /// Treats a suite given as the value of `--update` as the suite, and updates all parts.
     ///
     /// # Errors
-    /// When no suite is given: what is wrong, and what to type.
+    /// If no suite is given: the error, and the command to type.
     pub(crate) fn resolved(mut self) -> Result<LockArguments, (String, String)> {
         if !self.config.path().as_os_str().is_empty() {
             return Ok(self);

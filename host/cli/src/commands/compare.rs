@@ -17,7 +17,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Columns of a comparison, at most: longer lines are hard to read.
+/// Maximum width of a comparison in columns: longer lines are hard to read.
 const MAX_WIDTH_COLUMNS: usize = 80;
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
@@ -45,7 +45,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     };
     let comparison = compare(&base, &new, &options).map_err(|error| match error {
         CompareError::Report(error) => unreadable(error),
-        // The gate asks what cannot be answered.
+        // The gate requires something that cannot be computed.
         error => terminal::usage_error(&error.to_string(), None),
     })?;
     write_files(&comparison, arguments)?;
@@ -79,7 +79,7 @@ fn code_of(verdict: Option<Verdict>) -> ExitCode {
     }
 }
 
-/// Opens a run by its folder, or by its id. The error is the code of what was said.
+/// Opens a run by its folder, or by its id. The error is the exit code of the printed message.
 pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCode> {
     let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
@@ -95,7 +95,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCo
     RecordedRun::open(folder).map_err(unreadable)
 }
 
-/// Says why a run cannot be opened and, where there is no such folder, which runs there are.
+/// Prints why a run cannot be opened. If there is no such folder, it also lists the existing runs.
 pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> ExitCode {
     let is_nothing = match &error {
         RecordError::NotARunFolder { path } => MissingManifest::of(path) == MissingManifest::Nothing,
@@ -105,7 +105,7 @@ pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> 
     terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), help.as_deref())
 }
 
-/// What runs there are, the nearest first.
+/// Lists existing runs, the most similar first.
 fn known_runs(name: &Path, output_dir: &Path) -> String {
     const MAX_LISTED: usize = 10;
     let entries = std::fs::read_dir(output_dir).into_iter().flatten().flatten();
@@ -132,12 +132,12 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
     gage_core::printable_line(&format!("{nearest}{shown}")).into_owned()
 }
 
-/// Says why a run cannot be read.
+/// Prints why a run cannot be read.
 pub(super) fn unreadable(error: FiguresError) -> ExitCode {
     terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None)
 }
 
-/// Reads the gate of a file, and says what is wrong with it.
+/// Reads a gate from a file, and prints its errors.
 fn gate_of(path: &Path) -> Result<Vec<GateSpec>, ExitCode> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None)
@@ -150,7 +150,7 @@ fn gate_of(path: &Path) -> Result<Vec<GateSpec>, ExitCode> {
     gate.ok_or(ExitCode::Configuration)
 }
 
-/// Writes the files that the command line asks for.
+/// Writes the requested files.
 fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Result<(), ExitCode> {
     let refuse = |path: &Path, error: std::io::Error, help: &str| {
         terminal::usage_error(&format!("cannot write {}: {error}", shown_path(path)), Some(help))

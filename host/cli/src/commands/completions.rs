@@ -1,4 +1,4 @@
-//! `gage-host completions` and `gage-host man-pages`: what a shell and `man` know of the command line.
+//! `gage-host completions` and `gage-host man-pages`: shell completions and man pages of the command line.
 
 use crate::arguments::{Arguments, CompletionsArguments, ManPagesArguments};
 use crate::exit_code::ExitCode;
@@ -6,7 +6,7 @@ use crate::terminal;
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-/// The name of the program, as a shell completes it.
+/// Name of the program for shell completion.
 const PROGRAM: &str = "gage-host";
 
 /// Prints the completion script of a shell.

@@ -1,4 +1,4 @@
-//! `gage-host data`: what is in a dataset.
+//! `gage-host data`: inspects datasets.
 
 mod preview;
 mod stats;
@@ -26,7 +26,7 @@ pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Finds the datasets that are meant, with the digests of their files if those are to be shown.
+/// Locates the selected datasets, with file digests if they are shown.
 fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec<LocatedDataset>> {
     let (config, mut problems) = load(arguments)?;
     let mut registry = setup::registry(&arguments.plugin_folders, arguments.print.quiet)?;
@@ -58,7 +58,7 @@ fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec
     if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(located) }
 }
 
-/// Reads the suite, or makes one of a file of rows.
+/// Reads the suite, or creates one for a file of rows.
 fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems), ExitCode> {
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
@@ -99,14 +99,14 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     Ok((config, problems))
 }
 
-/// What the command line sets, and behind it what variables of the environment say where neither does: as a run
-/// takes them.
+/// Returns the overrides of the command line, followed by those of environment variables for values that neither
+/// sets. A run uses the same order.
 fn with_defaults(arguments: &DataArguments, said: Option<PipelineConfig>) -> Vec<String> {
     let defaults = said.map(|config| crate::environment::defaults_of(&config.document)).unwrap_or_default();
     [arguments.overrides.clone(), defaults].concat()
 }
 
-/// The loader that a file's name speaks of.
+/// Returns the loader for a file's name.
 fn loader_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
@@ -121,7 +121,7 @@ fn loader_of(path: &Path) -> Option<String> {
     loaders.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| (*loader).to_owned())
 }
 
-/// Streams a dataset through its preprocessors, on all cores, and keeps of each Sample what is needed.
+/// Streams a dataset through its preprocessors on all cores, and keeps only the needed part of each Sample.
 fn read<K: SampleProjection>(
     dataset: &LocatedDataset,
     most: Option<u64>,
@@ -135,7 +135,7 @@ fn read<K: SampleProjection>(
     }
 }
 
-/// Says why a dataset could not be read to its end.
+/// Prints why a dataset could not be fully read.
 fn refuse(dataset: &LocatedDataset, error: &DataError) -> ExitCode {
     terminal::usage_error(&format!("{}: {error}", dataset.planned.spec.dataset_id), None)
 }

@@ -1,4 +1,4 @@
-//! `gage-host distill`: a suite becomes a template under a digest.
+//! `gage-host distill`: freezes a suite as a template with a digest.
 
 use super::setup;
 use crate::arguments::{DEFAULT_TEMPLATES, DistillArguments};
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::path::Path;
 
 pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> {
-    // What is frozen must be a suite; a RunConfig is refused with a word of its own.
+    // Only a suite can be frozen; a RunConfig has its own error message.
     let (_, problems) = setup::suite_at(&arguments.config, &[]);
     terminal::show_problems(&problems);
     if problems.has_errors() {
@@ -41,7 +41,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         });
         terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.common.quiet {
-        // Of several versions the latest is taken where none is named.
+        // Without a version, commands use the latest one.
         let version = arguments.version.as_ref().map(|_| format!(" --version {}", made.version));
         let version = version.unwrap_or_default();
         let templates = match arguments.common.templates == Path::new(DEFAULT_TEMPLATES) {

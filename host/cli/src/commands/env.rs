@@ -1,4 +1,4 @@
-//! `gage-host env`: the variables of the environment that the program reads.
+//! `gage-host env`: lists the environment variables that the program reads.
 
 use crate::arguments::EnvArguments;
 use crate::environment::{self, LEGACY_VARIABLES, LegacyReplacement, foreign_variables};
@@ -8,27 +8,27 @@ use clap::{Arg, Command};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Parts of names whose values are not shown.
+/// Parts of names whose values are hidden.
 const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "HEADERS", "API_KEY", "CREDENTIAL"];
 
-/// A variable, as it is listed.
+/// A listed variable.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Variable {
     name: String,
-    /// The flag that it stands for.
+    /// The corresponding flag.
     #[serde(skip_serializing_if = "Option::is_none")]
     flag: Option<String>,
-    /// The commands that have it.
+    /// Commands that support it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<String>,
     meaning: String,
     default: Option<String>,
-    /// What it is set to; `(hidden)` for a secret.
+    /// The value that is set; `(hidden)` for a secret.
     value: Option<String>,
-    /// The variable, flag or key that goes before it.
+    /// The variable, flag or key that takes precedence.
     #[serde(skip_serializing_if = "Option::is_none")]
     successor: Option<String>,
-    /// Why it changes nothing, where it does not.
+    /// The reason why it has no effect, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_effect: Option<String>,
 }
@@ -52,11 +52,11 @@ pub(crate) fn execute(arguments: &EnvArguments) -> anyhow::Result<ExitCode> {
 
 type Group = ((&'static str, &'static str), Vec<Variable>);
 
-/// Of flags, of gage-eval, and others; each with its key in JSON and its heading.
+/// Returns the variables of flags, of gage-eval, and others, each group with its JSON key and its heading.
 fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
     let value = |name: &str| variable(name).map(|value| shown(name, &value));
     let mut of_flags = BTreeMap::new();
-    // Without any that is set, so that each has its own name.
+    // Built without any set variables, so that each flag keeps its own name.
     collect(&environment::command(&|_| None), "", &mut of_flags);
     for (name, variable) in &mut of_flags {
         variable.value = value(name);
@@ -94,8 +94,8 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
     let others =
         foreign_variables().map(|[name, default, meaning]| listed(name, meaning, default, value(name)));
     [
-        (("flags", "Of flags and of suites; what the command line or the suite says comes first"), own),
-        (("gage_eval", "Of gage-eval; read where the successor is not set"), legacy),
+        (("flags", "Of flags and of suites; the command line and the suite take precedence"), own),
+        (("gage_eval", "Of gage-eval; read if the successor is not set"), legacy),
         (("others", "Others"), others.collect()),
     ]
 }
@@ -110,7 +110,7 @@ fn listed(name: &str, meaning: &str, default: &str, value: Option<String>) -> Va
     }
 }
 
-/// The variables of the flags of a command and of those below it.
+/// Collects the variables for the flags of a command and its subcommands.
 fn collect(command: &Command, path: &str, variables: &mut BTreeMap<String, Variable>) {
     for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
         let (Some(long), Some(name)) = (arg.get_long(), arg.get_env()) else { continue };
@@ -140,7 +140,7 @@ fn default_of(arg: &Arg) -> String {
     values.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(",")
 }
 
-/// A value as it may be seen: no secrets, nothing that steers a terminal.
+/// Formats a value for display, without secrets and control characters.
 fn shown(name: &str, value: &str) -> String {
     if SECRETS.iter().any(|part| name.contains(part)) {
         return "(hidden)".to_owned();
@@ -148,16 +148,16 @@ fn shown(name: &str, value: &str) -> String {
     gage_core::printable_line(&without_password(value)).into_owned()
 }
 
-/// An address without what stands before the host, where a password may be, and without its query.
+/// Removes the user part of an address, which may contain a password, and its query.
 fn without_password(value: &str) -> String {
     let Some((scheme, rest)) = value.split_once("://") else {
-        // As a proxy is written without its scheme.
+        // Proxies may be written without a scheme.
         return match value.rsplit_once('@') {
             Some((user, host)) if user.contains(':') => format!("(hidden)@{host}"),
             _ => value.to_owned(),
         };
     };
-    // A password may hold anything, a question mark and an @ as well.
+    // A password may contain any character, including a question mark and an @.
     let behind = rest.rfind('@').unwrap_or(0);
     let query = rest.get(behind..).and_then(|rest| rest.find('?')).map(|at| behind + at);
     let (place, query) = query.map_or((rest, ""), |at| (rest.get(..at).unwrap_or_default(), "?(hidden)"));

@@ -1,4 +1,4 @@
-//! `gage-host export`: a run in a format of others.
+//! `gage-host export`: exports a run to another format.
 
 use super::compare::open;
 use super::setup;
@@ -16,7 +16,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let source = open(&arguments.run, &arguments.output_dir)?;
     if let Some(edited) = source.edited() {
         let warning = format!(
-            "warning: {}, and so is all that is exported of it; `gage-host verify` says what was changed",
+            "warning: {}. The export cannot be trusted either; `gage-host verify` says what was changed",
             edited.of(source.run_id())
         );
         terminal::eprint_line(gage_core::printable_line(&warning));

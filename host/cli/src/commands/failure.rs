@@ -6,14 +6,14 @@ use crate::terminal;
 use gage_engine::{RescoreError, RunError};
 use gage_runner::{ErrorCategory, RunnerError};
 
-/// What `--set` may change in a suite that scores answers again.
+/// Values that `--set` may change when answers are scored again.
 const SETTABLE_FOR_SCORES: &str = "allowed are metrics, plugins, gate and metadata, and in custom and tasks \
     metric_overrides, slices, cluster_by, min_coverage and the steps extract and auto_eval; for anything else run the suite again";
 
-/// Prints why a call failed, and gives the exit code for it.
+/// Prints the error of a call, and returns its exit code.
 ///
 /// # Errors
-/// For failures of the machine and of this program, which `main` prints.
+/// Fails for errors of the machine and of this program, which `main` prints.
 pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
     match error {
         RunnerError::Problems(problems) => {
@@ -35,34 +35,17 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         }
         RunnerError::Run(error) => refuse_run(error),
         error if error.category() == ErrorCategory::Internal => Err(error.into()),
-        error => {
-            let message = message_of(&error);
-            Ok(terminal::usage_error(&message, help_for(&error).as_deref()))
-        }
+        error => Ok(terminal::usage_error(&error.to_string(), help_for(&error).as_deref())),
     }
 }
 
-/// The message of an error that the user can act on; options are called by their names on the command line.
-fn message_of(error: &RunnerError) -> String {
-    match error {
-        RunnerError::EventsUrl(error) => format!("--report-http-url: {error}"),
-        RunnerError::TraceCollector(error) => format!("--otlp-endpoint: {error}"),
-        RunnerError::CacheWithRecording => {
-            "--cache cannot be used together with --record or --replay".to_owned()
-        }
-        RunnerError::NoCacheFolder => {
-            "--cache names no folder, and neither HOME nor XDG_CACHE_HOME is set".to_owned()
-        }
-        other => other.to_string(),
-    }
-}
-
-/// What to do about an error.
+/// Returns a hint for fixing an error.
 fn help_for(error: &RunnerError) -> Option<String> {
     let help = match error {
         RunnerError::Plugins(error) => return error.help(),
         RunnerError::LockedKernels { .. } => {
-            "run it on a machine like that of the lock, or make a lock for this one with `gage-host lock --update`"
+            "run it on a machine like that of the lock, or make a lock for this machine with `gage-host lock \
+             --update`"
         }
         RunnerError::LockOfAnotherSuite { .. } => {
             "name the right one with --lock, or make one with `gage-host lock`"
@@ -70,9 +53,13 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::RunExists { .. } => "continue it with --resume, or choose another --run-id",
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
         RunnerError::NothingToResume { .. } => {
-            "every run is finished, in use by another process, or was started with a different configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out"
+            "every run is finished, in use by another process, or was started with a different \
+             configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave \
+             --resume out"
         }
         RunnerError::OutputFolder { .. } => "choose another --output-dir",
+        RunnerError::EventsUrl(_) => "correct --report-http-url",
+        RunnerError::TraceCollector(_) => "correct --otlp-endpoint",
         RunnerError::MetricsAddress { .. } => "choose another --metrics-listen",
         RunnerError::HttpRecording(_) => {
             "--record can only append to a recording; --replay needs a file written by --record"
@@ -92,9 +79,9 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::NoConfiguration { .. } => "give one with --config",
         RunnerError::MissingVariables(_) => "or give the whole suite with --config",
         RunnerError::OverrideWithoutEffect { .. } => SETTABLE_FOR_SCORES,
-        RunnerError::OtherRepeats { .. } => "answers were asked for that often, and are averaged so",
+        RunnerError::OtherRepeats { .. } => "use the `repeat` of the run: each question was asked that often",
         RunnerError::NoFigures { is_being_written: true, .. } => {
-            "a process writes to it now: wait for its end"
+            "a process is writing to it: wait until it ends"
         }
         RunnerError::NoFigures { is_being_written: false, .. } => {
             "continue it with `gage-host run SUITE --resume RUN`"
@@ -104,16 +91,16 @@ fn help_for(error: &RunnerError) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// Errors of the user's making end with another code than those of the program or the machine.
+/// Returns a different exit code for user errors than for those of the program or the machine.
 fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
         RunError::IdentityMismatch(_) | RunError::Changed { .. } | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
-            Ok(terminal::usage_error(&message, Some("use another --run-id to begin a new run")))
+            Ok(terminal::usage_error(&message, Some("to start a new run, use another --run-id")))
         }
         error @ RunError::FewerSamples { recorded, .. } => {
             let help =
-                format!("give --max-samples {recorded} or more, or leave it out; the run is as it was");
+                format!("give --max-samples {recorded} or more, or leave it out; the run is unchanged");
             Ok(terminal::usage_error(&error.to_string(), Some(&help)))
         }
         error => {

@@ -1,12 +1,12 @@
-//! The history of a folder of runs, for several commands.
+//! History of a folder of runs, shared by several commands.
 
 use crate::terminal;
 use gage_history::{Baseline, History, HistoryError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Opens the history of a folder of runs, up to date; nothing where there is no such folder. Warns of what was wrong
-/// with the index, and of runs that cannot be read.
+/// Opens the up-to-date history of a folder of runs, or returns `None` if the folder does not exist. Warns of
+/// index problems and unreadable runs.
 pub(super) fn open(folder: &Path) -> Result<Option<History>, HistoryError> {
     let mut history = match History::open(folder) {
         Ok(history) => history,
@@ -20,16 +20,16 @@ pub(super) fn open(folder: &Path) -> Result<Option<History>, HistoryError> {
     Ok(Some(history))
 }
 
-/// The baselines of the suites in a folder of runs; none where there is no such folder.
+/// Returns the baselines of the suites in a folder of runs; empty if the folder does not exist.
 pub(super) fn baselines(folder: &Path) -> anyhow::Result<Vec<Baseline>> {
     let found = open(folder).and_then(|history| history.as_ref().map(History::baselines).transpose());
     Ok(found.map_err(refuse)?.unwrap_or_default())
 }
 
-/// The folder of the run that another one is compared with where nobody names one.
+/// Returns the folder of the baseline for a run, which applies if none is named.
 pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
     let failed = |source| HistoryError::Folder { path: run.to_owned(), source };
-    // Of `.` and `..` the name is not known.
+    // `.` and `..` have no file name.
     let place = match run.file_name() {
         Some(_) => run.to_owned(),
         None => run.canonicalize().map_err(failed)?,
@@ -43,7 +43,7 @@ pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
     Ok(history.baseline_for(&history.run(&name)?)?.path)
 }
 
-/// Says what is wrong. An index that fails is no slip of the person who asks.
+/// Prints the error. A failing index is not a user error.
 pub(super) fn refuse(error: HistoryError) -> anyhow::Error {
     match error {
         HistoryError::Index { .. } => error.into(),

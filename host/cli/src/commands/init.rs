@@ -1,4 +1,4 @@
-//! `gage-host init`: a template becomes a configuration that runs.
+//! `gage-host init`: creates a runnable configuration from a template.
 
 use super::setup;
 use crate::arguments::{InitArguments, InitKind};
@@ -30,7 +30,7 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
     } else if !arguments.common.quiet {
         terminal::print_line(format_args!(
             "{path}: {} {} {}\nnext: gage-host lock {}",
-            if made.is_new { "made from" } else { "nothing written, it is there already, as made from" },
+            if made.is_new { "made from" } else { "nothing written: it exists already, as made from" },
             reference.name,
             reference.version,
             terminal::shell_word(&path)

@@ -1,4 +1,4 @@
-//! `gage-host list`: what a suite can name.
+//! `gage-host list`: lists everything that a suite can name.
 
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind};
@@ -13,7 +13,7 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     show(arguments, arguments.what.as_slice())
 }
 
-/// Lists these kinds, or all of them.
+/// Lists some kinds, or all of them.
 pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let registry = registry(arguments.config.as_deref(), &arguments.plugin_folders, arguments.quiet)?;
@@ -30,7 +30,7 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Res
     Ok(if conflicts.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
 }
 
-/// The components of some folders and the plugins of a suite, of which nothing else is read.
+/// Registers the components of some folders and the plugins of a suite, and ignores the rest of the suite.
 pub(super) fn registry(suite: Option<&Path>, folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
     let mut registry = setup::registry(folders, quiet)?;
     let Some(path) = suite else { return Ok(registry) };
@@ -49,21 +49,21 @@ const BACKENDS: [(&str, &str); 7] = [
     ("anthropic_http", "The messages API of Anthropic"),
     ("gemini_http", "The Gemini API"),
     ("tgi", "The native API of text-generation-inference"),
-    ("hf_inference_endpoint", "An inference endpoint of Hugging Face's that continues texts"),
-    ("llama_cpp", "A GGUF file, run by llama.cpp in this process"),
+    ("hf_inference_endpoint", "A Hugging Face inference endpoint that continues texts"),
+    ("llama_cpp", "A GGUF file, run by llama.cpp"),
     ("custom_script", "A WebAssembly component that answers in place of a model"),
 ];
 
 const LOADERS: [(&str, &str); 6] = [
-    ("jsonl", "One JSON object a line; may be compressed with gzip or zstd"),
+    ("jsonl", "One JSON object per line; may be compressed with gzip or zstd"),
     ("json", "One JSON array of objects; may be compressed"),
-    ("csv", "Values with commas between, named by the first line; may be compressed"),
-    ("tsv", "The same with tabs; may be compressed"),
+    ("csv", "Comma-separated values with a header line; may be compressed"),
+    ("tsv", "Tab-separated values with a header line; may be compressed"),
     ("parquet", "Apache Parquet"),
-    ("hf_hub", "A dataset on a hub that speaks Hugging Face's API, fetched once and checked"),
+    ("hf_hub", "A dataset on a hub with Hugging Face's API, downloaded once and verified"),
 ];
 
-/// What is listed under which heading, and the plugins that are in it.
+/// Kinds with their headings, and their plugins.
 const LISTS: [(ListKind, &str, Option<World>); 10] = [
     (ListKind::Metrics, "metrics", Some(World::Metric)),
     (ListKind::Preprocessors, "preprocessors", Some(World::Preprocessor)),
@@ -97,7 +97,7 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
             if Some(plugin.component.world()) == world {
                 found.extend(plugin.component.descriptions().iter().filter_map(|member| {
                     let mut entry = serde_json::to_value(member).ok()?;
-                    // A backend is named by its plugin; others by themselves.
+                    // A backend is named after its plugin; other members have their own names.
                     if kind == ListKind::Backends {
                         entry["name"] = plugin.id.as_str().into();
                     }
@@ -110,7 +110,7 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
         }
         found.sort_by(|one, two| one["name"].as_str().cmp(&two["name"].as_str()));
         entries.extend(found);
-        // Of the kinds that nothing comes with, an empty list says little.
+        // Omits empty lists of kinds that were not requested.
         if !entries.is_empty() || !kinds.is_empty() {
             all.insert(heading.to_owned(), Value::Array(entries));
         }
@@ -155,7 +155,7 @@ fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
         }
         for entry in list {
             let (name, version) = (text(entry, "name"), text(entry, "version"));
-            // What comes with the program need not say so in each line.
+            // Bundled components do not repeat their source in each line.
             let source = match text(entry, "source") {
                 source if source.ends_with(".wasm") => format!(" ({source})"),
                 _ => String::new(),

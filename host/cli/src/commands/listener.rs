@@ -1,4 +1,4 @@
-//! The listener for what the library reports: downloads, compilations, and the progress of a run.
+//! Listener for the library's events: downloads, compilations, and the progress of a run.
 
 use super::signals;
 use crate::arguments::ProgressArguments;
@@ -8,7 +8,7 @@ use gage_data::hub::HubProgress as _;
 use gage_runner::{CancelToken, RunEvent, RunProgress};
 use std::sync::OnceLock;
 
-/// Shows on the standard error stream what the library reports.
+/// Shows the library's events on the standard error stream.
 pub(super) struct Listener {
     quiet: bool,
     fetching: FetchProgress,
@@ -16,17 +16,17 @@ pub(super) struct Listener {
     run: Option<RunView>,
 }
 
-/// What is shown of a run.
+/// View of a run.
 struct RunView {
     kind: terminal::ProgressKind,
     stop: CancelToken,
-    /// Whether the address of the counters is printed, because the user does not know its port.
+    /// True to print the metrics address, because the user does not know its port.
     prints_metrics_address: bool,
     tasks: OnceLock<TerminalProgress>,
 }
 
 impl Listener {
-    /// For a command that runs nothing.
+    /// Creates a listener for a command that runs nothing.
     pub(super) fn new(quiet: bool) -> Listener {
         Listener {
             quiet,
@@ -36,7 +36,7 @@ impl Listener {
         }
     }
 
-    /// For a command whose tasks are shown. A signal sets the token.
+    /// Creates a listener for a command that shows tasks. A signal sets the token.
     pub(super) fn of_run(
         quiet: bool,
         progress: &ProgressArguments,
@@ -70,7 +70,7 @@ impl RunView {
         match event {
             RunEvent::SuiteRead { .. } => environment::warn_of_no_effect(),
             RunEvent::Resuming { folder } if !quiet => {
-                terminal::eprint_line(format_args!("going on with {}", folder.display()));
+                terminal::eprint_line(format_args!("resuming {}", folder.display()));
             }
             RunEvent::MetricsServed { address } if self.prints_metrics_address => {
                 terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));

@@ -1,4 +1,4 @@
-//! `gage-host lock`: what a suite is made from, and what of it has changed.
+//! `gage-host lock`: locks the parts of a suite, and reports changes.
 
 use super::listener::Listener;
 use super::lock_differences::{help_for_redacted, table, to_json};
@@ -34,7 +34,7 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Prints what became of the lock, and gives the exit code for it.
+/// Prints the result for the lock, and returns its exit code.
 fn print(arguments: &LockArguments, outcome: &LockOutcome) -> anyhow::Result<ExitCode> {
     match &outcome.change {
         LockChange::Created => print_state(arguments, outcome, "locked"),
@@ -61,8 +61,8 @@ fn print_stale(
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     }
     terminal::eprint_line(format_args!(
-        "error: the lock {} exists, and the suite differs from it\n\n{}\n  help: take all of this \
-         over with --update, or a part of it with --update PART; the lock is as it was{}",
+        "error: the lock {} exists, and the suite differs from it\n\n{}\n  help: accept all of this with \
+         --update, or a part of it with --update PART; the lock is unchanged{}",
         outcome.path.display(),
         table(differences),
         help_for_redacted(differences)
@@ -101,7 +101,7 @@ fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) ->
         for folder in &arguments.config.plugin_folders {
             next.push_str(&format!(" --plugin-dir {}", terminal::shell_word(folder.display())));
         }
-        // What they set may be a secret.
+        // Overrides are not printed, because they may be secrets.
         if !arguments.config.overrides.is_empty() {
             next.push_str(", with the same --set");
         }

@@ -1,4 +1,4 @@
-//! The differences between a suite and its lock, as they are printed.
+//! Prints the differences between a suite and its lock.
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -6,16 +6,17 @@ use gage_record::Difference;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Longest value of the table, in characters; of a digest; and how many of them stand before the place where two values part.
+/// Maximum characters of a value, and of a digest, in the table; and characters shown before the first difference.
 const MAX_VALUE_CHARS: usize = 48;
 const DIGEST: usize = 23;
 const BEFORE: usize = 8;
 
-/// Prints that a suite differs from its lock, and gives the exit code for it.
+/// Prints that a suite differs from its lock, and returns the exit code.
 pub(super) fn refuse_mismatch(path: &Path, differences: &[Difference]) -> ExitCode {
     terminal::eprint_line(format_args!(
-        "error: lock mismatch: the suite differs from {}\n\n{}\n  help: go back to what was locked; or look at it \
-         with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
+        "error: lock mismatch: the suite differs from {}\n\n{}\n  help: restore what was locked; or review \
+         the differences with `gage-host lock SUITE --check`, and accept them with `gage-host lock SUITE \
+         --update`{}",
         path.display(),
         table(differences),
         help_for_redacted(differences)
@@ -23,29 +24,30 @@ pub(super) fn refuse_mismatch(path: &Path, differences: &[Difference]) -> ExitCo
     ExitCode::LockMismatch
 }
 
-/// Prints what differs from a lock in a suite that cannot be used.
+/// Prints the differences between a lock and an unusable suite.
 pub(super) fn show(differences: &[Difference]) {
     terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_redacted(differences)));
 }
 
-/// What to do about values that nobody may see, where one is another; begins with a line break.
+/// Returns the hint for redacted values that differ, starting with a line break, or an empty text.
 pub(super) fn help_for_redacted(differing: &[Difference]) -> &'static str {
     match differing.iter().any(|one| one.place.starts_with("settings.redacted")) {
         true => {
-            "\n  help: `settings.redacted` holds digests of values that are not recorded: set the variable of such a value to its old value; or, if the change is intended, take it over with `gage-host lock SUITE --update settings`. Keys that \
-             only say who asks belong into `api_key` or `headers`, which no lock pins"
+            "\n  help: `settings.redacted` has digests of values that are not recorded: set the variable of \
+             such a value to its old value; or, if the change is intended, accept it with `gage-host lock \
+             SUITE --update settings`. Credentials belong in `api_key` or `headers`, which no lock pins"
         }
         false => "",
     }
 }
 
-/// Differences as JSON.
+/// Returns the differences as JSON.
 pub(super) fn to_json(differing: &[Difference]) -> Value {
     let one = |one: &Difference| json!({"field": one.place, "locked": one.before, "found": one.now});
     json!({"differences": differing.iter().map(one).collect::<Vec<_>>()})
 }
 
-/// What differs, for people: field, locked, found.
+/// Formats the differences as a table: field, locked, found.
 pub(super) fn table(differing: &[Difference]) -> String {
     let rows: Vec<[String; 3]> = differing
         .iter()
@@ -57,8 +59,8 @@ pub(super) fn table(differing: &[Difference]) -> String {
     terminal::columns(["field", "locked", "found"], &rows)
 }
 
-/// Two values as far as they fit, from a little before the place where they part. Texts that differ only in what nobody sees
-/// are quoted.
+/// Formats two values, shortened to a part that starts just before their first difference. Texts that differ only in
+/// invisible characters are quoted.
 fn sides(locked: Option<&Value>, found: Option<&Value>) -> [String; 2] {
     let spelled = |value: Option<&Value>| match value {
         None => "(nothing)".to_owned(),
@@ -79,9 +81,9 @@ fn sides(locked: Option<&Value>, found: Option<&Value>) -> [String; 2] {
     texts.map(|text| short(&text, common))
 }
 
-/// Of a text what fits, in which the character of this number, from 0, is to be seen.
+/// Shortens a text so that the character at this index is visible.
 fn short(text: &str, shown: usize) -> String {
-    // Of a digest the beginning tells as much as the whole.
+    // The beginning of a digest is sufficient.
     if text.starts_with("sha256:") && shown < DIGEST {
         return text.chars().take(DIGEST).chain(['…']).collect();
     }

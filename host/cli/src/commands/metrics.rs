@@ -1,4 +1,5 @@
-//! `gage-host metrics`: a metric explained, or what stands before and behind metrics: an extractor, a judge, an aggregator.
+//! `gage-host metrics`: explains a metric, or a component that precedes or follows metrics: an extractor, a judge, an
+//! aggregator.
 
 use super::plugin::describe_member;
 use super::{list, setup};
@@ -9,7 +10,7 @@ use gage_plugin::{ListedPlugin, MemberDescription, World};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// What is explained, and how each kind is listed and called.
+/// Kinds that can be explained, each as a world and as a list kind.
 const EXPLAINED: [(World, ListKind); 4] = [
     (World::Metric, ListKind::Metrics),
     (World::Extractor, ListKind::Extractors),
@@ -61,19 +62,19 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         }
     }
     if json {
-        // One name may be that of a metric and of an aggregator.
+        // A metric and an aggregator may have the same name.
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
         terminal::print_line(format_args!("{value:#}"))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// What a member does, where it is from, and how a suite names it.
+/// Explains a member: its purpose, its origin, and its use in a suite.
 fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
     let world = plugin.component.world();
     let mut text = String::new();
     describe_member(member, &mut text);
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = match world {
         World::Metric => {
             let aggregation = member.default_aggregation.as_deref().unwrap_or("mean");
@@ -86,7 +87,7 @@ fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
     text
 }
 
-/// A member in a suite: by its name alone where that is enough, and in full.
+/// Formats a member in a suite: by name alone if that is sufficient, and in full.
 fn example(world: World, member: &MemberDescription) -> String {
     let schema = &member.params_schema;
     let required: Vec<&str> =
@@ -106,7 +107,7 @@ fn example(world: World, member: &MemberDescription) -> String {
     });
     params.extend(with_default.take(2).map(|(name, default)| format!("{name}: {default}")));
     let name = &member.name;
-    // As a call, where a suite names it inside of something else.
+    // Written as a call, for use within another entry.
     let call = match params.is_empty() {
         true => name.clone(),
         false => format!("{{{name}: {{{}}}}}", params.join(", ")),
@@ -142,7 +143,7 @@ fn example(world: World, member: &MemberDescription) -> String {
     }
 }
 
-/// The steps of a suite that leave what stands at a path, where the usual ones do not.
+/// Returns the suite steps that produce the value at a path, or `None` if the default ones do.
 fn steps_that_give(path: &str) -> Option<String> {
     let inference = "{step: inference}";
     let (inference, further) = match path {
@@ -155,13 +156,13 @@ fn steps_that_give(path: &str) -> Option<String> {
     Some(in_steps(inference, further))
 }
 
-/// The steps of a suite, with one between the answer and its metrics where there is one.
+/// Formats the steps of a suite, with an optional one between inference and scoring.
 fn in_steps(inference: &str, step: &str) -> String {
     let step = if step.is_empty() { String::new() } else { format!("      - {step}\n") };
     format!("  custom:\n    steps:\n      - {inference}\n{step}      - {{step: auto_eval}}\n")
 }
 
-/// A metric whose cards an aggregator can read, for those that need more than a score, and its steps.
+/// Returns a metric whose cards an aggregator can read, and its steps. Some aggregators need more than a score.
 fn metric_before(aggregator: &str) -> (&'static str, String) {
     let (metric, path) = match aggregator {
         "ece" => ("brier", ""),

@@ -1,4 +1,4 @@
-//! `gage-host model`: model files.
+//! `gage-host model`: manages model files.
 
 mod bench;
 mod fetch;
@@ -8,7 +8,7 @@ mod list;
 use crate::arguments::ModelCommand;
 use crate::exit_code::ExitCode;
 
-/// Runs one of the subcommands.
+/// Runs a subcommand.
 pub(crate) fn execute(command: &ModelCommand) -> anyhow::Result<ExitCode> {
     match command {
         ModelCommand::Inspect(arguments) => inspect::inspect(arguments),
@@ -18,7 +18,7 @@ pub(crate) fn execute(command: &ModelCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Bytes as a person reads them.
+/// Formats a size in bytes for display.
 fn shown_bytes(bytes: u64) -> String {
     let mebibytes = bytes as f64 / (1024.0 * 1024.0);
     if mebibytes >= 1024.0 { format!("{:.2} GiB", mebibytes / 1024.0) } else { format!("{mebibytes:.1} MiB") }

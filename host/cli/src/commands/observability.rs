@@ -1,4 +1,4 @@
-//! Logs and observers, as the command line says.
+//! Logs and observers from the command line.
 
 use crate::arguments::{LogArguments, ObserveArguments};
 use crate::exit_code::ExitCode;
@@ -7,10 +7,10 @@ use gage_observe::{LogError, LogFormat, LogSettings, init_logs};
 use gage_runner::{EventsHttp, ObserveOptions};
 use std::time::Duration;
 
-/// Sends logs where the command line says, and among the events of the run.
+/// Sends logs to the destination from the command line, and to the events of the run.
 ///
 /// # Errors
-/// When the filter is not valid, or the file cannot be opened.
+/// Fails if the filter is invalid, or the file cannot be opened.
 pub(crate) fn logs(arguments: &LogArguments, observe: Option<&ObserveArguments>) -> Result<(), ExitCode> {
     let settings = LogSettings {
         filter: arguments.log.clone(),
@@ -27,7 +27,7 @@ pub(crate) fn logs(arguments: &LogArguments, observe: Option<&ObserveArguments>)
     })
 }
 
-/// The recipients of events, counters and traces that the command line names.
+/// Returns the recipients of events, counters and traces from the command line.
 pub(crate) fn options(arguments: &ObserveArguments) -> ObserveOptions {
     ObserveOptions {
         has_stages: arguments.observability,

@@ -1,4 +1,4 @@
-//! The outcome of a run, as it is printed: the table or JSON, what was noticed, how the run ended.
+//! Prints the outcome of a run: the table or JSON, notes, and how the run ended.
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -9,16 +9,16 @@ use serde_json::json;
 /// The command whose outcome is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutcomeOf {
-    /// `run`: models were asked.
+    /// `run`: models were called.
     Run,
-    /// `score`: the answers are those of another run.
+    /// `score`: the answers come from another run.
     Score,
 }
 
-/// Prints the outcome of a run, and gives the exit code for it.
+/// Prints the outcome of a run, and returns its exit code.
 ///
 /// # Errors
-/// When the standard output stream cannot be written.
+/// Fails if the standard output stream cannot be written.
 pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::Result<ExitCode> {
     if json {
         print_json(outcome)?;
@@ -46,7 +46,7 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
     for task in &outcome.tasks {
         if let Some(error) = &task.failure {
             let folder = outcome.folder.display();
-            let help = format!("mend the data, and begin a new run; what was read is in {folder}");
+            let help = format!("fix the data, and start a new run; what was read is in {folder}");
             terminal::usage_error(&format!("{}: {error}", task.task_id), Some(&help));
         }
     }
@@ -89,7 +89,7 @@ fn print_json(outcome: &RunOutcome) -> anyhow::Result<()> {
     terminal::print_line(format_args!("{json:#}"))
 }
 
-/// Prints what was noticed of the data, of samples that failed, and of metrics.
+/// Prints notes about the data, failed samples and metrics.
 fn print_notes(outcome: &RunOutcome) {
     for task in outcome.tasks.iter().filter(|task| task.filtered > 0) {
         let rows = terminal::count_of(task.filtered, "row");
@@ -109,7 +109,7 @@ fn print_notes(outcome: &RunOutcome) {
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
 }
 
-/// Prints why a run was stopped, and how it is resumed.
+/// Prints why a run was stopped, and how to resume it.
 fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
     match reason {
         StopReason::Requested if of == OutcomeOf::Score => {
@@ -131,7 +131,8 @@ fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
         StopReason::ModelLost { backend_id, message } => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
             let help = format!(
-                "check the model file and the memory, then continue with {again}. Unanswered samples are not recorded"
+                "check the model file and the memory, then continue with {again}. Unanswered samples are not \
+                 recorded"
             );
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
@@ -148,11 +149,11 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
         }
         Shortfall::Coverage(coverage) => coverage_line(coverage),
         Shortfall::ParentEndedEarly { run_id, reason } => {
-            format!("the run {run_id} ended early ({reason}): only the answers that it has are scored")
+            format!("the run {run_id} ended early ({reason}): only its recorded answers are scored")
         }
         Shortfall::ParentUnfinished { run_id, status } => {
             format!(
-                "the run {run_id} has not ended (status `{}`): only the answers that it has are scored",
+                "the run {run_id} has not ended (status `{}`): only its recorded answers are scored",
                 status.name()
             )
         }
@@ -163,25 +164,26 @@ fn coverage_line(coverage: &CoverageShortfall) -> String {
     let CoverageShortfall { task_id, scored, total, .. } = coverage;
     let (found, wanted) = (coverage.coverage * 100.0, coverage.min_coverage * 100.0);
     if *total == 0 {
-        return format!("{task_id}: there is no sample, so there is no figure");
+        return format!("{task_id}: there are no samples, so there is no figure");
     }
     if coverage.total_is_least {
-        // The coverage is at most that.
+        // The coverage is an upper bound.
         return format!(
-            "{task_id}: {scored} of {total} processed samples were scored; the number of remaining samples is unknown; \
-             the suite asks for {wanted:.1} % of all (min_coverage)"
+            "{task_id}: {scored} of {total} processed samples were scored; the number of remaining samples \
+             is unknown; the suite requires {wanted:.1} % of all (min_coverage)"
         );
     }
     if *scored == 0 {
         return format!("{task_id}: none of {total} samples were scored, so there is no figure");
     }
     format!(
-        "{task_id}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)"
+        "{task_id}: {scored} of {total} samples were scored ({found:.1} %); the suite requires {wanted:.1} % \
+         (min_coverage)"
     )
 }
 
-/// The Samples of a task that say nothing that its metrics could compare answers with: most score 0 for that,
-/// which is no fault of the model.
+/// Returns a warning about Samples without a usable reference. Most metrics score them 0, which is not the model's
+/// fault.
 fn unanswered(task: &TaskSummary) -> Option<String> {
     const TAGS: [&str; 2] = ["missing_reference", "unknown_reference"];
     let unusable = |figure: &MetricFigure| {
@@ -197,7 +199,7 @@ fn unanswered(task: &TaskSummary) -> Option<String> {
     let most = counts.iter().map(|(_, count)| *count).max()?;
     let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
     Some(format!(
-        "warning: {}: {} {} no reference that {} can use, and {} not right for that, whatever the model said; \
+        "warning: {}: {} {} no reference that {} can use, and {} scored as wrong for any answer; \
          `gage-host data validate` names the first",
         task.task_id,
         terminal::count_of(most, "sample"),
@@ -207,7 +209,7 @@ fn unanswered(task: &TaskSummary) -> Option<String> {
     ))
 }
 
-/// Prints what the run cost, if the suite has prices, and which answers no budget could count.
+/// Prints the cost of the run if the suite has prices, and answers that no budget could count.
 fn print_usage(outcome: &RunOutcome) {
     let usage = &outcome.usage;
     if let Some(cost) = usage.cost {
@@ -220,7 +222,7 @@ fn print_usage(outcome: &RunOutcome) {
     }
     if usage.uncounted > 0 && (outcome.has_usage_budget || usage.cost.is_some()) {
         terminal::eprint_line(format_args!(
-            "warning: {} came without a count of tokens, and no budget or cost holds them",
+            "warning: {} had no token counts, so no budget or cost includes them",
             terminal::count_of(usage.uncounted, "answer")
         ));
     }
@@ -248,16 +250,16 @@ mod tests {
         for (shortfall, expected) in [
             (failed(true), "t: a: timeout, and the run ended there (fail_fast); continue with AGAIN"),
             (failed(false), "t: a: timeout, and the task ended there (fail_fast); continue with AGAIN"),
-            (coverage(0, 0, false), "t: there is no sample, so there is no figure"),
+            (coverage(0, 0, false), "t: there are no samples, so there is no figure"),
             (coverage(0, 4, false), "t: none of 4 samples were scored, so there is no figure"),
             (
                 coverage(2, 4, false),
-                "t: 2 of 4 samples were scored (50.0 %); the suite asks for 95.0 % (min_coverage)",
+                "t: 2 of 4 samples were scored (50.0 %); the suite requires 95.0 % (min_coverage)",
             ),
         ] {
             assert_eq!(shortfall_line(&shortfall, "AGAIN"), expected);
         }
-        assert!(shortfall_line(&coverage(0, 4, true), "").contains("the 4 samples that it came to"));
+        assert!(shortfall_line(&coverage(0, 4, true), "").contains("of 4 processed samples were scored"));
     }
 
     #[test]

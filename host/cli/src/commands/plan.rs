@@ -1,4 +1,5 @@
-//! `gage-host plan`: what a suite would do, take and be able to show, without sending anything.
+//! `gage-host plan`: estimates the work, the cost and the detectable differences of a suite, without sending
+//! anything.
 
 mod table;
 
@@ -11,8 +12,8 @@ use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
 use serde_json::{Value, json};
 
-/// The share of samples that change between two runs which have nothing in common and get half of them right: of unrelated
-/// runs the share at which a loss is hardest to find.
+/// Assumed fraction of samples that change between two runs. It applies to unrelated runs that are right half of the
+/// time, among which a loss is hardest to detect.
 const ASSUMED_CHANGED_SHARE: f64 = 0.5;
 
 pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
@@ -35,7 +36,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     }
     terminal::show_problems(&problems);
     let Some(plan) = plan.filter(|_| !problems.has_errors()) else { return Ok(ExitCode::Configuration) };
-    // What was never fetched is not known, and no reason to end.
+    // Datasets that were never downloaded are unknown, which is not an error.
     let datasets = Datasets::locate_present(&plan, &locating);
     let options = EstimateOptions {
         concurrency: arguments.concurrency,
@@ -55,20 +56,20 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// The loss of a score of 0 and 1 that `compare` will see in a task; nothing for one without such scores, as of
-/// perplexities.
+/// Returns the smallest loss of a binary score that `compare` would detect in a task. `None` for tasks without such
+/// scores, such as perplexity.
 fn detectable(plan: &Plan, task: &TaskEstimate) -> Option<f64> {
     let planned = plan.tasks.iter().find(|planned| planned.spec.task_id == task.task_id)?;
     smallest_visible_loss(task.samples?, ASSUMED_CHANGED_SHARE).filter(|_| planned.scoring.may_give_shares())
 }
 
-/// The budgets that the run would, or may, use up.
+/// Describes the budgets that the run will, or may, exceed.
 fn exceeded(plan: &Plan, estimate: &Estimate) -> Vec<String> {
     let budget = &plan.config.budget;
     let tokens = estimate.prompt_tokens + estimate.completion_tokens;
     let figures = [
         ("max_cost", budget.max_cost, estimate.cost.unwrap_or_default()),
-        // Tokens of a run stay far below 2^53.
+        // The tokens of a run stay far below 2^53.
         ("max_tokens_total", budget.max_tokens_total.map(|most| most as f64), tokens),
         ("max_time", budget.max_time.map(|most| most.as_secs_f64()), estimate.seconds),
     ];

@@ -1,4 +1,4 @@
-//! `gage-host plugin`: for those who write plugins, and those who are handed one.
+//! `gage-host plugin`: commands for authors and users of plugins.
 
 mod bench;
 mod build;
@@ -26,19 +26,19 @@ pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Compiles for the process that has called this one.
+/// Compiles a component for the calling process.
 pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> {
     match gage_plugin::compile_from_stdin(arguments.memory_bytes, arguments.seconds) {
         Ok(()) => Ok(ExitCode::Done),
         Err(message) => {
-            // What the caller passes on, so without a word before it.
+            // The caller forwards this message, so it has no prefix.
             terminal::eprint_line(message);
             Ok(ExitCode::Configuration)
         }
     }
 }
 
-/// The component that is meant: the one that was named, or that of the project in the working folder.
+/// Returns the selected component: the named one, or that of the project in the working folder.
 fn file_of(named: Option<&Path>) -> Result<PathBuf, ExitCode> {
     if let Some(file) = named {
         return Ok(file.to_owned());
@@ -51,8 +51,7 @@ fn file_of(named: Option<&Path>) -> Result<PathBuf, ExitCode> {
     Err(terminal::usage_error(&message, Some("build it with `gage-host plugin build`")))
 }
 
-/// Reads the file of a component; where there is no such file, one that comes with the program may be
-/// meant by its name.
+/// Reads a component file. If it does not exist, the name may refer to a bundled component.
 fn read(file: &Path, instance: &InstanceSetup) -> Result<Vec<u8>, ExitCode> {
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| Path::new(bundled.name) == file);
     if let (Some(bundled), false) = (bundled, file.exists()) {
@@ -70,7 +69,7 @@ fn refuse_tool(error: &ToolError) -> ExitCode {
     terminal::usage_error(&error.message, error.help.as_deref())
 }
 
-/// Returns how the component is run: as the entry of a suite says that names this file.
+/// Returns the settings for running the component, from the suite entry that names its file.
 fn setup_for(file: &Path, config: Option<&Path>) -> Result<InstanceSetup, ExitCode> {
     let source = Some(file.display().to_string());
     let Some(path) = config else { return Ok(InstanceSetup { source, ..InstanceSetup::default() }) };

@@ -1,4 +1,4 @@
-//! `gage-host report`: runs as one HTML file.
+//! `gage-host report`: writes runs as one HTML file.
 
 use super::compare::{open, unreadable};
 use super::setup;

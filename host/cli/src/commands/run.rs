@@ -1,4 +1,4 @@
-//! `gage-host run`: a suite becomes a run folder.
+//! `gage-host run`: runs a suite into a run folder.
 
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
@@ -14,7 +14,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let arguments =
         arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(help)))?;
     if arguments.lock.is_some() && !(arguments.locked || arguments.frozen) {
-        let message = "--lock names a lock, and nothing is compared with it";
+        let message = "--lock has no effect without --locked or --frozen";
         return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));
     }
     signals::full_files_are_errors();
@@ -29,7 +29,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What the command line asks for.
+/// Creates the request from the command line.
 fn request(arguments: &RunArguments) -> RunRequest {
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)

@@ -1,4 +1,4 @@
-//! `gage-host runs`: the run folders that there are.
+//! `gage-host runs`: manages run folders.
 
 mod baseline;
 mod list;
@@ -35,7 +35,7 @@ fn found_runs(root: &Path) -> Result<FoundRuns, ExitCode> {
     }
 }
 
-/// What a run is doing: one that says that it runs and to which nobody writes was killed.
+/// Returns the status of a run. One marked as running is killed if no process is writing to it.
 fn status(run: &RunEntry) -> &'static str {
     match (run.manifest.status, run.is_written) {
         (RunStatus::Running, false) => "killed",
@@ -188,7 +188,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
     Ok(if failures.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
 }
 
-/// What a run was made from: each dataset, backend, plugin and prompt with its digest.
+/// Formats the inputs of a run: each dataset, backend, plugin and prompt with its digest.
 fn identity_lines(identity: &RunIdentity) -> Vec<String> {
     let line = |part: &str, name: &str, what: &str| format!("{part:<9} {name} {what}");
     let datasets = identity.datasets.iter();

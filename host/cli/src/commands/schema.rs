@@ -1,4 +1,4 @@
-//! `gage-host schema`: the JSON Schema of a format.
+//! `gage-host schema`: prints the JSON Schema of a format.
 
 use crate::arguments::{SchemaArguments, SchemaOf};
 use crate::exit_code::ExitCode;

@@ -1,4 +1,4 @@
-//! `gage-host score`: the answers of a run, scored once more.
+//! `gage-host score`: scores the answers of a run again.
 
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};

@@ -1,4 +1,4 @@
-//! The set-up that commands share: the context of the library, the registry of plugins, the suite.
+//! Setup shared by commands: the library's context, the plugin registry, the suite.
 
 use super::listener::Listener;
 use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG};
@@ -21,12 +21,12 @@ use std::sync::Arc;
 /// Sends logs to the standard error stream.
 ///
 /// # Errors
-/// When the filter is not valid.
+/// Fails if the filter is invalid.
 pub(crate) fn logs(filter: &str) -> Result<(), LogError> {
     init_logs(&LogSettings { filter: filter.to_owned(), ..LogSettings::default() }, std::io::stderr)
 }
 
-/// What the library needs besides a request. `log` is the filter for the logs of models.
+/// Creates the library's context. `log` is the filter for model logs.
 pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &str) -> Context {
     let program = std::env::current_exe().ok();
     let host = HostSettings {
@@ -41,12 +41,12 @@ pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &s
     Context { host, progress, stop, defaults: Arc::new(VariableDefaults) }
 }
 
-/// The context of a command that runs nothing.
+/// Creates the context of a command that runs nothing.
 fn plain_context(quiet: bool) -> Context {
     context(Arc::new(Listener::new(quiet)), CancelToken::default(), DEFAULT_LOG)
 }
 
-/// Variables of the environment that say what a suite leaves open.
+/// Defaults from environment variables for values that a suite omits.
 struct VariableDefaults;
 
 impl SuiteDefaults for VariableDefaults {
@@ -59,16 +59,16 @@ impl SuiteDefaults for VariableDefaults {
     }
 }
 
-/// Sets up the engine of plugins. Without a folder for compiled components they are compiled
-/// anew each time, which takes seconds and nothing else.
+/// Starts the plugin engine. Without a folder for compiled components, each start recompiles them, which takes
+/// seconds.
 pub(crate) fn plugin_host(quiet: bool) -> anyhow::Result<PluginHost> {
     Ok(plain_context(quiet).plugin_host()?)
 }
 
-/// The components that come with the program, and those of some folders.
+/// Registers the bundled components, and those of some folders.
 ///
 /// # Errors
-/// When something is wrong with a folder, which is printed, or with this machine.
+/// Fails if a folder has an error, which is printed, or the machine fails.
 pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
     plain_context(quiet).registry(plugin_folders).map_err(|error| match error {
         RunnerError::Plugins(error) => refuse_plugin(&error).into(),
@@ -76,18 +76,18 @@ pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Resul
     })
 }
 
-/// Prints what is wrong with a component or a folder of them.
+/// Prints the error of a component or a folder of components.
 pub(crate) fn refuse_plugin(error: &RegistryError) -> ExitCode {
     terminal::usage_error(&error.to_string(), error.help().as_deref())
 }
 
-/// The folder that a variable names, or else the user's cache folder.
+/// Returns the cache folder from a variable, or else the user's.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     environment::CACHE_FOLDERS.into_iter().find_map(set).or_else(gage_runner::user_cache_folder)
 }
 
-/// The suite of the command line, as the library takes it.
+/// Returns the suite of the command line as the library's source.
 pub(crate) fn source(arguments: &ConfigArguments) -> SuiteSource {
     SuiteSource {
         path: arguments.path(),
@@ -96,7 +96,7 @@ pub(crate) fn source(arguments: &ConfigArguments) -> SuiteSource {
     }
 }
 
-/// Returns how the datasets of a suite are found that are at hand: nothing is fetched.
+/// Returns the options for locating local datasets, without downloads.
 pub(crate) fn at_hand(cache_folder: Option<&Path>, with_digests: bool) -> LocateOptions<'_> {
     LocateOptions {
         with_digests,
@@ -107,29 +107,29 @@ pub(crate) fn at_hand(cache_folder: Option<&Path>, with_digests: bool) -> Locate
     }
 }
 
-/// Reads a suite. What it leaves open may be said by variables of the environment.
+/// Reads a suite, with defaults from environment variables.
 pub(crate) fn suite(arguments: &ConfigArguments) -> (Option<PipelineConfig>, Problems) {
     let overrides = plain_context(true).all_overrides(&source(arguments), &Variables::default());
     suite_at(&arguments.path(), &overrides)
 }
 
-/// Reads the suite in a file, with values set on the command line.
+/// Reads the suite in a file, with overrides from the command line.
 pub(crate) fn suite_at(path: &Path, overrides: &[String]) -> (Option<PipelineConfig>, Problems) {
     let loaded = loaded(path, overrides, false);
     (loaded.config, loaded.problems)
 }
 
-/// Reads the suite in a file, of whichever kind; with `datasets_only` it need not say what is done with the data.
+/// Reads the suite in a file, of either kind; with `datasets_only`, the tasks may be missing.
 pub(crate) fn loaded(path: &Path, overrides: &[String], datasets_only: bool) -> LoadedSuite {
     plain_context(true).load(path, overrides, &Variables::default(), datasets_only)
 }
 
-/// The folder of a run that is named by its folder, or by its id.
+/// Returns the folder of a run, given its folder or its id.
 pub(crate) fn run_folder(named: &Path, root: &Path) -> PathBuf {
     if named.components().count() == 1 && !named.exists() { root.join(named) } else { named.to_owned() }
 }
 
-/// Prints what is wrong with the files of a frozen suite.
+/// Prints the error of a frozen suite's files.
 pub(crate) fn refuse_suite(error: SuiteError) -> ExitCode {
     match &error {
         SuiteError::Document { problems, .. } => {

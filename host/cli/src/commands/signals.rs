@@ -1,13 +1,13 @@
-//! Signals: the first one ends a run in order, the second one ends the process.
+//! Signals: the first one ends a run gracefully, the second one ends the process.
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_runner::CancelToken;
 
-/// Listens for signals on a thread of its own, and sets the token at the first one.
+/// Listens for signals on its own thread, and sets the token at the first one.
 ///
 /// # Errors
-/// When the machine has no thread or no descriptor left.
+/// Fails if no thread or file descriptor is available.
 pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("signals".to_owned());
@@ -15,8 +15,8 @@ pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The first signal ends the run in order; the second ends the process at once. The journal
-/// holds every acknowledged sample either way.
+/// Ends the run gracefully at the first signal, and the process immediately at the second. In both cases the journal
+/// contains every acknowledged sample.
 async fn wait_and_stop(stop: CancelToken) {
     signal().await;
     stop.cancel();
@@ -25,15 +25,15 @@ async fn wait_and_stop(stop: CancelToken) {
     std::process::exit(ExitCode::Interrupted as i32);
 }
 
-/// A limit on the size of files (`ulimit -f`) would end the process without a message. With this it is a failed write, like
-/// that of a full disk.
+/// Turns the file size limit (`ulimit -f`) into a write error, as for a full disk. Otherwise it would end the process
+/// without a message.
 #[cfg(unix)]
 pub(super) fn full_files_are_errors() {
-    /// SIGXFSZ of Linux, macOS and the BSDs.
+    /// SIGXFSZ on Linux, macOS and the BSDs.
     const FILE_TOO_LARGE: i32 = 25;
     let listening = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
         let _entered = runtime.enter();
-        // The handler stays for as long as the process, so nothing needs to be received.
+        // The handler stays installed, so nothing needs to be received.
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_TOO_LARGE))
     });
     if let Err(error) = listening {
@@ -44,8 +44,8 @@ pub(super) fn full_files_are_errors() {
 #[cfg(not(unix))]
 pub(super) fn full_files_are_errors() {}
 
-/// Waits for Ctrl-C, for the signal by which schedulers end a process, or for the end of the terminal or the session, unless
-/// the process was begun to outlive that.
+/// Waits for Ctrl-C, for a scheduler's termination signal, or for the end of the terminal or the session. The last
+/// one is ignored if the process was started to outlive it.
 #[cfg(unix)]
 pub(super) async fn signal() {
     use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -56,7 +56,7 @@ pub(super) async fn signal() {
         }
     }
     let terminate = signal(SignalKind::terminate()).ok();
-    // Before the first one is listened for: from then on nothing is ignored.
+    // Checked before the first listener is installed, because from then on SIGHUP is no longer ignored.
     static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     let hangup = match IGNORES_HANGUP.get_or_init(ignores_hangup) {
         true => None,
@@ -69,9 +69,8 @@ pub(super) async fn signal() {
     }
 }
 
-/// Returns whether the process was begun with SIGHUP ignored, as by `nohup`. Where the system does not say it, it
-/// was where its
-/// standard output and error streams are no terminal, as `nohup` leaves them.
+/// Returns true if the process was started with SIGHUP ignored, as by `nohup`. If the system does not report that, it
+/// returns true if standard output and error are not terminals, as under `nohup`.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     use std::io::IsTerminal as _;

@@ -1,4 +1,4 @@
-//! `gage-host validate`: everything that can be known without running.
+//! `gage-host validate`: checks everything that can be checked without running.
 
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ValidateArguments};

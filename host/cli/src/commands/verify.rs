@@ -1,4 +1,4 @@
-//! `gage-host verify`: whether a run folder is what its run has written, and whether its figures come out again.
+//! `gage-host verify`: checks that a run folder is unchanged, and that its figures are reproducible.
 
 use super::compare::refuse_run;
 use super::listener::Listener;
@@ -13,7 +13,7 @@ use gage_suite::{FileFinding, FileState, VerifyReport};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Most differences that are printed.
+/// Maximum number of printed differences.
 const MAX_SHOWN: usize = 20;
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
@@ -85,7 +85,7 @@ fn state_name(state: &FileState) -> &'static str {
     }
 }
 
-/// The outcome as text for people.
+/// Formats the outcome as text.
 fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
     let mut lines: Vec<String> = checked.files.iter().map(file_line).collect();
     add_rescored(&mut lines, checked, again);
@@ -93,7 +93,7 @@ fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
     let is_part = matches!(manifest.status, RunStatus::Interrupted | RunStatus::Running);
     if is_part {
         lines.push(format!(
-            "the run is {}: what it came to is compared; continue it with `gage-host run SUITE --resume RUN`",
+            "the run is {}: what it has recorded is compared; continue it with `gage-host run SUITE --resume RUN`",
             manifest.status.name()
         ));
     }
@@ -108,15 +108,15 @@ fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
 
 fn file_line(file: &FileFinding) -> String {
     match &file.state {
-        FileState::Intact => format!("{}: as it was written", file.name),
+        FileState::Intact => format!("{}: unchanged", file.name),
         FileState::Missing => format!("{}: MISSING", file.name),
         FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
         FileState::Damaged(reason) => format!("{}: DAMAGED: {reason}", file.name),
-        FileState::Foreign => format!("{}: NOT OF THE RUN, which has written no such file", file.name),
+        FileState::Foreign => format!("{}: NOT PART OF THE RUN", file.name),
     }
 }
 
-/// Adds what scoring the answers again gave.
+/// Adds the result of scoring the answers again.
 fn add_rescored(lines: &mut Vec<String>, checked: &VerifyReport, again: &RescoreCheck) {
     match again {
         RescoreCheck::NotTried => lines.push("the answers were not scored again".to_owned()),
@@ -125,16 +125,15 @@ fn add_rescored(lines: &mut Vec<String>, checked: &VerifyReport, again: &Rescore
         }
         RescoreCheck::Same { figures, plugins } => {
             if !plugins.is_empty() {
-                lines.push("plugins of the run are others now:".to_owned());
+                lines.push("plugins differ from those of the run:".to_owned());
                 let rows: Vec<[String; 3]> = plugins.iter().take(MAX_SHOWN).map(row).collect();
                 lines.push(terminal::columns(["field", "recorded", "now"], &rows));
             }
             lines.push(match checked.run.journal().is_ok_and(|journal| journal.is_empty()) {
-                true => "scored again: the run has no sample, so that there is no figure that could differ"
-                    .to_owned(),
+                true => "scored again: the run has no samples, so there are no figures to compare".to_owned(),
                 false => {
                     format!(
-                        "scored again: {} and every sample came out the same",
+                        "scored again: {} and every sample is the same",
                         terminal::count(*figures, "figure")
                     )
                 }
@@ -148,10 +147,10 @@ fn add_rescored(lines: &mut Vec<String>, checked: &VerifyReport, again: &Rescore
             }
             let left = (plugins.len() + figures.len()).saturating_sub(MAX_SHOWN);
             if left > 0 {
-                lines.push(format!("and {left} more; --json has all"));
+                lines.push(format!("and {left} more; --json lists all"));
             }
             if *samples_differ {
-                lines.push(format!("{SAMPLES_FILE}: other samples come out"));
+                lines.push(format!("{SAMPLES_FILE}: the samples differ"));
             }
         }
     }

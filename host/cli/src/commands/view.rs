@@ -1,4 +1,4 @@
-//! `gage-host view`: a folder of runs in a browser.
+//! `gage-host view`: shows a folder of runs in a browser.
 
 use super::{setup, signals};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
@@ -34,7 +34,7 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
         terminal::eprint_line(format_args!("warning: no browser could be opened; go to {address}"));
     }
     let served = runtime.block_on(viewer.serve(signals::signal()));
-    // A report that nobody reads any more may still be written.
+    // An abandoned report may still be in progress.
     runtime.shutdown_background();
     match served {
         Ok(()) => Ok(ExitCode::Done),
@@ -46,14 +46,14 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
 fn refuse(error: &ViewError) -> ExitCode {
     let help = error.help();
     let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
-    // What a message ends with need not be said again.
+    // Skips a cause that the message already ends with.
     let message = causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
         if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
     });
     terminal::usage_error(&message, help.as_deref())
 }
 
-/// Where a browser of this machine finds the server: one that listens at all addresses is at each of them.
+/// Returns the server's address for a local browser. A server on all addresses is reachable at the loopback address.
 fn address_to_open(address: SocketAddr) -> String {
     let host = match address.ip() {
         IpAddr::V4(host) if host.is_unspecified() => "127.0.0.1".to_owned(),
@@ -71,7 +71,7 @@ fn open(address: &str) -> bool {
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         Ok(mut child) => {
-            // Some of them stay as long as the browser does.
+            // Some of these programs run as long as the browser.
             std::thread::spawn(move || child.wait());
             true
         }

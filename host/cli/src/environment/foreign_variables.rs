@@ -1,10 +1,10 @@
-//! Variables that are neither of a flag nor of gage-eval. What a suite names as `${NAME}`, or as the variable of a key, is not
-//! among them.
+//! Variables that belong neither to a flag nor to gage-eval. Those that a suite names as `${NAME}`, or as the
+//! variable of a key, are not included.
 
-/// The name, the default and the meaning of each, a variable a line, with tabs between.
+/// Name, default and meaning of each variable, one per line, separated by tabs.
 const TABLE: &str = include_str!("foreign_variables.tsv");
 
-/// The name, the default and the meaning of each variable.
+/// Returns the name, the default and the meaning of each variable.
 pub(crate) fn foreign_variables() -> impl Iterator<Item = [&'static str; 3]> {
     TABLE.lines().filter_map(|line| line.split('\t').collect::<Vec<_>>().try_into().ok())
 }

@@ -1,20 +1,20 @@
-//! The variables of gage-eval, and what has taken their place.
+//! Variables of gage-eval, and their replacements.
 
 use std::sync::LazyLock;
 
-/// What has taken the place of a variable.
+/// Replacement of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LegacyReplacement {
     /// A flag, by its long name.
     Flag(&'static str),
-    /// A key that a suite may leave open: it is set in each entry of `list` without `key`. `name` is a variable that goes
-    /// before this one.
+    /// A key that a suite may omit: it is set in each entry of `list` without `key`. `name` is a variable that takes
+    /// precedence over this one.
     Suite { name: Option<&'static str>, list: &'static str, key: &'static str, is_boolean: bool },
     /// Another variable.
     Variable(&'static str),
-    /// It is itself still read, where a suite names it.
+    /// The variable itself, which is still read if a suite names it.
     Itself,
-    /// Nothing, for this reason.
+    /// No replacement, for this reason.
     None(&'static str),
 }
 
@@ -23,16 +23,16 @@ pub(crate) enum LegacyReplacement {
 pub(crate) struct LegacyVariable {
     pub(crate) name: &'static str,
     pub(crate) successor: LegacyReplacement,
-    /// What holds where neither is set.
+    /// Default if neither is set.
     pub(crate) default: &'static str,
     pub(crate) meaning: &'static str,
 }
 
-/// All of them, a variable a line, with tabs between: its name, the kind of its successor, the successor, or the reason why
-/// there is none, the default and the meaning. The kind `dataset flag` is a key of datasets that is true or false.
+/// All variables, one per line, separated by tabs: name, kind of successor, successor or the reason why there is
+/// none, default and meaning. The kind `dataset flag` is a Boolean key of datasets.
 const TABLE: &str = include_str!("legacy_variables.tsv");
 
-/// All of them.
+/// All variables.
 pub(crate) static LEGACY_VARIABLES: LazyLock<Vec<LegacyVariable>> =
     LazyLock::new(|| TABLE.lines().filter_map(LegacyVariable::read).collect());
 

@@ -1,4 +1,4 @@
-//! A line that says that a large component is being compiled, which happens once.
+//! Shows that a large component is being compiled, which happens once.
 
 use gage_plugin::CompileProgress;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-/// Shorter compilations are not worth a line.
+/// Minimum duration of a compilation that is shown.
 const MIN_SHOWN_DURATION: Duration = Duration::from_secs(1);
 
 /// Shows compilations on the standard error stream.
@@ -16,14 +16,14 @@ pub(crate) struct CompilingLine {
 }
 
 enum ShownLine {
-    /// A line that counts the seconds.
+    /// A line that counts seconds.
     Live(ProgressBar),
-    /// A line that was written where no terminal is.
+    /// A line that was written without a terminal.
     Said,
 }
 
 impl CompilingLine {
-    /// Takes note of how a compilation goes.
+    /// Records the progress of a compilation.
     pub(crate) fn note(&self, progress: CompileProgress<'_>) {
         let mut shown = self.shown.lock();
         match (&*shown, progress.is_over) {

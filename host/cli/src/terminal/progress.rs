@@ -1,7 +1,7 @@
-//! The progress of a run: lines that stay in their place on a terminal, lines now and then elsewhere, or
-//! JSON for machines; on the standard error stream.
+//! Progress of a run on the standard error stream: fixed lines on a terminal, occasional lines elsewhere, or JSON for
+//! machines.
 //!
-//! The threads of a run only count; a thread of its own draws, a few times a second.
+//! The threads of a run only count; a separate thread draws a few times per second.
 
 mod layout;
 mod machine;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tally::TaskTally;
 pub(crate) use view::{print_around_view, stderr_around_view};
 
-/// How progress is shown.
+/// Display mode for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ProgressKind {
     /// `live` on a terminal, else `plain`.
@@ -26,14 +26,14 @@ pub(crate) enum ProgressKind {
     Live,
     /// A line for each task that runs, every few seconds; none for a run that is done before.
     Plain,
-    /// An object of JSON a line: every second, and where a task begins or ends.
+    /// One JSON object per line, every second and when a task starts or ends.
     Json,
-    /// Nothing.
+    /// No progress.
     None,
 }
 
 impl ProgressKind {
-    /// What is shown here: nothing where the user wants quiet.
+    /// Returns the actual kind: `None` if the user wants quiet.
     fn settle(self, quiet: bool) -> ProgressKind {
         match self {
             _ if quiet => ProgressKind::None,
@@ -44,14 +44,14 @@ impl ProgressKind {
     }
 }
 
-/// Counts what happens, and has it drawn.
+/// Counts events, and displays them.
 pub(crate) struct TerminalProgress {
     tasks: Arc<Tasks>,
     painter: Mutex<Option<Painter>>,
     is_shown: bool,
 }
 
-/// The tasks that were begun.
+/// Tasks that have started.
 type Tasks = RwLock<Vec<Arc<TaskTally>>>;
 
 impl TerminalProgress {
@@ -61,7 +61,7 @@ impl TerminalProgress {
         TerminalProgress { tasks, is_shown: painter.is_some(), painter: Mutex::new(painter) }
     }
 
-    /// Shows the last of it, and nothing more.
+    /// Shows the final state, and stops.
     fn finish(&self) {
         let painter = self.painter.lock().take();
         drop(painter);

@@ -1,4 +1,4 @@
-//! The progress of reading a dataset, and of fetching one.
+//! Progress of reading and downloading datasets.
 
 use gage_data::HubProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,13 +7,13 @@ use std::cell::Cell;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-/// Counts rows on the standard error stream; nothing where that is no terminal or the user wants quiet.
+/// Counts rows on the standard error stream. Shows nothing without a terminal, or if the user wants quiet.
 pub(crate) struct RowProgress {
     bar: ProgressBar,
     rows: Cell<u64>,
 }
 
-/// Each time the bar is told of rows it looks at the clock.
+/// Number of rows per update of the bar, because each update reads the clock.
 const ROWS_A_STEP: u64 = 256;
 
 impl RowProgress {
@@ -28,7 +28,7 @@ impl RowProgress {
         RowProgress { bar, rows: Cell::new(0) }
     }
 
-    /// A row was read.
+    /// Counts a row.
     pub(crate) fn row(&self) {
         self.rows.set(self.rows.get() + 1);
         if self.rows.get().is_multiple_of(ROWS_A_STEP) {
@@ -36,13 +36,13 @@ impl RowProgress {
         }
     }
 
-    /// There are no more.
+    /// Finishes the count.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Shows files that are fetched: a bar on a terminal, else a line a file.
+/// Shows downloads: a bar on a terminal, otherwise one line per file.
 pub(crate) struct FetchProgress {
     quiet: bool,
     current: Mutex<Option<FetchedFile>>,

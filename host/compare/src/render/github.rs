@@ -1,12 +1,14 @@
-//! Annotations for GitHub's runners: workflow commands, one a line.
+//! Annotations for GitHub's runners: workflow commands, one per line.
 
 use crate::result::Comparison;
 use crate::verdict::Verdict;
 
-/// An annotation for every gated metric, or one for all where nothing can be said: errors for what fails,
-/// warnings for what cannot be told and for [`Comparison::warned`], notices for what passes. Ends with a newline.
+/// Returns an annotation for every gated metric, or a single one if no metric can be judged.
 ///
-/// Escaped as the runner reads it: `%`, line breaks, and in titles also `:` and `,`.
+/// Failures are errors, passes are notices; inconclusive verdicts and [`Comparison::warned`] are warnings. The text ends with
+/// a newline.
+///
+/// It is escaped as the runner expects: `%`, line breaks, and in titles also `:` and `,`.
 pub fn github_annotations(comparison: &Comparison) -> String {
     let mut text: String =
         comparison.warned().map(|what| annotation("warning", "gage-host compare", what)).collect();

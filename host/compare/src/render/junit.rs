@@ -9,17 +9,19 @@ use itertools::Itertools as _;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::io;
 
-/// The name of the report, and of the case that says why the runs cannot be compared.
+/// Name of the report, and of the case with the reason why the runs cannot be compared.
 const REPORT_NAME: &str = "gage-host compare";
 
-/// The name of the case of a task that only one of the runs has.
+/// Name of the case for a task that only one of the runs has.
 const WHOLE_TASK: &str = "the whole task";
 
-/// Writes a comparison in the form that build servers read. What does not pass is a failure, what is invalid an error;
-/// a metric that is not gated is skipped, with the reason, and what passes says why in its output.
+/// Writes a comparison as JUnit XML for build servers.
+///
+/// A metric that does not pass is a failure, and an invalid one is an error. An ungated metric is skipped, with the reason.
+/// A metric that passes has the reason in its output.
 ///
 /// # Errors
-/// When the XML cannot be written, which no comparison brings about.
+/// If the XML cannot be written, which does not happen for any comparison.
 pub fn junit_xml(comparison: &Comparison) -> io::Result<String> {
     let mut report = Report::new(REPORT_NAME);
     let is_refused =
@@ -39,7 +41,7 @@ pub fn junit_xml(comparison: &Comparison) -> io::Result<String> {
     report.to_string().map_err(io::Error::other)
 }
 
-/// The tasks that were compared, and after them those that only one of the runs has or that lost their gates.
+/// Returns the tasks that were compared, then those that only one of the runs has or that lost their gates.
 fn task_ids(comparison: &Comparison) -> Vec<&str> {
     let compared = comparison.tasks.iter().map(|task| &task.task_id);
     let lone = comparison.not_compared.iter().filter(|one| one.metric_id.is_none()).map(|one| &one.task_id);
@@ -53,7 +55,7 @@ fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {
     case
 }
 
-/// The metrics of a task, those whose gate is lost with them, and what only one of the runs has.
+/// Returns the cases of a task: its metrics, including those that lost their gate, and anything that only one run has.
 fn cases_of(comparison: &Comparison, task_id: &str) -> Vec<TestCase> {
     let changes = || comparison.gate_changes.iter().filter(|change| change.task_id == task_id);
     let metrics = || comparison.metrics.iter().filter(|metric| metric.task_id == task_id);
@@ -92,7 +94,7 @@ fn of_metric(
     warnings.iter().for_each(|warning| figures += &format!("\nwarning: {}", warning.what));
     let (status, output) = match &metric.gate {
         None => {
-            let why = change.map_or("no gate asks anything of this metric", |change| change.what.as_str());
+            let why = change.map_or("this metric is not gated", |change| change.what.as_str());
             (skipped(why), figures)
         }
         Some(gate) if gate.verdict == Verdict::Pass => {
@@ -125,7 +127,7 @@ fn skipped(why: &str) -> TestCaseStatus {
     status
 }
 
-/// The samples that became worse by most, a line each.
+/// Lists the samples that became worse by the most, one per line.
 fn flips_of(metric: &MetricComparison) -> String {
     let lines = metric.flips.iter().map(|flip| {
         let (id, tags) = (format::shortened(&flip.sample_id), flip.error_tags.join(" "));
@@ -135,8 +137,8 @@ fn flips_of(metric: &MetricComparison) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// A text as XML 1.0 may hold it. `quick-junit` escapes markup, and drops characters that steer a terminal; here these are
-/// escaped as for a terminal, so that a name of someone else is shown whole.
+/// Escapes characters that XML 1.0 cannot represent. `quick-junit` escapes markup but drops control characters; escaping
+/// these first, as for a terminal, keeps third-party names complete.
 fn xml_text(text: &str) -> String {
     printable(text).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
 }

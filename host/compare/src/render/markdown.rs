@@ -6,7 +6,7 @@ use crate::reason;
 use crate::result::{Comparison, Flip, MetricComparison};
 use gage_core::{printable_html, printable_line};
 
-/// Writes a comparison as Markdown in GitHub's dialect. No text of others is markup in it.
+/// Writes a comparison as GitHub-flavoured Markdown. Third-party text is never interpreted as markup.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut text = format!("## {}\n\n", escape(&comparison.headline()));
     for (name, run) in [("base", &comparison.base), ("new", &comparison.new)] {
@@ -80,7 +80,7 @@ fn details(metric: &MetricComparison) -> String {
     text
 }
 
-/// A text that Markdown shows as it is: no markup, no cell, no mention of anybody.
+/// Escapes a text so that Markdown shows it verbatim: no markup, table cells or mentions.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable_html(&printable_line(text)).chars() {

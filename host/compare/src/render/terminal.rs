@@ -1,4 +1,4 @@
-//! Text of a comparison for a terminal.
+//! Renders a comparison as text for a terminal.
 
 use super::{SAME_RUN, change, change_of, counts_of, drift_lines};
 use crate::format;
@@ -11,11 +11,11 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const HEADING: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// Lines are never made narrower than this.
+/// Minimum width of a page.
 const MIN_PAGE_COLUMNS: usize = 40;
 
-/// Draws a comparison within so many columns: for every metric the samples that became worse, the figures,
-/// what drifted, and why the gate says what it says. Ends with a newline.
+/// Renders a comparison within `width` columns. For every metric it shows the samples that became worse, the figures, the
+/// drift, and the reason for the gate's verdict. The text ends with a newline.
 pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) -> String {
     let mut page = TerminalText { text: String::new(), width: width.max(MIN_PAGE_COLUMNS), colour };
     page.run("base", &comparison.base);
@@ -86,7 +86,7 @@ impl TerminalText {
         self.text.push('\n');
     }
 
-    /// Breaks a text between words; what follows the first line is set in by two.
+    /// Writes a text, wrapped between words; lines after the first are indented by two more.
     fn wrapped(&mut self, indent: usize, style: Style, text: &str) {
         for (number, line) in wrap(text, self.width.saturating_sub(indent + 2)).iter().enumerate() {
             self.line(if number == 0 { indent } else { indent + 2 }, style, line);
@@ -119,7 +119,7 @@ impl TerminalText {
         self.wrapped(2, if paired < total { style_of(Some(Verdict::Inconclusive)) } else { FAINT }, &text);
     }
 
-    /// A name with the verdict at the right end of its first line.
+    /// Writes a name, with the verdict at the right end of its first line.
     fn heading(&mut self, name: &str, verdict: Option<Verdict>) {
         let word = verdict.map_or("", Verdict::word);
         let lines = wrap(name, self.width.saturating_sub(4 + word.width()));
@@ -174,10 +174,10 @@ fn style_of(verdict: Option<Verdict>) -> Style {
     }
 }
 
-/// What stays together where lines are broken: `p = 0.05`, `p < 0.0001`.
+/// Replacements that prevent a line break within `p = 0.05` and `p < 0.0001`.
 const TOGETHER: [(&str, &str); 2] = [(" = ", "\u{a0}=\u{a0}"), (" < ", "\u{a0}<\u{a0}")];
 
-/// Breaks a text between words, and words that are wider than a line within them.
+/// Wraps a text between words; a word that is wider than a line is broken.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let text = TOGETHER.iter().fold(text.to_owned(), |text, (apart, bound)| text.replace(apart, bound));
     let mut lines = vec![String::new()];

@@ -1,4 +1,4 @@
-//! Runs and gates with which something is wrong.
+//! Invalid runs and gates.
 
 use super::super::{CompareError, CompareOptions, Verdict, compare, markdown, render_comparison};
 use super::runs::{Run, compared, gate, scores, task};
@@ -20,7 +20,7 @@ fn runs_of_different_suites_share_nothing() {
     other.identity["config"]["tasks"][0]["task_id"] = json!("u");
     let found = compared(Run::of(&scores(5, 0)), other, gate(0.01));
     assert_eq!(found.verdict, Some(Verdict::Mismatch));
-    insta::assert_snapshot!(found.refusal.unwrap(), @"the runs are of different suites: no task is in both; the baseline has: t; the new run has: u");
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the runs are of different suites, with no task in common; the baseline has: t; the new run has: u");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn unpaired_samples_are_counted_by_cause() {
     changed.records[1].sample_id = "s-2".to_owned();
     let found = compared(Run::of(&scores(5, 0)), changed, gate(0.01));
     let counts = &found.tasks[0];
-    // s-0 has other content; s-1 is only in the baseline; s-2 is there twice.
+    // s-0 has different content; s-1 is only in the baseline; s-2 occurs twice.
     assert_eq!(
         (counts.total, counts.paired, counts.different_content, counts.only_in_base, counts.duplicate_ids),
         (5, 2, 1, 1, 1)
@@ -89,7 +89,7 @@ fn of_two_killed_runs_the_first_is_to_be_finished() {
     let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
     let found = compare(&killed("base"), &killed("new"), &options).unwrap();
     assert_eq!(found.verdict, Some(Verdict::Incomplete));
-    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' is still going on, or was killed: finish it with `run --run-id base --resume` first");
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' is still running, or was killed: finish it with `run --run-id base --resume` first");
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn scores_that_are_too_large_spoil_their_metric_alone() {
         assert_eq!((found.verdict, metric.too_large, metric.n), (Some(Verdict::Incomplete), 1, 39), "{huge}");
         assert!(found.refusal.is_none() && metric.new.unwrap().is_finite());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(metric.gate.as_ref().unwrap().reason, @"1 sample has scores too large to compare (beyond ±1e100); mend what gives such scores, or leave this metric out of the gate");
+            insta::assert_snapshot!(metric.gate.as_ref().unwrap().reason, @"1 sample has scores too large to compare (beyond ±1e100); correct these scores, or leave this metric out of the gate");
         }
         let _ = compared(Run::of(&new), Run::of(&new), gate(0.01));
     }
-    // The largest that count, and numbers far apart, are compared.
+    // The largest valid scores, and very small ones, are compared.
     for scale in [1e100, 1e-300] {
         let base: Vec<f64> = (0..40).map(|number| scale * f64::from(number % 7) / 7.0).collect();
         let new: Vec<f64> = base.iter().map(|score| -score).collect();
@@ -170,7 +170,7 @@ fn a_score_that_is_not_a_number_is_refused_with_its_line() {
     let root = tempfile::tempdir().unwrap();
     let (base, new) =
         (Run::of(&scores(3, 0)).write(root.path(), "base"), Run::of(&scores(3, 0)).write(root.path(), "new"));
-    // As a program that copies runs might leave it: without the journal, and edited.
+    // A folder as a program that copies runs might leave it: without the journal, and edited.
     fs::remove_dir_all(new.join("journal")).unwrap();
     let samples = new.join("samples.jsonl");
     let text = fs::read_to_string(&samples).unwrap();
@@ -186,7 +186,7 @@ fn a_score_that_is_not_a_number_is_refused_with_its_line() {
         let error = error.to_string();
         assert!(error.contains("samples.jsonl") && error.contains("line 1"), "{number}: {error}");
     }
-    // Nothing to score is no number either, and no error.
+    // A null score is not a number either, and not an error.
     fs::write(&samples, text.replacen("\"primary_score\":1.0", "\"primary_score\":null", 1)).unwrap();
     let options = CompareOptions { gate: gate(0.5), ..CompareOptions::default() };
     let found =
@@ -226,7 +226,7 @@ fn why_samples_have_no_score_is_counted_by_reason() {
         serde_json::to_value(metric).unwrap()["unscored_new"],
         json!({"truncated": 1, "plugin_timeout": 1, "null_score": 2, "no_result": 1, "too_large": 1})
     );
-    // They are told where the gate does not fail for them, too.
+    // Missing scores are reported even if the gate does not fail because of them.
     let mut new = Run::of(&scores(100, 0));
     new.records[7].metrics[0].card.as_mut().unwrap().primary_score = None;
     let found = compared(Run::of(&scores(100, 0)), new, gate(0.5));
@@ -247,8 +247,8 @@ fn coverage_of_two_stopped_runs_is_of_what_they_planned() {
     );
     assert_eq!(found.verdict, Some(Verdict::Incomplete));
     let text = render_comparison(&found, 80, false);
-    assert!(text.contains("50 of 200 samples are in both; 150 that neither run came to"), "{text}");
-    // One of them came to its end: what it has is what there is.
+    assert!(text.contains("50 of 200 samples are in both; 150 that neither run reached"), "{text}");
+    // One of the runs finished, so its samples are all there are.
     let found = compared(Run::of(&scores(200, 0)), stopped(TaskCompleteness::Of(200)), gate(0.2));
     assert_eq!((found.tasks[0].total, found.tasks[0].not_reached), (200, 0));
     let found = compared(stopped(TaskCompleteness::Unknown), Run::of(&scores(50, 0)), gate(0.2));

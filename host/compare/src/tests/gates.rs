@@ -1,4 +1,4 @@
-//! Gates that are lost, that cannot fail, and that nobody asks for.
+//! Gates that are lost, cannot fail, or have nothing to judge.
 
 use super::super::{
     CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, markdown,
@@ -9,9 +9,10 @@ use super::xml_of;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_figures::RecordedRun;
 use gage_record::RunStatus;
+use gage_recorded_messages::RecordedError as _;
 use serde_json::json;
 
-/// Two runs whose suites have these gates, compared by that of the second.
+/// Compares two runs whose suites have these gates, by the gate of the second.
 fn by_own_gates(before: serde_json::Value, now: serde_json::Value) -> Comparison {
     let root = tempfile::tempdir().unwrap();
     let write = |run_id: &str, gate: serde_json::Value| {
@@ -30,7 +31,7 @@ fn a_gate_that_the_suite_of_the_new_run_lost_is_told_everywhere() {
     assert_eq!(found.verdict, None);
     assert!(found.gate_changes[0].is_lost);
     let what = &found.gate_changes[0].what;
-    insta::assert_snapshot!(what, @"the suite of the baseline has a gate on m of t (margin 0.01), that of the new run has none: nothing is asked of it");
+    insta::assert_snapshot!(what, @"the suite of the baseline has a gate on m of t (margin 0.01), but that of the new run has none: it is not gated");
     let unbroken = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unbroken(render_comparison(&found, 80, false)).contains(&format!("warning: {what}")));
     assert!(unbroken(markdown(&found)).contains("- **warning**: the suite of the baseline has a gate"));
@@ -52,7 +53,7 @@ fn what_a_gate_asks_less_than_before_is_told() {
             json!({"metric": "m", "margin": 0.5}),
             "margin 0.5 instead of 0.01, alpha 0.05 instead of 0.01, min_coverage 95 % instead of 99 %",
         ),
-        // Of the task itself, which wins.
+        // An entry for the task itself takes precedence.
         (
             strict.clone(),
             json!({"metric": "m", "task": "t", "margin": 0.02, "min_coverage": 1, "alpha": 0.01}),
@@ -111,9 +112,9 @@ fn a_margin_as_wide_as_the_scale_is_refused() {
     };
     insta::assert_snapshot!(refused(&unit, 1.0).unwrap(), @"the margin 1 of m of task t is as wide as its whole scale, from 0 to 1: no run could lose more, so the gate could never fail; name the largest loss that you accept, such as 0.01");
     assert!(refused(&unit, 7.0).is_some() && refused(&unit, 0.999).is_none());
-    // The baseline knows a scale too, and both must be able to fail.
+    // The baseline declares a scale too, and the gate must be able to fail on both.
     assert!(refused(&ten, 10.0).is_some() && refused(&ten, 5.0).is_some() && refused(&ten, 0.5).is_none());
-    // Where nobody says how wide the scale is nothing is refused.
+    // Without a declared scale, no margin is rejected.
     assert_eq!(
         compared(Run::of(&scores(40, 0)), Run::of(&scores(40, 0)), gate(7.0)).verdict,
         Some(Verdict::Pass)
@@ -130,7 +131,7 @@ fn a_margin_as_wide_as_the_scale_is_refused() {
         RecordedRun::open(&run.write(root.path(), run_id)).unwrap()
     };
     let options = CompareOptions { gate: with_sub, ..CompareOptions::default() };
-    let error = compare(&with_f1("b"), &with_f1("n"), &options).unwrap_err().to_string();
+    let error = compare(&with_f1("b"), &with_f1("n"), &options).unwrap_err().recorded("comparing");
     assert!(error.starts_with("the margin 2 of m · f1 of task t is as wide"), "{error}");
 }
 
@@ -144,5 +145,5 @@ fn a_refusal_is_an_error_beside_metrics_that_are_skipped() {
         ),
         "{xml}"
     );
-    assert!(xml.contains("<skipped message=\"no gate asks anything of this metric\"/>"), "{xml}");
+    assert!(xml.contains("<skipped message=\"this metric is not gated\"/>"), "{xml}");
 }

@@ -10,7 +10,7 @@ use gage_config::GateSpec;
 
 const WANTED: f64 = 0.8;
 
-/// How likely a changes passes: for every number of changed samples the border of PASS is sought by the test itself.
+/// Probability that a change passes, with the PASS boundary found by the test itself for every number of changed samples.
 fn exact_pass_power(
     samples: u64,
     ChangeRates { changed, gain }: ChangeRates,
@@ -22,7 +22,7 @@ fn exact_pass_power(
         mcnemar::margin_p_value(samples, worse.unsigned_abs(), better, margin, alpha) <= alpha
     };
     let of = |(moved, chance): (i64, f64)| {
-        // Far below every alpha that is asked about here.
+        // Far below every alpha used here.
         if chance < 1e-12 || !passes(0, moved) {
             return 0.0;
         }
@@ -40,12 +40,12 @@ fn exact_pass_power(
 #[test]
 fn so_many_samples_tell_in_four_runs_of_five() {
     for (changed, gain, margin, alpha, adjusted) in [
-        // What passes.
+        // Changes that pass.
         (0.1, 0.0, 0.05, 0.05, 0.05),
         (0.05, -0.005, 0.04, 0.05, 0.05),
         (0.02, 0.01, 0.02, 0.05, 0.01),
         (0.2, 0.0, 0.1, 0.0005, 0.0005),
-        // What is a loss.
+        // Losses.
         (0.1, -0.05, 0.02, 0.05, 0.05),
         (0.02, -0.02, 0.01, 0.05, 0.05),
         (0.3, -0.1, 0.01, 0.05, 0.0125),
@@ -60,7 +60,7 @@ fn so_many_samples_tell_in_four_runs_of_five() {
         };
         let (enough, fewer) = (power(needed), power(needed - needed / 8 - 1));
         assert!(enough >= 0.795, "{changes:?} {margin}: {needed} tell in {enough}");
-        // The power has leaps of some points, by which fewer may do as well.
+        // The power jumps by a few points, so fewer samples may do as well.
         assert!(fewer < 0.82, "{changes:?} {margin}: {needed}, and fewer tell in {fewer}");
     }
 }
@@ -82,7 +82,7 @@ fn sums_and_the_approximation_for_many_samples_agree() {
 #[test]
 fn the_needed_samples_see_the_loss_that_was_asked_about() {
     for (changed, loss, alpha) in [(0.1, 0.05, 0.05), (0.3, 0.1, 0.0125), (0.02, 0.01, 0.05)] {
-        // A margin that nothing rules out.
+        // A margin that cannot be ruled out.
         let asked = SampleSizeQuestion { margin: loss / 2.0, alpha, adjusted: alpha };
         let needed = samples_needed(ChangeRates { changed, gain: -loss }, asked, WANTED, 1).unwrap();
         let seen = mcnemar::smallest_visible(needed, changed, alpha, WANTED).unwrap();
@@ -92,7 +92,7 @@ fn the_needed_samples_see_the_loss_that_was_asked_about() {
 
 #[test]
 fn what_a_plan_promises_is_what_a_comparison_says() {
-    // Half of the samples change, half of these either way.
+    // Half of the samples change, half of these in each direction.
     let run = |offset: usize| {
         let scores: Vec<f64> =
             (0..400).map(|number| f64::from(u8::from((number + offset) % 4 < 2))).collect();
@@ -132,7 +132,7 @@ fn a_gate_of_any_alpha_can_be_passed_and_says_when_it_cannot() {
     ] {
         let (found, needed, reason) = of(samples, alpha);
         assert_eq!((found, reason.contains(impossible)), (verdict, is_said), "{samples} {alpha}: {reason}");
-        // And of so many as are said to be needed it passes.
+        // It passes with the reported number of samples needed.
         if let Some(needed) = needed {
             assert_eq!(of(usize::try_from(needed).unwrap(), alpha).0, Verdict::Pass, "{reason}");
         }

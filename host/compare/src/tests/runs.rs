@@ -1,4 +1,4 @@
-//! Run folders for these tests, written by what writes real ones.
+//! Run folders for these tests, written by the code that writes real ones.
 
 use super::super::{CompareOptions, Comparison, compare};
 use gage_config::GateSpec;
@@ -11,13 +11,13 @@ use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, S
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A run folder that is about to be written.
+/// A run folder to be written.
 pub(super) struct Run {
     pub(super) records: Vec<SampleRecord>,
     pub(super) tasks: Vec<TaskDescription>,
     pub(super) identity: Value,
     pub(super) status: RunStatus,
-    /// How far it came of the task `t`.
+    /// Completeness of the task `t`.
     pub(super) reach: TaskCompleteness,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn task(task_id: &str) -> TaskDescription {
     }
 }
 
-/// What the manifest of a run says of itself.
+/// Identity of a run, as in its manifest.
 pub(super) fn identity(model: &str, task: &Value) -> Value {
     json!({
         "config": {
@@ -53,7 +53,7 @@ pub(super) fn identity(model: &str, task: &Value) -> Value {
 }
 
 impl Run {
-    /// A run of the task `t` in which sample number i has score number i.
+    /// A run of the task `t` in which sample i has score i.
     pub(super) fn of(scores: &[f64]) -> Run {
         let record = |(index, score): (usize, &f64)| {
             let mut record = sample("t", index as u64, *score, 1.0);
@@ -70,7 +70,7 @@ impl Run {
         }
     }
 
-    /// Writes it.
+    /// Writes the run folder.
     pub(super) fn write(self, root: &Path, run_id: &str) -> PathBuf {
         let folder = RunFolder::create(root, run_id).unwrap();
         let mut manifest = Manifest::new(run_id, "0.1.0", serde_json::from_value(self.identity).unwrap());
@@ -83,7 +83,7 @@ impl Run {
         let written =
             write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_custom_aggregators)
                 .unwrap();
-        // One that goes on, or was killed, knows of no files yet.
+        // The manifest of a running or killed run lists no files yet.
         if self.status != RunStatus::Running {
             manifest.files = written.files;
         }
@@ -103,7 +103,7 @@ pub(super) fn compared(base: Run, new: Run, gate: Vec<GateSpec>) -> Comparison {
     compared_with(base, new, CompareOptions { gate, ..CompareOptions::default() })
 }
 
-/// Compares two runs in some way.
+/// Compares two runs with the given options.
 pub(super) fn compared_with(base: Run, new: Run, options: CompareOptions) -> Comparison {
     let root = tempfile::tempdir().unwrap();
     let (base, new) = (base.write(root.path(), "base"), new.write(root.path(), "new"));
@@ -111,7 +111,7 @@ pub(super) fn compared_with(base: Run, new: Run, options: CompareOptions) -> Com
     compare(&base, &new, &options).unwrap()
 }
 
-/// So many ones, of which the first `wrong` are 0.
+/// `count` scores of 1, except that the first `wrong` are 0.
 pub(super) fn scores(count: usize, wrong: usize) -> Vec<f64> {
     (0..count).map(|number| if number < wrong { 0.0 } else { 1.0 }).collect()
 }

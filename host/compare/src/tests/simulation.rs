@@ -18,7 +18,7 @@ fn uniform(random: &mut SplitMix64) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Returns how many of 10,000 gates may be wrong with the chance alpha: five standard errors more.
+/// Returns the maximum number of wrong gates among 10,000 at the level alpha: the mean plus five standard errors.
 fn most_wrong() -> u32 {
     let count = f64::from(GATES);
     (count * ALPHA + 5.0 * (count * ALPHA * (1.0 - ALPHA)).sqrt()) as u32
@@ -29,7 +29,7 @@ fn runs_that_did_not_change_are_seldom_called_a_regression() {
     let mut random = SplitMix64::new(11);
     let mut called = 0;
     for _ in 0..GATES {
-        // 500 samples, of which a fifth changes from run to run, either way.
+        // 500 samples; a fifth of them changes from run to run, in either direction.
         let (mut worse, mut better) = (0, 0);
         for _ in 0..500 {
             match uniform(&mut random) {
@@ -40,7 +40,7 @@ fn runs_that_did_not_change_are_seldom_called_a_regression() {
         }
         called += u32::from(mcnemar::worse_p_value(worse, better) <= ALPHA);
     }
-    // The exact test keeps its level; discreteness makes it stay below.
+    // The exact test keeps its level; discreteness puts it below.
     assert!(f64::from(called) <= f64::from(GATES) * ALPHA, "{called} of {GATES}");
     assert!(called > 200, "{called}: the test would see nothing");
 }
@@ -60,7 +60,7 @@ fn unchanged_graded_scores_are_seldom_a_regression() {
         let found = sign_flip_tests(&[test], 1)[0];
         called += u32::from(found.worse <= ALPHA);
     }
-    // Of 198 sums the nine lowest are called, so 455 of 10,000 are expected, with a standard error of 21.
+    // The test rejects for the nine lowest of 198 sums, so 455 of 10,000 are expected, with a standard error of 21.
     assert!(f64::from(called) <= f64::from(GATES) * ALPHA, "{called} of {GATES}");
     assert!(called >= 350, "{called} of {GATES}: the test would see nothing");
 }
@@ -86,8 +86,8 @@ fn runs_that_lost_the_margin_seldom_pass() {
 
 #[test]
 fn rare_large_losses_do_not_slip_through() {
-    // The hardest case for a test of a mean: few samples lose everything, the others nothing. Every number of
-    // losses is weighed by its probability, so that nothing is left to chance.
+    // The hardest case for a test of a mean: a few samples lose everything, the others nothing. Every number of
+    // losses is weighted by its probability, so the result is deterministic.
     let mut worst = 0.0_f64;
     for margin in [0.005, 0.01, 0.02, 0.05] {
         for samples in [50, 100, 200, 300, 400, 600, 1_000, 2_000] {
@@ -128,12 +128,12 @@ fn a_loss_is_called_as_often_as_its_power_says() {
     assert!((f64::from(called) / f64::from(GATES) - power).abs() < 0.015, "{called} {power}");
 }
 
-/// A number of the normal distribution with mean 0 and deviation 1.
+/// Draws from the standard normal distribution.
 fn normal(random: &mut SplitMix64) -> f64 {
     (-2.0 * (1.0 - uniform(random)).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
-/// Scores of which the new ones are by so much better.
+/// Scores whose differences are the given gains.
 fn paired(gains: impl Iterator<Item = f64>) -> PairedScores {
     let mut scores = PairedScores::new(false, None);
     gains.for_each(|gain| scores.add(&measure(), 0.5, 0.5 + gain, 0));
@@ -144,7 +144,7 @@ fn paired(gains: impl Iterator<Item = f64>) -> PairedScores {
 fn the_visible_loss_of_graded_scores_is_seen_four_times_of_five() {
     let mut random = SplitMix64::new(15);
     for samples in [50_u32, 200, 1_000] {
-        // Differences as the normal distribution has them, with no chance in them.
+        // Differences at the quantiles of the normal distribution, without randomness.
         let levels = (0..samples).map(|number| (f64::from(number) + 0.5) / f64::from(samples));
         let visible =
             paired(levels.map(|level| 0.05 * normal_quantile(level))).smallest_visible(ALPHA).unwrap();
@@ -165,7 +165,7 @@ fn the_visible_loss_of_graded_scores_is_seen_four_times_of_five() {
 fn too_few_graded_samples_show_no_loss() {
     let loss = |samples: u32| paired((0..samples).map(|number| -0.3 - f64::from(number % 2) * 0.1));
     for samples in 1..=4 {
-        // All signs of four samples are sixteen.
+        // Four samples have sixteen sign patterns.
         assert_eq!(loss(samples).smallest_visible(ALPHA), None, "{samples}");
         let test = loss(samples).test(1, 10_000).unwrap_err();
         assert!(sign_flip_tests(&[test], 1)[0].worse > ALPHA, "{samples}");
@@ -197,7 +197,7 @@ fn unequal_sizes(random: &mut SplitMix64) -> Vec<Sizes> {
 fn clusters_of_any_sizes_that_lost_the_margin_seldom_pass() {
     let mut random = SplitMix64::new(16);
     for (name, sizes) in unequal_sizes(&mut random) {
-        // The samples of a cluster change together: by a little, or one cluster in twenty by all.
+        // The samples of a cluster change together: by a little, or completely in one cluster of twenty.
         let graded = |random: &mut SplitMix64| -0.05 + 0.2 * normal(random);
         let rare = |random: &mut SplitMix64| if uniform(random) < 0.05 { -1.0 } else { 0.0 };
         let kinds: [(&str, &dyn Fn(&mut SplitMix64) -> f64); 2] = [("graded", &graded), ("rare", &rare)];
@@ -208,7 +208,7 @@ fn clusters_of_any_sizes_that_lost_the_margin_seldom_pass() {
                 let units = ScoreUnits { totals, sizes: sizes.clone(), reach: 1.0, largest: 1.0 };
                 passed += u32::from(units.margin_p_value(0.05) <= ALPHA);
             }
-            // Of 2,000: 100, and two standard errors of 9.7.
+            // 100 of 2,000, plus two standard errors of 9.7.
             assert!(passed <= 120, "{name}, {kind}: {passed} of {}", GATES / 5);
         }
     }
@@ -233,7 +233,7 @@ fn many_clusters_without_a_loss_pass() {
 fn graded_losses_with_rare_outliers_seldom_pass() {
     let mut random = SplitMix64::new(18);
     for (samples, chance) in [(100, 0.02), (300, 0.01), (1_000, 0.005)] {
-        // A small change everywhere, and a rare loss of everything; on average the margin.
+        // A small change everywhere, and a rare total loss; the margin on average.
         let mut passed = 0;
         for _ in 0..GATES / 10 {
             let gains = (0..samples).map(|_| {

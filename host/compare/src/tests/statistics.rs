@@ -1,4 +1,4 @@
-//! Figures are those of SciPy and statsmodels.
+//! Figures match those of SciPy and statsmodels.
 
 use super::super::holm::{benjamini_hochberg, holm};
 use super::super::measure::Measure;
@@ -185,12 +185,12 @@ fn adjustments_are_those_of_the_library() {
             assert_near(found, expected, 1e-12, "Benjamini and Hochberg");
         }
     }
-    // With a level of its own each: the first by half of its level, and then the second by the whole.
+    // Each test has its own level: the first is judged at half of its level, then the second at its full level.
     let ratios = holm(&[(0.01, 0.05), (0.001, 0.001)]);
     assert!((ratios[0] - 0.4).abs() < 1e-12 && (ratios[1] - 1.0).abs() < 1e-12, "{ratios:?}");
 }
 
-/// The interval of differences that come in clusters.
+/// The interval of clustered differences.
 fn interval_of(clusters: &[Vec<f64>]) -> Option<Interval> {
     let measure =
         Measure { metric_id: "m".to_owned(), sub_score: None, is_pass: false, higher_is_better: true };
@@ -214,18 +214,18 @@ fn intervals_of_clusters_are_those_of_the_matrices() {
 
 #[test]
 fn of_many_clusters_of_which_two_are_large_little_is_known() {
-    // Each of the large ones changes as one; forty small ones say the same as they.
+    // Each of the large clusters changes as one; the forty small ones agree with them.
     let mut clusters: Vec<Vec<f64>> =
         (0..40).map(|number| vec![f64::from(number % 3) / 10.0 - 0.1]).collect();
     clusters.extend([vec![0.0; 300], vec![0.2; 300]]);
     let interval = interval_of(&clusters).unwrap();
-    // One degree of freedom: 12.7 standard errors, where forty would make it 2.
+    // One degree of freedom: 12.7 standard errors; forty would give 2.
     assert!(interval.low < -0.5 && interval.high > 0.7, "{interval:?}");
 }
 
 #[test]
 fn random_signs_give_what_all_signs_give() {
-    // Thirty differences of one size: the exact p-value is binomial.
+    // Thirty differences of equal size: the exact p-value is binomial.
     let differences: Vec<f64> = (0..30).map(|number| if number < 19 { -0.5 } else { 0.5 }).collect();
     let test = SignFlipTest { differences, seed: 7, permutations: 100_000 };
     let found = sign_flip_tests(std::slice::from_ref(&test), 2)[0];

@@ -18,7 +18,7 @@ fn two_flips_of_a_thousand_pass_and_forty_are_a_regression() {
         (2, 0.01, Verdict::Pass),
         (2, 0.005, Verdict::Inconclusive),
         (40, 0.01, Verdict::Regression),
-        // Worse without doubt, and so little that it was allowed.
+        // Clearly worse, but within the margin.
         (40, 0.1, Verdict::Pass),
     ] {
         let found = compared(Run::of(&scores(1_000, 0)), Run::of(&scores(1_000, wrong)), gate(margin));
@@ -38,7 +38,7 @@ fn graded_scores_are_judged_by_sign_flips() {
     }
 }
 
-/// Scores of 7 and 8 on a scale to 10: of a hundred equal ones, one in a hundred may yet fall to 0.
+/// Scores of 7 and 8 on a scale up to 10: even if a hundred are unchanged, one in a hundred may still fall to 0.
 #[test]
 fn the_reach_of_a_loss_is_that_of_the_declared_scale() {
     let sevens_and_eights: Vec<f64> = (0..100).map(|number| f64::from(7 + number % 2)).collect();
@@ -47,12 +47,12 @@ fn the_reach_of_a_loss_is_that_of_the_declared_scale() {
         run.tasks[0].metrics[0].scales = scale.map(|scale| ("score".to_owned(), scale)).into_iter().collect();
         run
     };
-    let warned = "m of t declares no scale: the gate takes the scores of both runs, which are from 7 to 8, for it, and may \
-                  miss a rare loss that is larger; declare the least and the largest score in the metric";
+    let warned = "m of t declares no scale: the gate assumes the scores of both runs, which are from 7 to 8, and may \
+                  miss a rare larger loss; declare the smallest and the largest score in the metric";
     let ten = Some([0.0, 10.0]);
     for (base, new, verdict, warnings) in [
         (ten, ten, Verdict::Inconclusive, vec![]),
-        // The scale of one run is that of both.
+        // The scale of one run applies to both.
         (ten, None, Verdict::Inconclusive, vec![]),
         (Some([7.0, 8.0]), ten, Verdict::Inconclusive, vec![]),
         (Some([7.0, 8.0]), Some([7.0, 8.0]), Verdict::Pass, vec![]),
@@ -89,7 +89,7 @@ fn samples_of_one_cluster_count_once() {
         run
     };
     let found = compared(run(0), run(20), gate(0.01));
-    // Twenty samples became worse, but it is one text of three.
+    // Twenty samples became worse, but they are one text of three.
     assert_eq!((found.metrics[0].clusters, found.metrics[0].test.worse), (Some(3), 0.5));
     assert_eq!(found.verdict, Some(Verdict::Inconclusive));
     assert_eq!(
@@ -123,7 +123,7 @@ fn over_all_tasks_the_samples_of_one_cluster_count_together() {
         overall.interval.unwrap()
     };
     let (alone, together) = (of(None), of(Some("metadata.text")));
-    // Ten of sixty, in two clusters of twelve: five samples say what one does.
+    // Ten of sixty, in two clusters of twelve: five samples carry as much information as one.
     let width = |interval: Interval| interval.high - interval.low;
     assert_eq!((alone.method, together.method), (IntervalMethod::T, IntervalMethod::Cluster));
     let ratio = width(together) / width(alone);
@@ -148,7 +148,7 @@ fn repeats_are_averaged_first() {
     let metric = &found.metrics[0];
     assert_eq!((metric.n, metric.worse, metric.better, found.tasks[0].paired), (2, 1, 0, 2));
     assert_eq!((metric.flips[0].base, metric.flips[0].new), (1.0, 2.0 / 3.0));
-    // The order in which they came is no difference: as plain sums these two are.
+    // The order of the repeats makes no difference, although it changes these two plain sums.
     let (one, other) = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]);
     assert_ne!(one.iter().sum::<f64>(), other.iter().sum::<f64>());
     let found = compared(run(&one.repeat(20)), run(&other.repeat(20)), gate(0.05));
@@ -170,7 +170,7 @@ fn every_gated_metric_must_pass_and_alpha_is_shared() {
         run.identity["config"]["tasks"] = json!(tasks);
         run
     };
-    // Five of five: p = 1/32, enough alone and not for one of two.
+    // Five of five: p = 1/32, enough for a single metric but not for one of two.
     let found = compared(run(0), run(5), gate(0.02));
     let verdicts: Vec<Verdict> =
         found.metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict).collect();
@@ -283,7 +283,7 @@ fn the_model_alone_may_differ() {
         assert_eq!(found.verdict, Some(Verdict::Mismatch), "{part:?}");
         assert_eq!(found.differences.first().map(|difference| difference.part), Some(part));
         assert!(found.refusal.unwrap().contains(&format!("--allow {}", part.name())));
-        // Also without a gate: figures of different things say nothing.
+        // Without a gate too, since the figures are not comparable.
         assert_eq!(compared(run(|_| {}), run(change), Vec::new()).verdict, Some(Verdict::Mismatch));
         let options = CompareOptions { gate: gate(0.02), allowed: vec![part], ..CompareOptions::default() };
         assert_eq!(compared_with(run(|_| {}), run(change), options).verdict, Some(Verdict::Pass), "{part:?}");

@@ -1,9 +1,7 @@
-//! Warnings next to a verdict: clusters that are gone, margins that nothing is as large as, tasks and metrics that only
-//! one of the runs has, and gates that nothing can be asked of.
+//! Warnings next to a verdict: lost clusters, margins as wide as all scores, tasks and metrics that only one of the runs
+//! has, and gates with nothing to judge.
 
-use super::super::{
-    CompareError, CompareOptions, Comparison, compare, github_annotations, markdown, render_comparison,
-};
+use super::super::{CompareOptions, Comparison, compare, github_annotations, markdown, render_comparison};
 use super::runs::{Run, compared, compared_with, gate, scores, task};
 use super::xml_of;
 use crate::comparisons_with_first;
@@ -12,9 +10,10 @@ use gage_figures::Aggregation;
 use gage_figures::RecordedRun;
 use gage_figures::test_records::description;
 use gage_record::RunStatus;
+use gage_recorded_messages::RecordedError as _;
 use serde_json::{Value, json};
 
-/// A run whose samples are in groups of ten by `metadata.text`, and which counts them together by a path.
+/// A run whose samples are in groups of ten by `metadata.text`, clustered by a path.
 fn clustered(by: Option<&str>) -> Run {
     let mut run = Run::of(&scores(200, 4));
     for record in &mut run.records {
@@ -34,7 +33,8 @@ fn whats(comparison: &Comparison) -> Vec<&str> {
 
 #[test]
 fn clusters_that_are_no_longer_counted_are_told() {
-    let alone = "tests and intervals take each sample for independent of the others, so that chance may look like a change";
+    let alone =
+        "tests and intervals treat samples as independent of each other, so chance may look like a change";
     let [text, other, typo] = ["metadata.text", "metadata.other", "metadata.txt"];
     for (base, new, expected, clusters) in [
         (
@@ -57,7 +57,7 @@ fn clusters_that_are_no_longer_counted_are_told() {
             Some(text),
             Some(other),
             format!(
-                "t: samples are counted together by `{other}` (cluster_by), and by `{text}` in the suite of the baseline"
+                "t: samples are clustered by `{other}` (cluster_by), but by `{text}` in the suite of the baseline"
             ),
             Some(10),
         ),
@@ -100,7 +100,7 @@ fn a_margin_above_all_scores_warns_without_a_scale() {
         (None, [0.25, 1.0], 0.9, false),
         (None, [-3.0, 2.0], 4.9, false),
         (None, [-3.0, 2.0], 5.0, true),
-        // A loss of all there is.
+        // A loss of the whole range.
         (None, [1.0, 1.0], 1.0, true),
         (None, [0.0, 0.0], 1.0, false),
         (Some([0.0, 10.0]), [0.25, 1.0], 1.0, false),
@@ -110,7 +110,7 @@ fn a_margin_above_all_scores_warns_without_a_scale() {
         let found = compared(run(scale, values), run(scale, values), asked);
         let is_wide = whats(&found).iter().any(|what| what.contains("is as wide as the scores"));
         assert_eq!(is_wide, is_told, "{values:?} {margin}: {:?}", whats(&found));
-        // A margin below all scores rests on them where no scale is declared.
+        // Without a declared scale, even a narrow margin relies on the observed scores.
         let is_unscaled =
             whats(&found).iter().any(|what| what.starts_with("m · mae of t declares no scale: "));
         let is_graded = !values.iter().all(|value| *value == 0.0 || *value == 1.0);
@@ -188,7 +188,7 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
         assert_eq!(found.gate_changes.len(), 1);
         let change = &found.gate_changes[0];
         assert_eq!((change.task_id.as_str(), change.metric_id.as_str(), change.is_lost), ("u", "m", true));
-        assert_eq!(change.what, format!("the gate on m of u judges nothing: {run} does not have it"));
+        assert_eq!(change.what, format!("the gate on m of u has no effect: {run} does not have it"));
         let xml = xml_of(&found);
         assert!(
             xml.contains(&format!("<skipped message=\"{}\"/>", change.what))
@@ -196,7 +196,7 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
             "{xml}"
         );
     }
-    // What was killed does not say which metrics it has.
+    // The metrics of a killed run are unknown.
     let root = tempfile::tempdir().unwrap();
     let whole = RecordedRun::open(&Run::of(&scores(40, 0)).write(root.path(), "whole")).unwrap();
     let killed = Run { status: RunStatus::Running, ..Run::of(&scores(20, 0)) }.write(root.path(), "killed");
@@ -208,7 +208,7 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
     for (base, new) in [(&whole, &killed), (&killed, &whole)] {
         assert!(compare(base, new, &options).unwrap().gate_changes.is_empty());
     }
-    // A gate of one task alone, whose task is there.
+    // A gate on a single task, which exists.
     let own = vec![GateSpec { task_id: Some("t".to_owned()), ..GateSpec::new("m", 0.1) }];
     let options = CompareOptions { gate: own, ..CompareOptions::default() };
     let found = compared_with(two_tasks(), Run::of(&scores(40, 0)), options);
@@ -244,17 +244,15 @@ fn a_gate_on_what_is_never_compared_is_refused_with_the_reason() {
     ] {
         let options = CompareOptions { gate: new.gate(), ..CompareOptions::default() };
         let error = compare(base, new, &options).unwrap_err();
-        assert!(matches!(error, CompareError::NeverCompared { .. }), "{error}");
+        assert!(error.recorded("comparing").contains("which is never compared"), "{error}");
         assert!(error.to_string().starts_with(why), "{error}");
     }
-    // A report shows the runs all the same, and says why nothing is judged.
+    // A report still shows the runs, with the reason why nothing is judged.
     let [one, two] = plain;
     let shown = comparisons_with_first(&[one, two]).unwrap();
     assert_eq!(shown[0].verdict, None);
-    assert!(
-        whats(&shown[0])[0].starts_with("the gate of the new run judges nothing: the gate is on latency")
-    );
-    // Scores without a figure of their own are compared by their means.
+    assert!(whats(&shown[0])[0].starts_with("the gate of the new run has no effect: the gate is on latency"));
+    // Scores without their own figure are compared by their means.
     let listed = [open("e", Aggregation::Identity, of_m.clone()), open("f", Aggregation::Identity, of_m)];
     let options = CompareOptions { gate: gate(0.1), ..CompareOptions::default() };
     let found = compare(&listed[0], &listed[1], &options).unwrap();

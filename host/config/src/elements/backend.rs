@@ -1,4 +1,4 @@
-//! `backends[]`: what answers requests.
+//! `backends[]`: the services and models that answer requests.
 
 pub mod custom_script;
 pub mod http;
@@ -15,22 +15,21 @@ use llama_cpp::LlamaCppConfig;
 use std::time::Duration;
 use strum::VariantArray;
 
-/// One backend.
+/// A backend.
 #[derive(Clone, Debug)]
 pub struct BackendSpec {
-    /// The name within the configuration; for one that stands within a role adapter, that of
-    /// the adapter.
+    /// The name within the configuration; for a backend inside a role adapter, the adapter's id.
     pub backend_id: String,
-    /// What it is.
+    /// The kind, with its configuration.
     pub kind: BackendKind,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
-/// The kinds of backends, each with its checked configuration.
+/// The kinds of backends, each with its validated configuration.
 #[derive(Clone, Debug)]
 pub enum BackendKind {
-    /// A server that is asked over HTTP, in whichever protocol.
+    /// An HTTP server, in any of the supported protocols.
     Http(Box<HttpBackendConfig>),
     /// `llama_cpp`
     LlamaCpp(LlamaCppConfig),
@@ -46,7 +45,7 @@ enum Kind {
 }
 
 impl BackendSpec {
-    /// The sampling parameters of the lowest rank.
+    /// Returns the sampling parameters of the lowest precedence.
     pub fn default_params(&self) -> &SamplingParams {
         match &self.kind {
             BackendKind::Http(config) => &config.default_params,
@@ -55,8 +54,8 @@ impl BackendSpec {
         }
     }
 
-    /// Of sampling parameters that count for a request those that it is sent with, defaults among them: protocols do not have words for
-    /// all.
+    /// Returns the sampling parameters that are sent for a request, including defaults. Protocols do not support
+    /// all parameters.
     pub fn sent(&self, params: SamplingParams) -> SamplingParams {
         let params = params.over(self.default_params());
         match &self.kind {
@@ -65,7 +64,7 @@ impl BackendSpec {
         }
     }
 
-    /// The model's name, for a backend that asks a server by it.
+    /// Returns the model's name, if the backend asks a server for a model by name.
     pub fn model(&self) -> Option<&str> {
         match &self.kind {
             BackendKind::Http(config) => Some(config.model.as_str()).filter(|model| !model.is_empty()),
@@ -73,7 +72,7 @@ impl BackendSpec {
         }
     }
 
-    /// Most requests that it takes at the same time, where the suite alone says it.
+    /// Returns the maximum number of concurrent requests, if the suite alone determines it.
     pub fn most_requests(&self) -> Option<usize> {
         match &self.kind {
             BackendKind::Http(config) => Some(config.limits.max_concurrency),
@@ -82,7 +81,7 @@ impl BackendSpec {
         }
     }
 
-    /// Returns whether it runs in this process, and costs nothing but time.
+    /// Returns true if the backend runs on this machine and costs nothing but time.
     pub fn is_local(&self) -> bool {
         matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
     }
@@ -95,7 +94,7 @@ impl BackendSpec {
         Some(BackendSpec { backend_id, kind: kind?, span: node.span })
     }
 
-    /// A backend that stands within a role adapter.
+    /// Reads a backend defined inside a role adapter.
     pub(crate) fn read_inline(
         node: &Node,
         id: &str,
@@ -116,7 +115,7 @@ impl BackendSpec {
         let config = table.required("config", problems)?;
         let mut config = MappingReader::open(config, table.path_of("config"), problems)?;
         let read = match kind? {
-            // Its further keys are for the server, so it looks at them itself.
+            // Unknown keys are meant for the server, so this kind checks them itself.
             Kind::Http(kind) => return http::read(kind, config, problems).map(BackendKind::Http),
             Kind::LlamaCpp => llama_cpp::read(&mut config, problems).map(BackendKind::LlamaCpp),
             Kind::CustomScript => custom_script::read(&mut config, problems).map(BackendKind::CustomScript),

@@ -1,4 +1,4 @@
-//! `budget`: what a run may spend before it ends early.
+//! `budget`: limits after which a run ends early.
 
 use crate::mapping_reader::MappingReader;
 use crate::node::NodeValue;
@@ -6,18 +6,18 @@ use crate::problems::Problems;
 use crate::source::Span;
 use std::time::Duration;
 
-/// What a run may spend. Where none is set it may spend anything.
+/// Budget of a run. A limit that is not set does not apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetSpec {
-    /// By the prices of `pricing`, in their currency.
+    /// Maximum cost by the prices of `pricing`, in their currency.
     pub max_cost: Option<f64>,
-    /// Tokens of all prompts and completions together, those of judges too.
+    /// Maximum number of tokens of all prompts and completions, including those of judges.
     pub max_tokens_total: Option<u64>,
-    /// Of the process, from its first request.
+    /// Maximum time of the process, from its first request.
     pub max_time: Option<Duration>,
-    /// The run ends when more samples than this have failed.
+    /// Maximum number of failed samples. The run ends when more have failed.
     pub max_failures: Option<u64>,
-    /// Where the cost is written.
+    /// Span of the cost.
     pub cost_span: Option<Span>,
 }
 
@@ -36,7 +36,7 @@ impl BudgetSpec {
         budget
     }
 
-    /// This budget, with what it leaves open taken from another.
+    /// Returns this budget, with unset limits taken from `lower`.
     #[must_use]
     pub fn over(self, lower: &BudgetSpec) -> BudgetSpec {
         BudgetSpec {
@@ -58,12 +58,12 @@ fn read_time(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<D
     parse_duration(&text).map_err(|message| table.error("max_time", message, problems).severity).ok()
 }
 
-/// Reads a time: seconds, or numbers with the units `s`, `m`, `h`, `d`, as `90`, `30m`, `1h30m`.
+/// Parses a duration: seconds, or numbers with the units `s`, `m`, `h`, `d`, such as `90`, `30m`, `1h30m`.
 ///
 /// # Errors
-/// What is wrong with the text, and how it is to be written.
+/// Returns what is wrong with the text, and the expected form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write seconds, or units like 90s, 30m, 1h30m");
+    let wrong = || format!("`{text}` is not a time; write seconds, or units like 90s, 30m, 1h30m");
     let mut seconds = 0.0;
     let mut rest = text.trim();
     while !rest.is_empty() {

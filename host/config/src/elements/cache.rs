@@ -1,20 +1,20 @@
-//! `cache`: where answers of models are kept, so that the same question need not be asked twice.
+//! `cache`: stores model answers, so that the same request need not be sent twice.
 
 use crate::mapping_reader::MappingReader;
 use crate::node::NodeValue;
 use crate::problems::Problems;
 use std::path::PathBuf;
 
-/// Where answers of models are kept. Does not change what comes of a run.
+/// Cache of model answers. It does not change the results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSpec {
     /// The folder; default: one in the program's own cache folder.
     pub path: Option<PathBuf>,
-    /// Most bytes of all answers; default 4 GiB.
+    /// Maximum total size of the answers in bytes; default 4 GiB.
     pub most_bytes: Option<u64>,
 }
 
-/// The least that a cache of answers may hold.
+/// Minimum size of the answer cache.
 const MIN_CACHE_BYTES: u64 = 16 << 20;
 
 impl CacheSpec {
@@ -55,10 +55,10 @@ fn read_size(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u
     parse_cache_size(&text).map_err(|message| table.error("size", message, problems).severity).ok()
 }
 
-/// Reads how large a cache of answers may become: `512MiB`, `4GiB`, `1TiB`, or bytes.
+/// Parses the maximum size of the answer cache: `512MiB`, `4GiB`, `1TiB`, or bytes.
 ///
 /// # Errors
-/// What is wrong with the text, and how it is to be written.
+/// Returns what is wrong with the text, and the expected form.
 pub fn parse_cache_size(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u32); 3] = [("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let trimmed = text.trim();
@@ -68,7 +68,7 @@ pub fn parse_cache_size(text: &str) -> Result<u64, String> {
     match bytes {
         Some(bytes) if bytes >= MIN_CACHE_BYTES => Ok(bytes),
         Some(_) => Err(format!("`{text}` is too small; a cache of answers holds at least 16MiB")),
-        None => Err(format!("`{text}` is no size; write 512MiB, 4GiB, 1TiB, or a number of bytes")),
+        None => Err(format!("`{text}` is not a size; write 512MiB, 4GiB, 1TiB, or a number of bytes")),
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
         for (written, part) in [
             ("cache: 3", "expected true, false, a folder, or a mapping"),
             ("cache: [a]", "expected true, false, a folder, or a mapping"),
-            ("cache: {size: 4GB}", "`4GB` is no size"),
-            ("cache: {size: -1}", "`-1` is no size"),
-            ("cache: {size: 999999999999TiB}", "is no size"),
+            ("cache: {size: 4GB}", "`4GB` is not a size"),
+            ("cache: {size: -1}", "`-1` is not a size"),
+            ("cache: {size: 999999999999TiB}", "is not a size"),
             ("cache: {size: 1MiB}", "at least 16MiB"),
             ("cache: {folder: a}", "folder"),
         ] {

@@ -1,4 +1,4 @@
-//! `datasets[]`: where rows come from and what turns them into Samples.
+//! `datasets[]`: sources of rows, and how they become Samples.
 
 mod chain;
 mod media;
@@ -14,64 +14,64 @@ pub use source::{DataSource, FileFormat, FilesSpec, HubSpec};
 use std::path::PathBuf;
 use strum::{IntoStaticStr, VariantArray};
 
-/// What becomes of the run when a row is no Sample.
+/// Handling of a row that is not a valid Sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum OnInvalid {
-    /// The row keeps its place, is counted, and the run goes on, up to `max_invalid`.
+    /// The row keeps its place and is counted, and the run continues, up to `max_invalid`.
     Skip,
     /// The run stops at the first such row.
     Error,
 }
 
-/// One dataset.
+/// A dataset.
 #[derive(Clone, Debug)]
 pub struct DatasetSpec {
     /// The name within the configuration.
     pub dataset_id: String,
-    /// Where the rows are.
+    /// Source of the rows.
     pub source: DataSource,
-    /// The digest that the data must have, 64 hexadecimal digits: that of the file, or of the list of
-    /// files where there are several.
+    /// The required digest of the data, 64 hexadecimal digits: of the file, or of the list if there are several
+    /// files.
     pub sha256: Option<String>,
-    /// The digest that the file of labels must have, 64 hexadecimal digits.
+    /// The required digest of the labels file, 64 hexadecimal digits.
     pub labels_sha256: Option<String>,
-    /// A file with one label a line, joined to the rows by line as `label_field`.
+    /// A file with one label per line, joined to the rows by line as `label_field`.
     pub labels_path: Option<PathBuf>,
     /// The field that a line of `labels_path` becomes; default `label`.
     pub label_field: String,
-    /// Rows are read only where the field at each path has one of the values.
+    /// Only rows whose field at each path has one of the values are read.
     pub filter: Vec<(String, Vec<serde_json::Value>)>,
-    /// Rows are not read where the field at a path has one of the values.
+    /// Rows whose field at a path has one of the values are skipped.
     pub exclude: Vec<(String, Vec<serde_json::Value>)>,
-    /// Read at most this many rows.
+    /// Maximum number of rows to read.
     pub limit: Option<u64>,
-    /// Whether rows are shuffled before the limit is applied; default no.
+    /// True if rows are shuffled before the limit is applied; default false.
     pub shuffle: bool,
     /// Seed of the shuffle; default 123.
     pub seed: u64,
-    /// What a row that is no Sample does to the run; default `skip`.
+    /// Handling of invalid rows; default `skip`.
     pub on_invalid: OnInvalid,
-    /// The largest share of such rows, from 0 to 1; default 0.05.
+    /// Maximum share of invalid rows, from 0 to 1; default 0.05.
     pub max_invalid: f64,
-    /// The preprocessors, one after the other; default `default` alone.
+    /// The preprocessors, in order; default `default` alone.
     pub preprocess: Vec<PreprocessSpec>,
     /// The doc hooks, at most one of each kind.
     pub hooks: Vec<HookSpec>,
-    /// How media are found and made ready.
+    /// Settings for finding and preparing media.
     pub media: MediaSpec,
-    /// A tokenizer's configuration with the chat template that renders each Sample's prompt.
+    /// A tokenizer configuration with the chat template that renders each Sample's prompt.
     pub tokenizer_config: Option<PathBuf>,
-    /// Where its parts are written.
+    /// Spans of its parts.
     pub spans: DatasetSpans,
 }
 
-/// Where the parts of a dataset are written.
+/// Spans of the parts of a dataset.
 #[derive(Clone, Debug)]
 pub struct DatasetSpans {
     /// The whole entry.
     pub entry: Span,
-    /// Each key that is written below `params`, and below `media` in it.
+    /// Each key below `params`, and below `media` in it.
     keys: Vec<(String, Span)>,
 }
 
@@ -87,7 +87,8 @@ impl DatasetSpans {
         DatasetSpans { entry, keys }
     }
 
-    /// Where a key is written; for what is not, the name of a dataset on a hub, or else the whole entry.
+    /// Returns the span of a key. For a key that is not written, returns the span of the hub dataset's name, or
+    /// else of the whole entry.
     pub fn of(&self, key: &str) -> Span {
         let written = |key: &str| self.keys.iter().find(|(known, _)| known == key).map(|(_, span)| *span);
         let name = match key {
@@ -117,7 +118,7 @@ impl DatasetSpec {
         let labels_path = source::read_path(&mut table, "labels_path", problems);
         let content_root = source::read_path(&mut table, "content_root", problems);
         let tokenizer_config = source::read_path(&mut table, "tokenizer_config", problems);
-        // Rows are always streamed; the key is accepted for configurations that say so.
+        // Rows are always streamed; the key is accepted for compatibility.
         table.boolean("streaming", problems);
         let preprocess = chain::read_preprocess(&mut table, problems);
         let hooks = chain::read_hooks(&mut table, &preprocess, problems);
@@ -149,8 +150,7 @@ impl DatasetSpec {
         Some(spec)
     }
 
-    /// What the data is called in messages and in the Samples: its file, its files, or its name on
-    /// the hub.
+    /// Returns the name of the data in messages and in the Samples: its file, its files, or its name on the hub.
     pub fn shown_source(&self) -> String {
         match &self.source {
             DataSource::Files(files) => files.shown.join(", "),

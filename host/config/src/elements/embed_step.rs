@@ -1,4 +1,4 @@
-//! The step `embed`: how near an answer is in meaning to its references, by the vectors of a model.
+//! The step `embed`: semantic similarity of an answer to its references, by a model's embeddings.
 //!
 //! ```yaml
 //! - step: embed
@@ -16,26 +16,26 @@ use gage_core::{FieldPath, Root};
 /// The step `embed`.
 #[derive(Clone, Debug)]
 pub struct EmbedStep {
-    /// The role whose backend makes the vectors; where it is missing the only one of the type `helper_model`.
+    /// The role whose backend computes the embeddings; default the only one of the type `helper_model`.
     pub adapter_id: Option<String>,
     /// The text that is compared; default `model_output.answer`.
     pub prediction_field: FieldPath,
-    /// What it is compared with: the first of these places under which a Sample has any.
+    /// The texts that it is compared with: the first of these paths that has any in a Sample.
     pub references_fields: Vec<FieldPath>,
-    /// Where the step, or its adapter, is written.
+    /// Span of the step, or of its adapter.
     pub span: Span,
 }
 
-/// Where the answer is.
+/// Path of the answer.
 const DEFAULT_PREDICTION: &str = "model_output.answer";
-/// Where Samples keep references.
+/// Paths of references in Samples.
 const DEFAULT_REFERENCES: [&str; 3] = ["sample.references", "sample.metadata.references", "sample.label"];
-/// What is not there yet when the step is done, or varies from run to run.
+/// Keys that are not yet available when the step runs, or that vary from run to run.
 const LATER: [&str; 7] =
     ["parsed", "extraction", "written", "semantic", "latency_ms", "queue_ms", "attempts"];
 
 impl EmbedStep {
-    /// Reads the keys of the step behind `step`.
+    /// Reads the keys next to `step`.
     pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> EmbedStep {
         let adapter_id = table.text("adapter_id", problems);
         let span = table.get("adapter_id").map_or(node.span, |node| node.span);
@@ -61,7 +61,7 @@ impl EmbedStep {
     }
 }
 
-/// A path that must begin in one document.
+/// Reads a path that must begin in one document.
 fn path(
     table: &mut MappingReader<'_>,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! `gate[]`: how much worse than a baseline a run may be, metric by metric.
+//! `gate[]`: maximum loss against a baseline, by metric.
 
 use crate::elements::task::TaskSpec;
 use crate::mapping_reader::MappingReader;
@@ -6,45 +6,45 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// What one metric must hold against a baseline.
+/// Requirement on one metric against a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateSpec {
     /// The metric, by id.
     pub metric_id: String,
-    /// The task, by id; where it is missing, every task that has the metric.
+    /// The task, by id; default every task that has the metric.
     pub task_id: Option<String>,
-    /// The largest loss that is accepted, in units of the score; greater than 0.
+    /// The largest accepted loss, in units of the score; greater than 0.
     pub margin: f64,
-    /// How often a run that did not change may be called a regression, and one that lost the margin a
-    /// pass; from 1e-9 to 0.5; default 0.05.
+    /// Maximum rate of false verdicts: an unchanged run called a regression, or a loss of the margin called a pass.
+    /// From 1e-9 to 0.5; default 0.05.
     pub alpha: f64,
-    /// Least share of samples that must be scored in both runs; default 0.95.
+    /// Minimum share of samples that must be scored in both runs; default 0.95.
     pub min_coverage: f64,
-    /// Further figures of the metric, each with a margin of its own.
+    /// Further figures of the metric, each with its own margin.
     pub sub_scores: Vec<SubScoreGate>,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
-/// What a further figure of a metric must hold.
+/// Requirement on a further figure of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubScoreGate {
     /// The name.
     pub name: String,
-    /// The largest loss that is accepted, in its own units; greater than 0.
+    /// The largest accepted loss, in its own units; greater than 0.
     pub margin: f64,
-    /// Whether more is better; default: as for the metric.
+    /// True if more is better; default: as for the metric.
     pub higher_is_better: Option<bool>,
 }
 
-/// The level of both tests where the suite says nothing.
+/// The default level of both tests.
 const DEFAULT_ALPHA: f64 = 0.05;
 
-/// The least coverage where the suite says nothing.
+/// The default minimum coverage.
 const DEFAULT_MIN_COVERAGE: f64 = 0.95;
 
 impl GateSpec {
-    /// A gate with a margin and the defaults, which was not read from a text.
+    /// Creates a gate with a margin and the defaults, not read from a text.
     pub fn new(metric_id: &str, margin: f64) -> GateSpec {
         GateSpec {
             metric_id: metric_id.to_owned(),
@@ -69,7 +69,7 @@ impl GateSpec {
                 let message = format!("the metric `{}` is gated twice", gate.metric_id);
                 problems
                     .error(gate.span, "gate", message)
-                    .help("leave one of the two, or name another `task`");
+                    .help("remove one of the two, or name another `task`");
             }
         }
         gates
@@ -96,7 +96,7 @@ impl GateSpec {
         })
     }
 
-    /// Finds the metrics and tasks that the suite does not have.
+    /// Reports the metrics and tasks that the suite does not have.
     pub(crate) fn check(&self, tasks: &[TaskSpec], problems: &mut Problems) {
         let of = |task: &'_ TaskSpec| {
             task.metrics.iter().map(|metric| metric.metric_id.clone()).collect::<Vec<_>>()
@@ -126,10 +126,10 @@ impl GateSpec {
 
 const MARGIN_HELP: &str = "it is the largest loss that you accept, such as 0.01: no number of samples can \
                            show that nothing at all was lost";
-/// Words for what is greater than 0, rather than the digits of the largest number that there is.
+/// Describes the range in words, instead of the digits of the largest representable number.
 const POSITIVE: &str = "a number greater than 0";
 const ALPHA_RANGE: &str = "a number from 1e-9 to 0.5";
-/// The probabilities of exact tests are sums of thousands of terms: below this level their rounding would decide.
+/// The probabilities of exact tests are sums of thousands of terms: below this level, rounding errors would decide.
 const MIN_ALPHA: f64 = 1e-9;
 const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
 
@@ -143,7 +143,7 @@ fn alpha(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<f64> 
     number(table, "alpha", wanted, (ALPHA_RANGE, "must be from 1e-9 to 0.5", ALPHA_HELP), problems)
 }
 
-/// A number of a kind; the texts say what is wanted, what it must be, and why.
+/// Reads a number of the given kind; the texts describe the expected value, the range, and the reason.
 fn number(
     table: &mut MappingReader<'_>,
     key: &'static str,
@@ -172,7 +172,7 @@ fn number_of(node: &Node) -> Option<f64> {
     }
 }
 
-/// A number with few digits.
+/// Formats a number with few digits.
 fn shown(number: f64) -> String {
     if number == 0.0 || (1e-6..1e9).contains(&number.abs()) {
         number.to_string()
@@ -181,7 +181,7 @@ fn shown(number: f64) -> String {
     }
 }
 
-/// `{f1: 0.02, mae: {margin: 0.1, higher_is_better: false}}`.
+/// Reads `{f1: 0.02, mae: {margin: 0.1, higher_is_better: false}}`.
 fn read_sub_scores(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<SubScoreGate> {
     let Some(node) = table.free_map("sub_scores", problems) else { return Vec::new() };
     let path = table.path_of("sub_scores");

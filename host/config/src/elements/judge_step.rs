@@ -1,4 +1,4 @@
-//! The step `judge`: other models say how good an answer is.
+//! The step `judge`: other models score an answer.
 //!
 //! ```yaml
 //! - step: judge
@@ -19,47 +19,47 @@ use crate::problems::Problems;
 use crate::source::Span;
 use strum::{IntoStaticStr, VariantArray};
 
-/// How the scores of several judges become one.
+/// Method that combines the scores of several judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ScoreCombination {
     /// The mean of the scores; the default.
     Mean,
-    /// The side that more judges are on: a score of 0.5 or more is for the answer; a tie is 0.5.
+    /// The majority side: a score of 0.5 or more is for the answer; a tie is 0.5.
     Vote,
 }
 
 /// The step `judge`.
 #[derive(Clone, Debug)]
 pub struct JudgeStep {
-    /// The judges, each asked about every answer.
+    /// The judges. Each one scores every answer.
     pub judges: Vec<JudgeSpec>,
-    /// How their scores become one.
+    /// Method that combines their scores.
     pub combine: ScoreCombination,
-    /// How often a judge is asked at most where its reply cannot be read; default 3.
+    /// Maximum number of attempts to get a readable reply from a judge; default 3.
     pub attempts: u32,
-    /// Where the step is written.
+    /// Span of the step.
     pub span: Span,
 }
 
-/// One judge.
+/// A judge.
 #[derive(Clone, Debug)]
 pub struct JudgeSpec {
     /// The name in results; default: that of its role.
     pub judge_id: Option<String>,
-    /// The role; where it is missing the only one of the type `judge_model`.
+    /// The role; default the only one of the type `judge_model`.
     pub adapter_id: Option<String>,
-    /// What reads the reply, and renders the prompt where the role has none; default `verdict`.
+    /// The plugin that reads the reply, and renders the prompt if the role has none; default `verdict`.
     pub judge: PluginCall,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
-/// What reads replies where the suite does not say it.
+/// The default plugin that reads replies.
 const DEFAULT_JUDGE: &str = "verdict";
 const DEFAULT_ATTEMPTS: u32 = 3;
 impl JudgeStep {
-    /// Reads the keys of the step behind `step`.
+    /// Reads the keys next to `step`.
     pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
         let several = table.list("judges", problems);
         if table.get("judges").is_some() && several.is_empty() {

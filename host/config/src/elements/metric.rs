@@ -1,4 +1,4 @@
-//! `metrics[]` and `metric_overrides[]`: what scores the answers.
+//! `metrics[]` and `metric_overrides[]`: the metrics that score answers.
 //!
 //! An entry is one of
 //!
@@ -20,27 +20,27 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// How scores become one figure.
+/// Method that combines scores into one figure.
 #[derive(Clone, Debug)]
 pub enum AggregationSpec {
-    /// By one of the aggregations that the host ships.
+    /// One of the aggregations that the host ships.
     Host(String),
-    /// By a component.
+    /// A component.
     Plugin(PluginCall),
 }
 
-/// One metric.
+/// A metric.
 #[derive(Clone, Debug)]
 pub struct MetricSpec {
     /// The name in results.
     pub metric_id: String,
-    /// What computes it.
+    /// The plugin that computes it.
     pub implementation: PluginReference,
-    /// How the scores of the samples become one figure; default: what the metric says.
+    /// Method that combines the scores of the samples; default: the metric's own.
     pub aggregation: Option<AggregationSpec>,
-    /// The parameters: a mapping, with the places of its values.
+    /// The parameters: a mapping, with the spans of its values.
     pub params: Node,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
@@ -156,7 +156,7 @@ impl MetricSpec {
     }
 }
 
-/// A name that the host knows, or a component in the forms that metrics have.
+/// Reads a name that the host knows, or a component in the forms that metrics have.
 fn read_aggregation(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<AggregationSpec> {
     let node = table.get("aggregation")?;
     match &node.value {

@@ -5,9 +5,9 @@ use crate::source::Span;
 
 /// Reads a name, or a name with parameters in parentheses.
 ///
-/// Commas, parentheses and equals signs within quotes are part of the value. The values
-/// `true`, `false`, `none` and `null` (in any case) and numbers are what they say; `nan` and
-/// `inf` become strings, for JSON has no such numbers; everything else is a string. Lists cannot be written so.
+/// Commas, parentheses and equals signs within quotes are part of the value. The values `true`, `false`, `none` and
+/// `null` (in any case) and numbers keep their meaning. `nan` and `inf` become strings, because JSON has no such
+/// numbers; everything else is a string. This form has no lists.
 pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
     let text = text.trim();
     let call = text.split_once('(').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix(')')?)));
@@ -44,7 +44,7 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
     Ok((name.to_owned(), Node::new(NodeValue::Map(entries), span)))
 }
 
-/// What is wrong with a text that has an opening parenthesis and does not end in a closing one. A path may have any.
+/// Returns the error for a text with an opening parenthesis and no closing one at its end. A path may contain any.
 fn unclosed(text: &str) -> Option<String> {
     let open = text.find('(').filter(|_| !text.contains('/'))?;
     let place = |byte: usize| text[..byte].chars().count() + 1;
@@ -58,7 +58,7 @@ fn unclosed(text: &str) -> Option<String> {
     })
 }
 
-/// Splits at commas that stand outside of quotes.
+/// Splits at commas outside quotes.
 fn split_arguments(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

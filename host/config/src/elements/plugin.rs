@@ -1,4 +1,4 @@
-//! `plugins[]`: components of other people, what each is allowed, and how much it may use.
+//! `plugins[]`: third-party components, their permissions and resource limits.
 //!
 //! ```yaml
 //! plugins:
@@ -26,33 +26,33 @@ use gage_core::Digest;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One entry.
+/// An entry of `plugins`.
 #[derive(Clone, Debug)]
 pub struct PluginSpec {
-    /// What other places of the suite call it.
+    /// The name that other parts of the suite use.
     pub id: String,
-    /// Where the component is.
+    /// Source of the component.
     pub source: PluginSource,
-    /// What its bytes must be.
+    /// The required digest of its bytes.
     pub sha256: Option<Digest>,
-    /// What it is allowed.
+    /// The permissions.
     pub grants: Grants,
-    /// What it may use.
+    /// The resource limits.
     pub limits: PluginLimits,
-    /// Where the entry and its parts are written.
+    /// Spans of the entry and its parts.
     pub spans: PluginSpans,
 }
 
-/// Where a component is.
+/// Source of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginSource {
-    /// A component that comes with the program, by its name: `text`.
+    /// A bundled component, by its name: `text`.
     Bundled(String),
     /// A file, relative to the working folder.
     File(PathBuf),
 }
 
-/// Where the parts of an entry are written.
+/// Spans of the parts of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginSpans {
     /// The whole entry.
@@ -65,64 +65,64 @@ pub struct PluginSpans {
     pub grants: Span,
 }
 
-/// What a plugin is allowed beyond what it is handed; by default nothing.
+/// Permissions of a plugin beyond its inputs; by default none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
     /// Hosts that it may send requests to.
     pub http: Vec<HttpGrant>,
-    /// Secrets that the host fills in for it.
+    /// Secrets that the host inserts on its behalf.
     pub secrets: Vec<SecretGrant>,
-    /// Models of the run that it may ask.
+    /// Models of the run that it may call.
     pub llm: Vec<LlmGrant>,
-    /// Whether it may read the media of the samples that it is handed.
+    /// True if it may read the media of its samples.
     pub media: bool,
 }
 
 /// A host that a plugin may send requests to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpGrant {
-    /// A name or an address, in lower case, as it stands in a URL: `api.example.com`, `127.0.0.1`, `[::1]`.
+    /// A name or an address, in lower case, as written in a URL: `api.example.com`, `127.0.0.1`, `[::1]`.
     pub host: String,
-    /// The port; without one, that of the scheme.
+    /// The port; default that of the scheme.
     pub port: Option<u16>,
     /// The methods, in upper case; default `GET` alone.
     pub methods: Vec<String>,
-    /// Whether the name may stand for private and local addresses; those that are granted as
-    /// addresses, and `localhost`, always may. Default no.
+    /// True if the name may resolve to private and local addresses; default false. Hosts granted as addresses, and
+    /// `localhost`, always may.
     pub private: bool,
-    /// Most time for a whole exchange; default 60 s.
+    /// Timeout of a whole exchange; default 60 s.
     pub timeout: Duration,
-    /// Most bytes of a response's body; default 8 MiB.
+    /// Maximum size of a response body in bytes; default 8 MiB.
     pub response_bytes: usize,
-    /// Most requests at the same time; default 8.
+    /// Maximum number of concurrent requests; default 8.
     pub max_concurrency: usize,
 }
 
-/// A secret that the host fills in for a plugin.
+/// A secret that the host inserts on behalf of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecretGrant {
-    /// The variable that holds it, which is also its name for the plugin.
+    /// The variable that holds it, which is also the name that the plugin uses.
     pub name: String,
-    /// The hosts that it may be sent to; default: all that are granted.
+    /// The hosts that it may be sent to; default: all granted hosts.
     pub hosts: Option<Vec<String>>,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
-/// A model of the run that a plugin may ask.
+/// A model of the run that a plugin may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LlmGrant {
     /// The `adapter_id` of its role.
     pub role: String,
-    /// Most calls in a run.
+    /// Maximum number of calls per run.
     pub max_calls: u64,
-    /// Most tokens in a run, prompts and answers together.
+    /// Maximum number of prompt and answer tokens per run.
     pub max_tokens: u64,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
-/// What differs from the default limits; see the documentation of each in the configuration.
+/// Overrides of the default limits; see the documentation of each in the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginLimits {
     /// `memory_mib`, in bytes.
@@ -152,7 +152,7 @@ impl PluginSpec {
         let mut table = MappingReader::open(node, path, problems)?;
         let id = table.required_id("id", problems);
         if let Some(text) = id.as_deref().filter(|text| text.contains('.')) {
-            // What has a dot elsewhere is taken for a class path of the older program.
+            // Elsewhere, a name with a dot is taken for a class path of the older program.
             table
                 .error("id", format!("the id `{text}` of a plugin has a dot"), problems)
                 .help("use letters, digits, `-` and `_`");
@@ -205,7 +205,7 @@ impl PluginSpec {
 }
 
 impl Grants {
-    /// Returns whether nothing is granted.
+    /// Returns true if nothing is granted.
     pub fn is_empty(&self) -> bool {
         *self == Grants::default()
     }
@@ -286,11 +286,11 @@ impl HttpGrant {
     }
 }
 
-/// Splits `host:port`; what is more than that is refused.
+/// Splits `host:port`, and rejects anything beyond that.
 fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
     let text = text.to_ascii_lowercase();
     if text.contains("://") || text.contains('/') || text.contains('@') {
-        return Err(format!("`{text}` is more than a host; a grant is for a whole host"));
+        return Err(format!("`{text}` is more than a host name; a grant is for a whole host"));
     }
     let (host, port) = match (text.starts_with('['), text.rfind("]:"), text.rsplit_once(':')) {
         (true, Some(end), _) => (&text[..=end], Some(&text[end + 2..])),
@@ -318,7 +318,7 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
         };
         return Err(format!("`{text}` is not the name of a host{hint}"));
     }
-    // As a URL spells it, or it would never be met.
+    // Uses the spelling of URLs; otherwise it would never match.
     if is_address {
         let address = host[1..host.len() - 1].parse::<std::net::Ipv6Addr>();
         return Ok((address.map_or_else(|_| host.to_owned(), |address| format!("[{address}]")), port));
@@ -346,7 +346,7 @@ impl SecretGrant {
         let is_variable = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
         if !is_variable {
-            // Not repeated: it may be the secret itself.
+            // The text is not repeated: it may be the secret itself.
             problems
                 .error(
                     node.span,

@@ -12,14 +12,14 @@ use crate::source::Span;
 pub struct PluginCall {
     /// The plugin.
     pub reference: PluginReference,
-    /// The parameters: a mapping, with the places of its values.
+    /// The parameters: a mapping, with the spans of its values.
     pub params: Node,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
 impl PluginCall {
-    /// Reads one; `noun` says what it is a plugin of, for messages.
+    /// Reads an entry; `noun` names the kind of plugin in messages.
     pub(crate) fn read(node: &Node, path: &str, noun: &str, problems: &mut Problems) -> Option<PluginCall> {
         let (name, params, span) = match &node.value {
             NodeValue::Text(text) => match parse_call(text, node.span) {
@@ -46,14 +46,14 @@ impl PluginCall {
         Some(PluginCall { reference, params, span })
     }
 
-    /// One without parameters.
+    /// Creates a call without parameters.
     pub(crate) fn plain(name: &str, span: Span) -> PluginCall {
         let reference = PluginReference::Name(name.to_owned());
         PluginCall { reference, params: Node::empty_map(span), span }
     }
 }
 
-/// The parameters of `{name: {key: value}}`; none where nothing follows the name.
+/// Returns the parameters of `{name: {key: value}}`, or an empty mapping if nothing follows the name.
 pub(crate) fn params_of(entry: &Entry, path: &str, problems: &mut Problems) -> Option<Node> {
     match &entry.node.value {
         NodeValue::Null => Some(Node::empty_map(entry.node.span)),

@@ -1,29 +1,29 @@
-//! `pricing[]`: what the tokens of a model cost.
+//! `pricing[]`: prices of models' tokens.
 
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// What a price is for.
+/// Target of a price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PriceTarget {
     /// A backend, by its id.
     Backend(String),
-    /// Every backend that asks for a model of this name.
+    /// Every backend that requests a model of this name.
     Model(String),
 }
 
-/// What a million tokens cost, in a currency that the suite does not name.
+/// Price per million tokens, in a currency that the suite does not name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceSpec {
-    /// Whose tokens.
+    /// The backend or model.
     pub of: PriceTarget,
-    /// A million tokens of prompts.
+    /// Price per million prompt tokens.
     pub prompt: f64,
-    /// A million tokens of completions.
+    /// Price per million completion tokens.
     pub completion: f64,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 
@@ -51,7 +51,7 @@ impl PriceSpec {
         Some(PriceSpec { of: of?, prompt, completion, span: node.span })
     }
 
-    /// What so many tokens cost.
+    /// Returns the cost of the given numbers of tokens.
     pub fn cost(&self, prompt_tokens: f64, completion_tokens: f64) -> f64 {
         (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
     }

@@ -9,15 +9,15 @@ use gage_core::Role;
 /// One message of a prompt.
 #[derive(Clone, Debug)]
 pub struct PromptMessage {
-    /// Who speaks.
+    /// Role of the message.
     pub role: Role,
     /// A minijinja template.
     pub template: String,
-    /// Where the template is written.
+    /// Span of the template.
     pub span: Span,
 }
 
-/// One prompt.
+/// A prompt.
 #[derive(Clone, Debug)]
 pub struct PromptSpec {
     /// The name within the configuration.
@@ -26,7 +26,7 @@ pub struct PromptSpec {
     pub messages: Vec<PromptMessage>,
     /// Defaults for `params`.
     pub params: gage_core::Object,
-    /// Where it is written.
+    /// Span of the entry.
     pub span: Span,
 }
 

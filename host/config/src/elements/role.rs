@@ -1,4 +1,4 @@
-//! `role_adapters[]`: who takes part in a run, and through which backend.
+//! `role_adapters[]`: the participants of a run, and their backends.
 
 use crate::elements::backend::BackendSpec;
 use crate::elements::plugin_call::PluginCall;
@@ -10,7 +10,7 @@ use crate::source::Span;
 use gage_core::SamplingParams;
 use strum::{IntoStaticStr, VariantArray};
 
-/// What a role does.
+/// Type of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum RoleType {
@@ -18,51 +18,51 @@ pub enum RoleType {
     DutModel,
     /// Judges answers.
     JudgeModel,
-    /// Helps other steps.
+    /// Assists other steps.
     HelperModel,
-    /// Finds what is put before the model.
+    /// Finds context for the model.
     ContextProvider,
-    /// Answers the calls of tools that a model makes.
+    /// Answers the model's tool calls.
     ToolProvider,
 }
 
 impl RoleType {
-    /// Returns whether a role adapter's component may stand between a step and such a role.
+    /// Returns true if such a role may have an adapter component.
     pub fn takes_adapter(self) -> bool {
         matches!(self, RoleType::ContextProvider | RoleType::ToolProvider | RoleType::HelperModel)
     }
 
-    /// The name in a configuration.
+    /// Returns the name in a configuration.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// One role.
+/// A role.
 #[derive(Clone, Debug)]
 pub struct RoleAdapterSpec {
     /// The name within the configuration.
     pub adapter_id: String,
-    /// What it does.
+    /// The type.
     pub role_type: RoleType,
-    /// The component that says what is sent to the backend and what its reply means, or that answers itself.
+    /// The component that converts requests and replies of the backend, or that answers itself.
     pub adapter: Option<PluginCall>,
-    /// The backend, by id; those that stand within adapters have the adapter's id. Empty where there is
-    /// none, which a role with an `adapter` need not have.
+    /// The backend, by id; a backend defined inside a role adapter has the adapter's id. Empty if there is none,
+    /// which only a role with an `adapter` allows.
     pub backend_id: String,
-    /// The prompt that renders its requests; without one the sample's own messages are sent.
+    /// The prompt that renders its requests; by default the sample's own messages are sent.
     pub prompt_id: Option<String>,
-    /// Values for the prompt, as `params`.
+    /// Values for the prompt's `params`.
     pub prompt_params: gage_core::Object,
-    /// Sampling parameters; they win over those of the backend.
+    /// Sampling parameters, which override those of the backend.
     pub sampling_params: SamplingParams,
-    /// Most requests of this role in flight; default: what the backend takes.
+    /// Maximum number of requests in flight of this role; default: the backend's limit.
     pub pool_size: Option<usize>,
-    /// Where the entry, its backend's id and its prompt's id are written.
+    /// Spans of the entry, its backend's id and its prompt's id.
     pub spans: RoleSpans,
 }
 
-/// Where the parts of a role are written.
+/// Spans of the parts of a role.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleSpans {
     /// The whole entry.
@@ -74,7 +74,7 @@ pub struct RoleSpans {
 }
 
 impl RoleAdapterSpec {
-    /// Reads an entry, and the backend that stands in it.
+    /// Reads an entry, and the backend defined in it.
     pub(crate) fn read(
         node: &Node,
         path: String,
@@ -87,7 +87,7 @@ impl RoleAdapterSpec {
         if let Some(node) = table.refused("class_path") {
             refuse_python(node.span, &table.path_of("class_path"), "`class_path`", "role-adapter", problems);
         }
-        // What the backend can do is read from the backend; the key is accepted as a note.
+        // The backend determines its own capabilities; the key is accepted as a note.
         table.texts("capabilities", problems);
         let backend_id = table.text("backend_id", problems);
         let adapter = read_adapter(&mut table, role_type, problems);
@@ -138,7 +138,7 @@ impl RoleAdapterSpec {
     }
 }
 
-/// Reads the component of a role, which not every role may have.
+/// Reads the component of a role. Not every role may have one.
 fn read_adapter(
     table: &mut MappingReader<'_>,
     role_type: Option<RoleType>,
@@ -151,13 +151,13 @@ fn read_adapter(
         let allowed = RoleType::VARIANTS.iter().filter(|kind| kind.takes_adapter());
         let allowed: Vec<&str> = allowed.map(|kind| kind.name()).collect();
         problems.error(node.span, &path, message).help(format!(
-            "it is for roles of the type {}; the model under test is changed by a backend of the type custom_script, what a \
-             judge reads by `judge`",
+            "it is for roles of the type {}; to change the model under test use a backend of the type \
+             custom_script, and for a judge's prompt `judge`",
             allowed.join(", ")
         ));
     }
     if table.get("prompt_id").is_some() {
-        let message = "`adapter` writes its own messages, so that `prompt_id` has no effect";
+        let message = "`adapter` writes its own messages, so `prompt_id` has no effect";
         problems.error(node.span, &path, message).help("remove one of them");
     }
     PluginCall::read(node, &path, "role-adapter", problems)

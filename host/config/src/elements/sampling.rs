@@ -7,7 +7,7 @@ use gage_core::Object;
 pub use gage_core::SamplingParams;
 use serde_json::Value;
 
-/// Reads the sampling parameters below a key; nothing there is the default.
+/// Reads the sampling parameters below a key. Missing ones have their defaults.
 pub(crate) fn read(
     table: &mut MappingReader<'_>,
     key: &'static str,
@@ -18,7 +18,7 @@ pub(crate) fn read(
     read_object(object, &table.path_of(key), |pointer| node.nearest(pointer).span, problems)
 }
 
-/// Reads sampling parameters; `span_of` finds the place of one by its JSON pointer.
+/// Reads sampling parameters; `span_of` returns the span of one by its JSON pointer.
 pub(crate) fn read_object(
     object: Object,
     path: &str,

@@ -1,4 +1,4 @@
-//! `steps[]`: what happens to a sample.
+//! `steps[]`: the processing steps of a sample.
 
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
@@ -11,26 +11,26 @@ use crate::problems::Problems;
 use crate::source::Span;
 use strum::{IntoStaticStr, VariantArray};
 
-/// What the model is asked for.
+/// Kind of request to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum RequestKind {
-    /// To continue the conversation; the default.
+    /// Continue the conversation; the default.
     Generate,
-    /// How likely each of the sample's options is.
+    /// Compute the likelihood of each of the sample's options.
     Loglikelihood,
-    /// How likely the whole text of the sample is.
+    /// Compute the likelihood of the sample's whole text.
     RollingLoglikelihood,
 }
 
 impl RequestKind {
-    /// The name in a configuration.
+    /// Returns the name in a configuration.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Which text of an option is scored.
+/// Text of an option that is scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ContinuationText {
@@ -43,34 +43,34 @@ pub enum ContinuationText {
 /// The step `inference`.
 #[derive(Clone, Debug)]
 pub struct InferenceStep {
-    /// The role that is asked, by id; where it is missing the only one that can be meant.
+    /// The role that is asked, by id; default the only suitable one.
     pub adapter_id: Option<String>,
-    /// What it is asked for.
+    /// Kind of request.
     pub request: RequestKind,
-    /// For log-likelihood: which text of an option follows the prompt.
+    /// For log-likelihood: the text of an option that follows the prompt.
     pub continuation: ContinuationText,
-    /// For log-likelihood: put between the prompt and that text; default nothing.
+    /// For log-likelihood: text between the prompt and that text; default empty.
     pub continuation_prefix: String,
-    /// Who answers the model's calls of tools; without it an answer with calls is the last one.
+    /// Settings of tool calls; without them an answer with calls is final.
     pub tools: Option<ToolLoopSpec>,
-    /// Where the step and its adapter are written.
+    /// Span of the step, or of its adapter.
     pub span: Span,
 }
 
-/// The steps of a task, in their order.
+/// The steps of a task, in order.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// What is found for the model to read before it is asked, in this order.
+    /// Finds context for the model before the request, in this order.
     pub support: Vec<SupportStep>,
     /// Asks the model.
     pub inference: InferenceStep,
-    /// Compares the answer's meaning with that of its references.
+    /// Compares the answer's meaning with its references.
     pub embed: Option<EmbedStep>,
     /// Asks judges about the answer.
     pub judge: Option<JudgeStep>,
-    /// Finds the final answer in what the model wrote: the first that finds one, in their order.
+    /// Extracts the final answer from the model's output; the first that finds one wins.
     pub extract: Vec<PluginCall>,
-    /// Whether metrics score the answer.
+    /// True if metrics score the answer.
     pub auto_eval: bool,
 }
 
@@ -87,7 +87,7 @@ impl Steps {
                 listed.push((kind, node.span, path));
             }
         }
-        // What could not be read may have given what others need.
+        // Unreadable steps may provide what other steps need.
         let is_whole = problems.counts().0 == before;
         check_order(&listed, is_whole, problems);
         let ParsedSteps { support, inference, embed, judge, extract, auto_eval } = found;
@@ -100,17 +100,17 @@ impl Steps {
     }
 }
 
-/// The names of the steps that are run, in their order.
+/// Returns the names of the steps, in order.
 fn names() -> String {
     CONTRACTS.map(|contract| contract.name).join(", ")
 }
 
-/// Whether each step comes once, behind those that it needs.
+/// Checks that each step occurs once, after the steps that it needs.
 fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &mut Problems) {
     let kinds: Vec<StepKind> = listed.iter().map(|(kind, ..)| *kind).collect();
     for (place, (kind, span, path)) in listed.iter().enumerate() {
         let (before, behind) = kinds.split_at(place);
-        // Those of `support` read what those before them found.
+        // Each `support` step may read the results of earlier ones.
         if before.contains(kind) && *kind != StepKind::Support {
             let message = format!("a task has one `{}` step; this is the second", kind.name());
             let problem = problems.error(*span, path, message);
@@ -136,7 +136,7 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
     }
 }
 
-/// The steps that were read so far.
+/// The steps read so far.
 #[derive(Default)]
 struct ParsedSteps {
     support: Vec<SupportStep>,
@@ -157,7 +157,7 @@ fn read_step(
     table.required("step", problems);
     let kind = table.choice("step", &CONTRACTS.map(|contract| (contract.name, contract.kind)), problems)?;
     match kind {
-        // Every run ends with it.
+        // Every run ends with this step.
         StepKind::Report => {}
         StepKind::Support => found.support.push(SupportStep::read(&mut table, node, problems)),
         StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),

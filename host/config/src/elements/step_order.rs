@@ -1,28 +1,28 @@
-//! Inputs and results of each step, from which the order of a task follows.
+//! Inputs and outputs of each step, which determine the order of a task.
 
 use crate::elements::role::RoleType;
 
-/// Something that a step works on.
+/// Data that a step reads or produces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepOutput {
-    /// The Sample; there from the beginning.
+    /// The Sample, available from the beginning.
     Sample,
-    /// What a support step found for the model to read.
+    /// Context that a support step found for the model.
     Context,
-    /// What the model under test said: `model_output`.
+    /// The answer of the model under test: `model_output`.
     Answer,
-    /// How near the answer is in meaning to its references: `model_output.semantic`.
+    /// Semantic similarity of the answer to its references: `model_output.semantic`.
     Similarity,
-    /// What judges said: `judge_output`.
+    /// The judges' verdict: `judge_output`.
     Judgement,
-    /// The final answer in what the model wrote: `model_output.parsed`.
+    /// The final answer in the model's output: `model_output.parsed`.
     Extraction,
-    /// What the metrics said.
+    /// The metrics' scores.
     Scores,
 }
 
 impl StepOutput {
-    /// What it is called in messages.
+    /// Returns the name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             StepOutput::Sample => "a Sample",
@@ -36,46 +36,46 @@ impl StepOutput {
     }
 }
 
-/// The kinds of steps, in the order in which a task has them.
+/// The kinds of steps, in task order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StepKind {
-    /// Puts something before the model to read.
+    /// Adds context for the model.
     Support,
     /// Asks the model under test.
     Inference,
-    /// Compares the answer's meaning with that of its references.
+    /// Compares the answer's meaning with its references.
     Embed,
     /// Asks judges.
     Judge,
-    /// Finds the final answer in what the model wrote.
+    /// Extracts the final answer from the model's output.
     Extract,
-    /// Has metrics score.
+    /// Scores the answer with metrics.
     AutoEval,
-    /// Writes the figures, which every run does.
+    /// Writes the results, which every run does.
     Report,
 }
 
-/// What a step promises.
+/// Inputs, outputs and roles of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepContract {
     /// The step.
     pub(crate) kind: StepKind,
     /// The name in a configuration.
     pub(crate) name: &'static str,
-    /// What must be there before it.
+    /// Data that it needs.
     pub(crate) needs: &'static [StepOutput],
-    /// What is there after it.
+    /// Data that it produces.
     pub(crate) yields: &'static [StepOutput],
-    /// The role that it asks where the suite names none.
+    /// The role that it asks if the suite names none.
     pub(crate) role: Option<RoleType>,
-    /// The roles that it may ask where the suite names one.
+    /// The roles that it may ask if the suite names one.
     pub(crate) may_ask: &'static [RoleType],
 }
 
-/// The models that may answer, judge or help: each in place of another, where the suite says so.
+/// The models that may answer, judge or help. Each may replace another if the suite says so.
 const MODELS: &[RoleType] = &[RoleType::DutModel, RoleType::JudgeModel, RoleType::HelperModel];
 
-/// The roles that may answer the calls of tools that a model makes.
+/// The roles that may answer a model's tool calls.
 pub(crate) const TOOL_ROLES: &[RoleType] = &[RoleType::ToolProvider, RoleType::HelperModel];
 
 const fn contract(
@@ -95,7 +95,7 @@ const BOTH: &[StepOutput] = &[StepOutput::Sample, StepOutput::Answer];
 const CONTEXT_ROLES: &[RoleType] = &[RoleType::ContextProvider, RoleType::HelperModel];
 const HELPER: &[RoleType] = &[RoleType::HelperModel];
 
-/// All steps, in the order in which a task has them.
+/// All steps, in task order.
 pub(crate) const CONTRACTS: [StepContract; 7] = {
     use RoleType::{ContextProvider, DutModel, HelperModel, JudgeModel};
     use StepKind::{AutoEval, Embed, Extract, Inference, Judge, Report, Support};
@@ -112,19 +112,19 @@ pub(crate) const CONTRACTS: [StepContract; 7] = {
 };
 
 impl StepKind {
-    /// What the step promises.
+    /// Returns the step's contract.
     pub(crate) fn contract(self) -> &'static StepContract {
-        // The table has one row for each kind, in their order.
+        // The table has one row for each kind, in order.
         &CONTRACTS[self as usize]
     }
 
-    /// Returns its name in a configuration.
+    /// Returns the name in a configuration.
     pub(crate) fn name(self) -> &'static str {
         self.contract().name
     }
 }
 
-/// What the steps before one do not give it.
+/// Returns the first input of a step that the steps before it do not produce.
 pub(crate) fn missing(before: &[StepKind], step: StepKind) -> Option<StepOutput> {
     let given = |datum: &StepOutput| {
         *datum == StepOutput::Sample || before.iter().any(|one| one.contract().yields.contains(datum))
@@ -132,7 +132,7 @@ pub(crate) fn missing(before: &[StepKind], step: StepKind) -> Option<StepOutput>
     step.contract().needs.iter().copied().find(|datum| !given(datum))
 }
 
-/// The steps that give something, by name.
+/// Returns the steps that produce the datum.
 pub(crate) fn givers(datum: StepOutput) -> impl Iterator<Item = StepKind> {
     CONTRACTS.iter().filter(move |contract| contract.yields.contains(&datum)).map(|contract| contract.kind)
 }

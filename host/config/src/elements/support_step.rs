@@ -1,4 +1,4 @@
-//! The step `support`, and the `tools` of the step `inference`: what role adapters give a model to work with.
+//! The step `support`, and the `tools` of the step `inference`: context and tools from role adapters.
 //!
 //! ```yaml
 //! - {step: support, adapter_id: retriever}      # a role of the type context_provider
@@ -16,37 +16,37 @@ use crate::problems::Problems;
 use crate::source::Span;
 use std::time::Duration;
 
-/// One step `support`: a role finds something for the model to read. A task may have several.
+/// A step `support`: a role finds context for the model. A task may have several.
 #[derive(Clone, Debug)]
 pub struct SupportStep {
-    /// The role that is asked; where it is missing the only one of the type `context_provider`.
+    /// The role that is asked; default the only one of the type `context_provider`.
     pub adapter_id: Option<String>,
-    /// Where the step, or its adapter, is written.
+    /// Span of the step, or of its adapter.
     pub span: Span,
 }
 
-/// Who answers the calls of tools that the model makes, and how long that may go on.
+/// Settings of tool calls: the role that answers them, and limits.
 #[derive(Clone, Debug)]
 pub struct ToolLoopSpec {
-    /// The role that answers; where it is missing the only one of the type `tool_provider`.
+    /// The role that answers; default the only one of the type `tool_provider`.
     pub adapter_id: Option<String>,
-    /// Most requests of the model for one sample; default 10.
+    /// Maximum number of model requests per sample; default 10.
     pub max_turns: u32,
-    /// No further request once the model took so many tokens, of prompts and completions together.
+    /// Number of prompt and completion tokens after which no further request is sent.
     pub max_tokens: Option<u64>,
-    /// Longest time for the requests and the tools of one sample together, without waits for a free slot.
+    /// Maximum total time of one sample's requests and tools, without waits for a free slot.
     pub max_time: Option<Duration>,
-    /// Where it is written.
+    /// Span of the key.
     pub span: Span,
 }
 
-/// Requests of the model for one sample, where the suite does not say how many.
+/// The default of `max_turns`.
 const DEFAULT_TURNS: u32 = 10;
-/// Most seconds of `max_time`: a day.
+/// Maximum of `max_time` in seconds: a day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 impl SupportStep {
-    /// Reads the keys of the step behind `step`.
+    /// Reads the keys next to `step`.
     pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> SupportStep {
         let adapter_id = table.text("adapter_id", problems);
         SupportStep { adapter_id, span: table.get("adapter_id").map_or(node.span, |node| node.span) }
@@ -77,7 +77,7 @@ impl ToolLoopSpec {
         if max_time == Some(0.0) {
             inner
                 .error("max_time", "`max_time` must be above 0 seconds", problems)
-                .help("leave it out for no bound of time");
+                .help("leave it out for no time limit");
         }
         inner.finish(problems);
         let usual = usual(adapter_id, span);

@@ -1,4 +1,4 @@
-//! `tasks[]`: a dataset, the steps that its samples go through, and the metrics.
+//! `tasks[]`: a dataset, the steps for its samples, and the metrics.
 
 use crate::elements::metric::MetricSpec;
 use crate::elements::sampling;
@@ -10,87 +10,87 @@ use crate::source::Span;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
 use strum::{IntoStaticStr, VariantArray};
 
-/// What a failed sample does to its task.
+/// Effect of a failed sample on its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum FailurePolicy {
-    /// The first one ends the task.
+    /// The first failed sample ends the task.
     FailFast,
-    /// The task runs to its end, and the run is incomplete where too few samples are scored.
+    /// The task completes; the run is incomplete if too few samples are scored.
     #[default]
     Graceful,
-    /// The task runs to its end, and what was scored is enough.
+    /// The task completes, and any number of scored samples is enough.
     BestEffort,
 }
 
 impl FailurePolicy {
-    /// Reads the key of this name.
+    /// Reads the key `failure_policy`.
     pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<FailurePolicy> {
         table.variant("failure_policy", problems)
     }
 
-    /// The name in a configuration.
+    /// Returns the name in a configuration.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// How the samples of a task follow each other.
+/// Scheduling of the samples of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum LoopMode {
-    /// As many at once as there is room for, none waiting for those before it.
+    /// Samples run in parallel, up to the concurrency limit, without waiting for earlier ones.
     #[default]
     FireAndForget,
-    /// One after the other: a sample begins when the answer of the one before is recorded.
+    /// Samples run one at a time: each starts after the answer of the previous one is recorded.
     Sequential,
 }
 
-/// One task, with everything that it inherits filled in.
+/// A task, with all inherited values filled in.
 #[derive(Clone, Debug)]
 pub struct TaskSpec {
     /// The name within the configuration.
     pub task_id: String,
     /// The dataset, by id.
     pub dataset_id: String,
-    /// What happens to a sample.
+    /// The steps for each sample.
     pub steps: Steps,
-    /// What scores the answers; empty where there is no `auto_eval`.
+    /// The metrics that score the answers; empty without `auto_eval`.
     pub metrics: Vec<MetricSpec>,
-    /// Run at most this many samples.
+    /// Maximum number of samples to run.
     pub max_samples: Option<u64>,
-    /// Most samples of this task between loading and scoring; default: twice the concurrency.
+    /// Maximum number of samples between loading and scoring; default: twice the concurrency.
     pub max_inflight: Option<usize>,
-    /// Most requests of the model under test that this task has in flight; default: what the run, the
-    /// role and the backend allow.
+    /// Maximum number of this task's requests in flight to the model under test; default: the limits of the run,
+    /// the role and the backend.
     pub concurrency: Option<usize>,
-    /// How its samples follow each other.
+    /// Scheduling of its samples.
     pub mode: LoopMode,
-    /// Samples that are prepared ahead, as a multiple of the concurrency; default 2.
+    /// Number of samples prepared ahead, as a multiple of the concurrency; default 2.
     pub prefetch_factor: usize,
-    /// Whether the rows are shuffled; default: what the dataset says.
+    /// True if the rows are shuffled; default: the dataset's setting.
     pub shuffle: Option<bool>,
     /// Seed of the shuffle; default: that of the dataset.
     pub shuffle_seed: Option<u64>,
-    /// What a failed sample does to the task.
+    /// Effect of a failed sample.
     pub failure_policy: FailurePolicy,
-    /// Sampling parameters; they win over those of the role.
+    /// Sampling parameters, which override those of the role.
     pub sampling_params: SamplingParams,
-    /// The run is incomplete where fewer samples than this share are scored; default 0.95.
+    /// Minimum share of scored samples, below which the run is incomplete; default 0.95.
     pub min_coverage: f64,
-    /// Outcomes that are scored all the same: `truncated`, `empty_output`, `refused`.
+    /// Outcomes that are scored anyway: `truncated`, `empty_output`, `refused`.
     pub score_outcomes: Vec<Outcome>,
-    /// How often each sample is asked; its scores are averaged first. Default 1.
+    /// Number of times each sample is asked; its scores are averaged first. Default 1.
     pub repeat: u64,
-    /// Paths into the Sample by whose values figures are also given, as `metadata.subject`.
+    /// Paths into the Sample whose values group further figures, such as `metadata.subject`.
     pub slices: Vec<FieldPath>,
-    /// A path into the Sample; those with equal values there are not independent of each other.
+    /// A path into the Sample; samples with equal values there are not independent of each other.
     pub cluster_by: Option<FieldPath>,
-    /// Where the task and its dataset's id are written.
+    /// Spans of the task and its dataset's id.
     pub spans: TaskSpans,
 }
 
-/// Where the parts of a task are written.
+/// Spans of the parts of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskSpans {
     /// The whole entry.
@@ -99,14 +99,14 @@ pub struct TaskSpans {
     pub dataset_id: Span,
 }
 
-/// What `custom` or `builtin` says for all tasks.
+/// Settings of `custom` or `builtin` for all tasks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Template {
     pub(crate) steps: Option<Steps>,
     pub(crate) settings: TaskSettings,
 }
 
-/// What a task can say for itself and a template for all.
+/// Settings that a task or the template may have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TaskSettings {
     max_samples: Option<u64>,
@@ -131,7 +131,7 @@ const SCORABLE: [(&str, Outcome); 3] = [
     ("refused", Outcome::Refused),
 ];
 
-/// Samples that are prepared ahead, as a multiple of the concurrency, where the suite does not say it.
+/// The default of `prefetch_factor`.
 const PREFETCH: usize = 2;
 
 impl TaskSettings {
@@ -188,7 +188,7 @@ fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Op
         return Some(read);
     }
     problems
-        .error(node.span, path, format!("`{text}` is no path into the Sample"))
+        .error(node.span, path, format!("`{text}` is not a path into the Sample"))
         .help("write it like metadata.subject");
     None
 }
@@ -224,11 +224,11 @@ impl Template {
     }
 }
 
-/// What a task is made from besides its own entry.
+/// Inputs of a task besides its own entry.
 pub(crate) struct TaskDefaults<'a> {
     pub(crate) template: &'a Template,
     pub(crate) metrics: &'a [MetricSpec],
-    /// What the run says of failed samples.
+    /// The run's failure policy.
     pub(crate) failure_policy: Option<FailurePolicy>,
 }
 
@@ -260,7 +260,7 @@ impl TaskSpec {
         task.build(&path, inherited, problems)
     }
 
-    /// The one task of a configuration without `tasks`.
+    /// Creates the single task of a configuration without `tasks`.
     pub(crate) fn only(
         dataset_id: &str,
         span: Span,

@@ -1,9 +1,9 @@
-//! Record of the keys that readers ask for, so that a test can compare them with the schema of a suite.
+//! Record of the keys that readers request, so that a test can compare them with the schema of a suite.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keys by the path of their mapping, in which list items are written `[]`.
+/// Keys by the path of their mapping, with list items written as `[]`.
 pub(crate) type AskedKeys = BTreeMap<String, BTreeSet<&'static str>>;
 
 thread_local! {

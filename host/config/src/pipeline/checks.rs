@@ -1,4 +1,4 @@
-//! A configuration against itself: ids that differ, references that lead somewhere, and roles that steps can ask.
+//! Consistency checks of a configuration: unique ids, valid references, and roles that steps can ask.
 
 use super::PipelineConfig;
 use crate::elements::backend::BackendSpec;
@@ -26,7 +26,7 @@ fn unique<T>(what: &str, entries: &[T], id_of: impl Fn(&T) -> (&str, Span), prob
     check_unique(what, entries.iter().map(id_of), problems);
 }
 
-/// Reports an id that no entry has.
+/// Reports an id that does not exist.
 fn report_unknown<'a>(
     (span, key): (Span, &str),
     noun: &str,
@@ -41,8 +41,8 @@ fn adapter_ids(config: &PipelineConfig) -> impl Iterator<Item = &str> {
     config.role_adapters.iter().map(|role| role.adapter_id.as_str())
 }
 
-/// Refuses a name, or a path to a field, that is a secret: both stand in locks, records and reports as they are. Of the paths
-/// that metrics are given only these know, and whoever plans them checks them.
+/// Rejects a name, or a path to a field, that is a secret: both appear unredacted in locks, records and reports.
+/// Paths that metrics take as parameters are only known to the metrics, so the planner checks them.
 pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) {
     const METRIC_IDS: [&str; 2] = ["metric_id", "implementation"];
     let mut check = |noun: &str, node: Option<&Node>, public: &Value, path: String| {
@@ -52,10 +52,10 @@ pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) 
         let spelled = public.as_str().filter(|public| public.contains("${"));
         let (what, help) = match spelled {
             Some(spelled) => (
-                format!("this {noun} is made of `{spelled}`, and a variable of such a name holds a secret"),
+                format!("this {noun} uses `{spelled}`, and a variable with such a name is a secret"),
                 "write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name",
             ),
-            None => (format!("this {noun} holds a secret"), "write another one"),
+            None => (format!("this {noun} contains a secret"), "write another one"),
         };
         let message = format!("{what}: {noun}s appear in locks, records and reports as they are");
         problems.error(node.span, &path, message).help(help);
@@ -75,7 +75,7 @@ pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) 
         let public = &public["datasets"][number]["params"]["label_field"];
         check("name", field, public, format!("datasets[{number}].params.label_field"));
     }
-    // What tasks and their template may say.
+    // Keys of tasks and their template.
     let tasks = listed(root.get("tasks"));
     let tasks = tasks.iter().enumerate().map(|(number, task)| {
         (Some(task), &public["tasks"][number], format!("tasks[{number}]."), "metric_overrides")
@@ -100,8 +100,8 @@ pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) 
     }
 }
 
-/// Returns whether a list has an entry of this id. One that could not be read is an error already, and what names
-/// it is right.
+/// Returns true if a list has an entry of this id. An entry that could not be read is already an error, and
+/// references to it are valid.
 fn is_written(root: &Node, list: &str, key: &str, id: &str) -> bool {
     let entries = root.get(list).and_then(Node::as_list).unwrap_or_default();
     entries.iter().any(|entry| entry.get(key).and_then(Node::as_text).is_some_and(|known| known == id))
@@ -151,10 +151,10 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
     config.gate.iter().for_each(|gate| gate.check(&config.tasks, problems));
 }
 
-/// Each price is that of a backend or a model of the suite, and there is one for each.
+/// Checks that each price is for a backend or a model of the suite, and is the only one for it.
 fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
     let written = root.get("backends").and_then(Node::as_list).map_or(0, <[Node]>::len);
-    // A backend that could not be read may have that id, or ask for that model.
+    // An unreadable backend may have that id, or request that model.
     let are_known = config.backends.len() >= written;
     for (place, price) in config.pricing.iter().enumerate() {
         let (key, name, known): (_, _, Vec<&str>) = match &price.of {
@@ -177,7 +177,7 @@ fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) 
     }
 }
 
-/// Each step that asks a model must name its role, or there must be only one that can be meant.
+/// Checks that each step that asks a model names its role, or that only one role is suitable.
 fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
     let asked = |step: StepKind| {
         let contract = step.contract();
@@ -221,7 +221,7 @@ fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Proble
     }
 }
 
-/// A role that answers or judges asks its backend itself, without a component between.
+/// Checks that a role that answers or judges asks its backend directly, without an adapter component.
 fn check_model(name: &str, span: Span, role: Option<&RoleAdapterSpec>, problems: &mut Problems) {
     if let Some(role) = role.filter(|role| role.adapter.is_some()) {
         let message = format!("`{name}` asks `{}`, whose `adapter` it would not use", role.adapter_id);
@@ -231,8 +231,7 @@ fn check_model(name: &str, span: Span, role: Option<&RoleAdapterSpec>, problems:
     }
 }
 
-/// A role that supports a model has a component that says how, or where it is a step of its own at least a
-/// prompt for its model.
+/// Checks that a role that supports a model has an adapter component. For a step of its own, a prompt is enough.
 fn check_support(
     config: &PipelineConfig,
     name: &str,
@@ -251,16 +250,16 @@ fn check_support(
         _ => ("no `adapter`", "a component with `adapter`"),
     };
     let message = format!("`{name}` asks `{}`, which has {lacking}", role.adapter_id);
-    // A component that could not be read is an error already.
+    // An unreadable component is already an error.
     if !problems.has_errors() {
         problems.error(span, "adapter_id", message).help(format!("give it {help}"));
     }
 }
 
-/// What asks a role, and which roles it may ask.
+/// A user of a role, with the roles that it may ask.
 struct RequestedInputs {
     name: &'static str,
-    /// That of the role that is meant where none is named.
+    /// The type of the role that is asked by default.
     role_type: RoleType,
     allowed: &'static [RoleType],
 }
@@ -298,7 +297,7 @@ fn check_role(
             problems.error(span, "steps", message).help("add one to `role_adapters`");
         }
         None if candidates.len() > 1 => {
-            let message = format!("`{step_name}` could mean any of {} role adapters", candidates.len());
+            let message = format!("`{step_name}` is ambiguous: {} role adapters match", candidates.len());
             let help = format!("name one with `adapter_id`: {}", candidates.join(", "));
             problems.error(span, "steps", message).help(help);
         }

@@ -5,11 +5,11 @@ use gage_secrets::SECRET_MARK;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What ends a user or a host of an address without a scheme, and what a user never holds.
+/// Characters that end a user or a host of an address without a scheme, and that a user never contains.
 const DELIMITERS: &str = "\"'`,<>()[]{}=;";
 
-/// A text without the users, the passwords and the secret parameters of the addresses in it, as it may be written down;
-/// `key` is the one that it stands under.
+/// Removes the users, passwords and secret parameters of addresses from a text, so that it may be recorded; `key`
+/// is the key of the text.
 pub fn without_users<'t>(key: &str, text: &'t str) -> Cow<'t, str> {
     let places = secrets_in(key, text);
     if places.is_empty() {
@@ -25,13 +25,13 @@ pub fn without_users<'t>(key: &str, text: &'t str) -> Cow<'t, str> {
     Cow::Owned(out)
 }
 
-/// Where users with their passwords, and the values of secret parameters, stand in a text, from the front.
+/// Returns the ranges of users with their passwords, and of secret parameters' values, in order.
 pub(crate) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
     let mut places: Vec<Range<usize>> = Vec::new();
     for (start, word) in words(text) {
         let users = match word.contains("://") {
             true => users_of_addresses(word),
-            // Without a key the text is a line of a message, which shows too little rather than too much.
+            // Without a key the text is a line of a message, which errs on the side of showing too little.
             false if key.is_empty() || key.contains("proxy") => user_of_proxy(word).into_iter().collect(),
             false => Vec::new(),
         };
@@ -40,19 +40,19 @@ pub(crate) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
         places.extend(found.map(|place| start + place.start..start + place.end));
     }
     places.retain(|place| !place.is_empty() && !is_public(&text[place.clone()]));
-    // Of two that begin alike the longer one.
+    // The longer of two ranges with the same start wins.
     places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
     places.dedup_by(|later, before| later.start < before.end);
     places
 }
 
-/// Returns whether what would be a secret is none: a mark of one, or a password that is only named by variables.
+/// Returns true if the text is not secret: a redaction mark, or a password that consists only of variables.
 fn is_public(secret: &str) -> bool {
     let password = secret.split_once(':').map_or(secret, |(_, password)| password);
     secret == SECRET_MARK || password == SECRET_MARK || literals(password).iter().all(|part| part.is_empty())
 }
 
-/// What stands between blanks, with its place.
+/// Splits at whitespace, and returns each word with its position.
 pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     text.split_inclusive(char::is_whitespace).map(move |word| {
@@ -62,7 +62,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `user:password` of each address with a scheme.
+/// Returns the ranges of `user:password` in addresses with a scheme.
 fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -87,11 +87,11 @@ fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns whether what stands before an `@` is a user, perhaps with a password, which may hold anything.
+/// Returns true if the text before an `@` is a user, optionally with a password, which may contain anything.
 fn is_user(text: &str) -> bool {
     let (user, password) =
         text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
-    // `http://a.b:80","x@y`: a port, and then something else.
+    // `http://a.b:80","x@y`: a port, followed by something else.
     let is_port = |password: &str| {
         let behind = password.trim_start_matches(|one: char| one.is_ascii_digit());
         behind.len() < password.len()
@@ -102,7 +102,7 @@ fn is_user(text: &str) -> bool {
         && !password.is_some_and(is_port)
 }
 
-/// `user:password` of a proxy without a scheme: `user:password@host`.
+/// Returns the range of `user:password` in a proxy without a scheme: `user:password@host`.
 fn user_of_proxy(word: &str) -> Option<Range<usize>> {
     let end = word.rfind('@')?;
     let password = word[..end].split_once(':')?.1;
@@ -111,21 +111,21 @@ fn user_of_proxy(word: &str) -> Option<Range<usize>> {
     (!password.is_empty() && !password.contains('/')).then_some(start..end)
 }
 
-/// Returns whether the parameter of an address holds a secret.
+/// Returns true if the parameter of an address holds a secret.
 fn is_secret_parameter(name: &str) -> bool {
     is_secret_key(name) || ["key", "sig", "pass"].contains(&name.to_lowercase().as_str())
 }
 
-/// Returns whether a secret was taken out already, whatever closes the address behind the mark: its own brace
-/// closes none.
+/// Returns true if a secret was already redacted, regardless of what closes the address after the mark. The mark's
+/// own brace does not count.
 fn is_mark(value: &str) -> bool {
     value.strip_prefix(SECRET_MARK).is_some_and(|rest| rest.chars().all(|one| CLOSING.contains(&one)))
 }
 
-/// What may stand behind an address and is none of it.
+/// Characters that may follow an address without being part of it.
 const CLOSING: [char; 6] = ['"', '\'', '`', ',', '>', ')'];
 
-/// The values of parameters with names of secrets: `?api_key=…`.
+/// Returns the ranges of the values of secret parameters: `?api_key=…`.
 fn secret_parameters(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let Some(query) = word.find('?') else { return found };
@@ -174,7 +174,7 @@ mod tests {
             ("me@example.org", "me@example.org"),
             ("Question: what is a@b?", "Question: what is a@b?"),
             ("http://(secret)@a.b", "http://(secret)@a.b"),
-            // As it was recorded, and is read again.
+            // The recorded form, read again.
             ("https://a.b/v1?sig=(secret)", "https://a.b/v1?sig=(secret)"),
             ("(see https://a.b/v1?sig=(secret)),", "(see https://a.b/v1?sig=(secret)),"),
             ("(see https://a.b/v1?sig=s1),", "(see https://a.b/v1?sig=(secret)),"),

@@ -1,19 +1,19 @@
-//! Context that marks a value as a secret, besides its own key: where it stands, and what stands beside it.
+//! Context that marks a value as a secret besides its own key: its location, and its sibling keys.
 
 use super::is_secret_key;
 use crate::node::{Entry, Node, NodeValue};
 use std::collections::BTreeSet;
 
-/// The keys of a mapping, and where it stands.
+/// The keys of a mapping, and its location.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretContext<'n> {
     entries: &'n [Entry],
-    /// Whether it lies within the settings of a backend.
+    /// True if the mapping is within the settings of a backend.
     is_backend: bool,
 }
 
 impl<'n> SecretContext<'n> {
-    /// The entries of a mapping; `path` are the keys above it, an item of a list being any text.
+    /// Creates the context of a mapping's entries. `path` holds the keys above it, with any text for a list item.
     pub fn new<S: AsRef<str>>(entries: &'n [Entry], path: &[S]) -> SecretContext<'n> {
         let key = |place: usize| path.get(place).map(AsRef::as_ref);
         let is_backend = match key(0) {
@@ -26,9 +26,9 @@ impl<'n> SecretContext<'n> {
         SecretContext { entries, is_backend }
     }
 
-    /// Returns whether the value of an entry, and all below it, is never written down. `pass`, `key` and `tokens`
-    /// are ordinary names, and
-    /// name secrets where a text is to be sent by a backend, or where a user or another secret stands beside it.
+    /// Returns true if the value of an entry, and everything below it, is never recorded. `pass`, `key` and
+    /// `tokens` are ordinary names. They indicate secrets for texts in a backend's settings, or next to a user or
+    /// another secret.
     pub fn is_secret(self, entry: &Entry) -> bool {
         const USERS: [&str; 4] = ["user", "username", "login", "account"];
         const OPEN: [&str; 3] = ["pass", "key", "tokens"];
@@ -53,7 +53,7 @@ fn holds_text(node: &Node) -> bool {
     }
 }
 
-/// The names of variables that plugins are granted as secrets: names, and no secrets themselves, wherever they stand.
+/// Returns the names of variables that are granted to plugins as secrets. The names themselves are not secret.
 pub fn granted_names(root: &Node) -> BTreeSet<String> {
     let definition = root.get("definition").unwrap_or(root);
     let plugins = definition.get("plugins").and_then(Node::as_list).unwrap_or_default();

@@ -5,8 +5,8 @@ use super::is_secret_key;
 use crate::placeholder::closing_brace;
 use std::ops::Range;
 
-/// A text with asterisks in the place of values that are secret, as long as it was: for the lines of a suite that an error
-/// shows. References to variables stay. It need not be whole YAML.
+/// Replaces secret values with asterisks in the lines of a suite that an error shows. The length does not change.
+/// References to variables stay. The text may be incomplete YAML.
 pub(crate) fn masked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut within_headers = 0_usize;
@@ -18,13 +18,13 @@ pub(crate) fn masked(text: &str) -> String {
         if block_of_headers.is_some_and(|of| indent <= of && !is_blank) {
             block_of_headers = None;
         }
-        // The items of a list may stand as far out as its key.
+        // The items of a list may have the same indentation as its key.
         let is_item = |of: usize| indent == of && line.trim_start().starts_with("- ");
         if block_of_secret.is_some_and(|of| indent <= of && !is_item(of) && !is_blank) {
             block_of_secret = None;
         }
         if block_of_secret.is_some() {
-            // The further lines of a text of several, or of a list.
+            // The continuation lines of a multi-line text, or of a list.
             out.push_str(&stars(line));
             continue;
         }
@@ -53,7 +53,7 @@ pub(crate) fn masked(text: &str) -> String {
                     || is_secret_key(&name)
                     || name == "pass");
             rest = behind;
-            // To the first key of a line belongs whatever is further in.
+            // Everything with deeper indentation belongs to the first key of a line.
             let key = before[..colon].trim_start_matches([' ', '-']);
             let is_first =
                 before.len() + behind.len() == line.len() && key.trim_matches(['"', '\'', ' ']) == name;
@@ -62,7 +62,7 @@ pub(crate) fn masked(text: &str) -> String {
             }
             if is_secret {
                 let blank = behind.len() - value.len();
-                // Of a list or a mapping all that stands on its line.
+                // For a list or a mapping, the rest of its line.
                 let end = match value.starts_with(['[', '{', '|', '>', '!', '&', '*']) {
                     true => value.trim_end().len(),
                     false => end_of_scalar(value),
@@ -80,8 +80,8 @@ pub(crate) fn masked(text: &str) -> String {
     masked_addresses(&out)
 }
 
-/// A text with asterisks in the place of users and queries of addresses, which may hold a password or a key, and of what stands
-/// before the `@` of `user:password@host`; as long as it was. References to variables stay.
+/// Replaces users and queries of addresses, which may hold a password or a key, with asterisks. Also replaces the
+/// text before the `@` of `user:password@host`. The length does not change. References to variables stay.
 pub(crate) fn masked_addresses(text: &str) -> String {
     let mut places = secrets_in("", text);
     for (start, word) in words(text) {
@@ -102,7 +102,7 @@ pub(crate) fn masked_addresses(text: &str) -> String {
     starred(text.to_owned(), &places)
 }
 
-/// A text with asterisks at some places, but for references to variables; as long as it was.
+/// Replaces the given ranges with asterisks, except references to variables. The length does not change.
 pub(crate) fn starred(mut text: String, places: &[Range<usize>]) -> String {
     for place in places {
         let Some(secret) = text.get(place.clone()) else { continue };
@@ -112,7 +112,7 @@ pub(crate) fn starred(mut text: String, places: &[Range<usize>]) -> String {
     text
 }
 
-/// What an override of the command line sets, as it may be shown: nothing of a secret.
+/// Returns the displayable value of a command-line override, without secrets.
 pub(crate) fn masked_override(path: &str, text: &str) -> String {
     if !path.split('.').any(is_secret_key) {
         return masked(text);
@@ -121,7 +121,7 @@ pub(crate) fn masked_override(path: &str, text: &str) -> String {
     format!("{}{}", &text[..start], stars(&text[start..]))
 }
 
-/// Where a plain or quoted scalar of one line ends.
+/// Returns the end of a plain or quoted scalar of one line.
 fn end_of_scalar(value: &str) -> usize {
     if let Some(quote) = value.chars().next().filter(|first| ['"', '\''].contains(first)) {
         let (mut is_escaped, mut characters) = (false, value.char_indices().skip(1).peekable());
@@ -129,7 +129,7 @@ fn end_of_scalar(value: &str) -> usize {
             match one {
                 _ if is_escaped => is_escaped = false,
                 '\\' if quote == '"' => is_escaped = true,
-                // A quote of its kind is doubled within it.
+                // A single quote is doubled within single quotes.
                 '\'' if quote == '\'' && characters.peek().is_some_and(|(_, next)| *next == '\'') => {
                     characters.next();
                 }
@@ -151,7 +151,7 @@ fn end_of_scalar(value: &str) -> usize {
     value.len()
 }
 
-/// Asterisks for all but line breaks and references to variables, as many bytes as there were.
+/// Replaces each byte with an asterisk, except line breaks and references to variables.
 fn stars(value: &str) -> String {
     let blank = |text: &str| -> String {
         text.split_inclusive('\n')

@@ -1,4 +1,4 @@
-//! A document as it may be written down.
+//! The public form of a document, which may be recorded.
 
 use super::context::{SecretContext, granted_names};
 use super::{SECRET, names_secret, public_part, public_text, without_users};
@@ -7,35 +7,34 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 impl Node {
-    /// The value as JSON that may be written down: a secret is replaced by the name of the variable that holds it, or left
-    /// out.
+    /// Returns the value as JSON that may be recorded: a secret is replaced by the name of its variable, or
+    /// omitted.
     pub fn to_public_json(&self) -> Value {
         PublicConfig { path: Vec::new(), granted: granted_names(self) }.value(self, "", false)
     }
 
-    /// The same for the settings of a backend.
+    /// Returns the settings of a backend as JSON that may be recorded.
     pub(crate) fn backend_to_public_json(&self) -> Value {
         let path = ["backends", "", "config"].map(str::to_owned).to_vec();
         PublicConfig { path, granted: BTreeSet::new() }.value(self, "", false)
     }
 
-    /// Returns whether it is a number or a truth value. Behind a name that is none of a secret it is none either,
-    /// whatever the
-    /// variable is called that it came from: what it sets must be seen.
+    /// Returns true if it is a number or a boolean. Under a non-secret key it is not a secret, regardless of
+    /// its variable's name: the value must stay visible.
     fn is_scalar_but_text(&self) -> bool {
         matches!(self.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_))
     }
 }
 
 struct PublicConfig {
-    /// The keys above what is looked at.
+    /// The keys above the current node.
     path: Vec<String>,
-    /// Names of variables, which are no secrets.
+    /// Names of variables, which are not secrets.
     granted: BTreeSet<String>,
 }
 
 impl PublicConfig {
-    /// `key` is the one that a value stands under.
+    /// `key` is the key of the value.
     fn value(&mut self, node: &Node, key: &str, is_secret: bool) -> Value {
         match &node.value {
             NodeValue::List(items) => {
@@ -67,7 +66,7 @@ impl PublicConfig {
         }
     }
 
-    /// A value with what it was written as.
+    /// Returns the public form of a value, given its unexpanded text.
     fn part(&mut self, node: &Node, written: Option<&str>, key: &str, is_secret: bool) -> Value {
         match written {
             Some(written) if is_secret => public_text(written).into(),

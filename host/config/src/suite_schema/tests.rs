@@ -1,5 +1,4 @@
-//! The schema and the readers agree.
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+//! Tests that the schema and the readers agree.
 
 use super::suite_schema;
 use crate::mapping_reader::asked_keys;
@@ -8,16 +7,16 @@ use gage_core::SamplingParams;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A suite that has a mapping of each kind.
+/// A suite with a mapping of each kind.
 const EVERY_KIND: &str = include_str!("every_kind.yaml");
 
-/// Mappings that others read: the core reads sampling parameters, and `gage-suite` a RunConfig.
+/// Mappings with other readers: the core reads sampling parameters, and `gage-suite` a RunConfig.
 const OTHER_READERS: [&str; 4] = ["sampling_params", "run_config", "runtime", "dataset_params"];
 
-/// The mappings that may be at each path.
+/// The possible mappings at each path.
 type Mappings<'s> = BTreeMap<String, Vec<&'s Value>>;
 
-/// Adds the schemas that may apply where `schema` applies: itself, those that it refers to, and those of its conditions.
+/// Adds the schemas that may apply in place of `schema`: itself, its references, and those of its conditions.
 fn add_alternatives<'s>(root: &'s Value, schema: &'s Value, found: &mut Vec<&'s Value>) {
     if found.iter().any(|known| std::ptr::eq(*known, schema)) {
         return;

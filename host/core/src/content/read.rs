@@ -1,4 +1,4 @@
-//! Reads messages, their parts, and the functions that they call.
+//! Parsing of messages, their parts, and the functions that they call.
 
 use super::{ContentPart, MediaKind, Message, Role};
 use crate::json_decode::FieldReader;
@@ -43,7 +43,7 @@ impl ContentPart {
         }
     }
 
-    /// Reads `content` or `answer`: a list of parts, in which a string is a text part, or one string.
+    /// Reads `content` or `answer`: a string, or a list of parts in which a string is a text part.
     pub(crate) fn read_all(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Vec<ContentPart> {
         match value {
             BorrowedValue::Str(text) => vec![ContentPart::text(text)],
@@ -66,7 +66,7 @@ fn media_kind(name: &str, reading: &mut FieldReader<'_>) -> Option<MediaKind> {
     kind
 }
 
-/// The URL of a media part and what stands beside it. A string alone is the URL.
+/// Reads the URL of a media part and the keys next to it. A string alone is the URL.
 fn read_media(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<(String, Object)> {
     match value {
         BorrowedValue::Str(url) => Some((url.into_owned(), Object::new())),
@@ -153,7 +153,7 @@ pub(super) fn read_tool_call(call: Value, reading: &mut FieldReader<'_>) -> Opti
     Some(call)
 }
 
-/// Reads the definition of a tool, which is kept as it is.
+/// Reads the definition of a tool, which is kept unchanged.
 pub(crate) fn read_tool(tool: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     check_function(&tool, "parameters", reading);
     if let Some(parameters) = tool.pointer("/function/parameters")
@@ -167,7 +167,7 @@ pub(crate) fn read_tool(tool: Value, reading: &mut FieldReader<'_>) -> Option<Va
     Some(tool)
 }
 
-/// Tools and calls are sent on as they are, but nothing can call a function without a name.
+/// Tools and calls are forwarded unchanged, but a function without a name cannot be called.
 fn check_function(value: &Value, what: &str, reading: &mut FieldReader<'_>) {
     match value {
         Value::Object(members) => match members.get("function") {

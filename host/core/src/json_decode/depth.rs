@@ -1,12 +1,12 @@
 //! Nesting depth of JSON text.
 
-/// Returns whether objects and lists are nested deeper than that in some JSON.
+/// Returns whether objects and lists in JSON text are nested deeper than `most`.
 pub fn is_nested_deeper(json: &[u8], most: usize) -> bool {
-    // Most texts have so few brackets that their order does not matter.
+    // Most texts have few brackets, so their order does not matter.
     memchr::memchr2_iter(b'[', b'{', json).nth(most).is_some() && depth_of(json) > most
 }
 
-/// The deepest nesting of brackets outside of strings.
+/// Returns the maximum nesting of brackets outside strings.
 fn depth_of(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json {

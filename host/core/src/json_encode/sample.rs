@@ -1,4 +1,4 @@
-//! A Sample in its standard form.
+//! Encoding of a Sample in its standard form.
 
 use super::{JsonMembers, Member, always, list, object, serialize, text, value};
 use crate::Object;

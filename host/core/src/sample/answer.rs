@@ -1,20 +1,20 @@
-//! Checks whether a Sample has a reference that metrics can use.
+//! Checks that a Sample has a reference that metrics can use.
 
 use super::Sample;
 use crate::content::ContentPart;
 
-/// Why nothing can be compared with the answer of a Sample. It is no fault of the Sample: a metric may read
-/// something else, and a judge nothing.
+/// Reason why a Sample's answer cannot be compared. This is not an error: a metric may read something else,
+/// and a judge may need no reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerProblem {
     /// There is no reference, or the first is empty.
     Missing,
-    /// There are options, and no reference names one of them.
+    /// There are options, but no reference names one of them.
     NoOption,
 }
 
 impl AnswerProblem {
-    /// A short name, as in `missing_reference`.
+    /// Returns a short name, as in `missing_reference`.
     pub fn name(self) -> &'static str {
         match self {
             AnswerProblem::Missing => "missing_reference",
@@ -32,7 +32,7 @@ impl std::fmt::Display for AnswerProblem {
     }
 }
 
-/// What is wrong with the answer of a Sample.
+/// Returns the problem of a Sample's references, if any.
 pub(super) fn problem_of(sample: &Sample) -> Option<AnswerProblem> {
     let says_something = |part: &ContentPart| match part {
         ContentPart::Text { text, .. } => !text.trim().is_empty(),
@@ -40,7 +40,7 @@ pub(super) fn problem_of(sample: &Sample) -> Option<AnswerProblem> {
     };
     let first = sample.references.first();
     if !first.is_some_and(|reference| reference.answer.iter().any(says_something)) {
-        // What tools are to be called with is an answer too.
+        // The expected tool calls are an answer too.
         return sample.golden_trajectories.is_empty().then_some(AnswerProblem::Missing);
     }
     let names_an_option = || {

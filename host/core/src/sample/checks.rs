@@ -1,5 +1,5 @@
-//! Checks of fields beyond their types, for the sake of their readers: a journal
-//! that names samples, a server that gets tools, a report that slices, a sandbox that is filled.
+//! Checks of fields beyond their types, as their users need them: sample ids in a journal, tools for a
+//! server, tags for a report, files for a sandbox.
 
 use super::FewShotExample;
 use crate::Object;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
 use std::collections::BTreeSet;
 
-/// The longest id of a sample or of an option, in bytes.
+/// Maximum length of the id of a sample or option, in bytes.
 const MAX_ID_BYTES: usize = 512;
 
-/// What may be said of tools in a word; `any` is what some servers call `required`.
+/// Allowed strings for `tool_choice`; `any` is some servers' name for `required`.
 const TOOL_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
 
 pub(super) fn schema_version(value: &BorrowedValue<'_>, reading: &mut FieldReader<'_>) {
@@ -24,14 +24,14 @@ pub(super) fn schema_version(value: &BorrowedValue<'_>, reading: &mut FieldReade
     }
 }
 
-/// Ids stand in file names, logs, tables and prompts.
+/// Ids appear in file names, logs, tables and prompts.
 pub(super) fn id(id: &str, reading: &mut FieldReader<'_>) {
     if id.trim().is_empty() {
         reading.problem("expected a string that is not empty");
     }
     if let Some(control) = id.chars().find(|character| character.is_control()) {
         reading.problem(format!(
-            "the id holds the control character U+{:04X}; allowed: text without line breaks, tabs and the like",
+            "the id contains the control character U+{:04X}; allowed: text without line breaks, tabs and the like",
             u32::from(control)
         ));
     }
@@ -40,7 +40,7 @@ pub(super) fn id(id: &str, reading: &mut FieldReader<'_>) {
     }
 }
 
-/// An answer that names an option must name one. An option without an id is another problem.
+/// Checks that option ids are distinct, since answers refer to them. A missing id is reported separately.
 pub(super) fn distinct_option_ids<'v>(
     ids: impl Iterator<Item = Option<&'v str>>,
     reading: &mut FieldReader<'_>,
@@ -63,7 +63,7 @@ pub(super) fn tool_choice(value: BorrowedValue<'_>, reading: &mut FieldReader<'_
         BorrowedValue::Null => None,
         BorrowedValue::Str(word) if !TOOL_CHOICES.contains(&&*word) => {
             reading.problem(format!(
-                "'{word}' is no choice of tools; allowed: {}, or an object that names a function",
+                "'{word}' is not a tool choice; allowed: {}, or an object that names a function",
                 TOOL_CHOICES.map(|word| format!("'{word}'")).join(", ")
             ));
             None
@@ -73,7 +73,7 @@ pub(super) fn tool_choice(value: BorrowedValue<'_>, reading: &mut FieldReader<'_
     }
 }
 
-/// Whoever asks a model reads the prompt.
+/// Checks the prompt, which is sent to models.
 pub(super) fn inputs(inputs: Object, reading: &mut FieldReader<'_>) -> Object {
     match inputs.get("prompt") {
         None | Some(Value::Null | Value::String(_)) => {}
@@ -90,7 +90,7 @@ pub(super) fn unconditioned_input(value: BorrowedValue<'_>, reading: &mut FieldR
     }
 }
 
-/// Results are sliced by tags: each is one label or a list of them.
+/// Checks tags, by which results are sliced: each is a label or a list of labels.
 pub(super) fn tags(tags: Object, reading: &mut FieldReader<'_>) -> Object {
     let is_scalar = |value: &Value| !value.is_array() && !value.is_object();
     for (key, value) in &tags {
@@ -107,13 +107,13 @@ pub(super) fn tags(tags: Object, reading: &mut FieldReader<'_>) -> Object {
     tags
 }
 
-/// The files of a sandbox lie below its folder.
+/// Checks that the files of a sandbox are below its folder.
 pub(super) fn sandbox_files(files: Object, reading: &mut FieldReader<'_>) -> Object {
     for (path, source) in &files {
         let mut reading = reading.key(path);
         if !is_relative_path(path) {
             reading.problem(
-                "the key is no path inside the sandbox; allowed: relative paths such as 'data/input.txt', \
+                "the key is not a path inside the sandbox; allowed: relative paths such as 'data/input.txt', \
                  without '..', control characters or a drive",
             );
         }
@@ -134,18 +134,19 @@ fn is_relative_path(path: &str) -> bool {
         && !path.chars().any(char::is_control)
 }
 
-/// The names and values that a process can be given.
+/// Checks that names and values are valid environment variables of a process.
 pub(super) fn environment(variables: Object, reading: &mut FieldReader<'_>) -> Object {
     for (name, value) in &variables {
         let mut reading = reading.key(name);
         if name.is_empty() || name.chars().any(|character| character == '=' || character.is_control()) {
             reading.problem(
-                "the key is no name of a variable; allowed: names that are not empty, without '=' and control characters",
+                "the key is not the name of a variable; allowed: names that are not empty, without '=' and \
+                 control characters",
             );
         }
         match value {
             Value::String(text) if text.contains('\0') => {
-                reading.problem("the value holds a NUL character; allowed: text without it");
+                reading.problem("the value contains a NUL character; allowed: text without it");
             }
             Value::String(_) => {}
             other => reading.mistyped("a string", other),
@@ -154,7 +155,7 @@ pub(super) fn environment(variables: Object, reading: &mut FieldReader<'_>) -> O
     variables
 }
 
-/// An example without an answer would teach the model to say nothing.
+/// Checks that an example has an answer; without one, it would teach the model to say nothing.
 pub(super) fn few_shot_answer(example: &FewShotExample, reading: &mut FieldReader<'_>) {
     if example.references.is_empty() && example.label.is_none() && !example.is_answered() {
         reading.key("references").problem(

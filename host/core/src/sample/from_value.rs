@@ -1,4 +1,4 @@
-//! Reads and validates a Sample, in one pass over the members of each object.
+//! Parsing and validation of a Sample, in one pass over the members of each object.
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
 use crate::LazyObject;
@@ -8,8 +8,8 @@ use crate::json_decode::{BorrowedMembers, FieldReader, last_member};
 use serde_json::Number;
 use serde_json_borrow::Value as BorrowedValue;
 
-/// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
-/// sample is set up with, and flags that would speak of another prompt.
+/// Fields not allowed in a few-shot example: nested examples, results of a run, settings of a whole sample,
+/// and flags about the prompt.
 pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
     "few_shot_examples",
     "predict_result",
@@ -32,10 +32,10 @@ pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
     "support_output",
 ];
 
-/// The two lists that must be there, even if they are empty.
+/// The two lists that must be present, even if empty.
 const REQUIRED: [&str; 2] = ["messages", "references"];
 
-/// Reads a Sample. Its id is empty if it came without one.
+/// Reads a Sample. Its id is empty if there was none.
 pub(super) fn sample(value: BorrowedValue<'_>) -> Result<Sample, Vec<FieldError>> {
     let mut problems = Vec::new();
     match read_sample(value, &mut FieldReader::document(&mut problems)) {
@@ -105,7 +105,7 @@ fn require(members: &BorrowedMembers<'_>, reading: &mut FieldReader<'_>) {
     }
 }
 
-/// The id of a sample; a number is another spelling of its digits.
+/// Reads the id of a sample; a number stands for its digits.
 pub(super) fn read_id(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> String {
     let id = match value {
         BorrowedValue::Number(number) => Number::from(number).to_string(),
@@ -189,7 +189,7 @@ fn read_few_shot(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Opt
             forbidden if NOT_IN_FEW_SHOT.contains(&forbidden) => {
                 if !value.is_null() {
                     reading.problem(
-                        "a few-shot example may not hold this field; allowed: messages, options, references, \
+                        "a few-shot example must not have this field; allowed: messages, options, references, \
                          label, tools, tool_choice, and fields of your own",
                     );
                 }

@@ -1,4 +1,4 @@
-//! The label: one string that says what the first reference says.
+//! The label: the first reference as a string.
 
 use super::{ChoiceOption, Reference};
 use crate::content::ContentPart;
@@ -9,11 +9,11 @@ use std::borrow::Cow;
 
 /// Numbers with more digits are compared as text.
 const MAX_EXACT_DIGITS: usize = 15;
-/// How much of a long text a message shows.
+/// Maximum length of a text shown in a message.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// Reads a label, which must agree with the first reference where both are given. A missing one is
-/// the text of that reference.
+/// Reads a label, which must agree with the first reference if both are given. A missing label becomes the
+/// text of that reference.
 pub(super) fn read(
     value: BorrowedValue<'_>,
     references: &[Reference],
@@ -32,7 +32,7 @@ pub(super) fn read(
         && !agrees(&label, first, options)
     {
         reading.problem(format!(
-            "'{}' does not say what references[0] says, '{}'; allowed: its text, its number, the id or content of \
+            "'{}' differs from references[0], '{}'; allowed: its text, its number, the id or content of \
              that option, or no label",
             shown(&label),
             shown(&first.text())
@@ -41,7 +41,7 @@ pub(super) fn read(
     Some(label)
 }
 
-/// Returns whether a label stands for a reference. For media it may be any name of theirs.
+/// Returns whether a label matches a reference. For media, it may be any of their names.
 fn agrees(label: &str, reference: &Reference, options: &[ChoiceOption]) -> bool {
     let text = match reference.answer.as_slice() {
         [ContentPart::Media { .. }, ..] => return true,
@@ -56,8 +56,8 @@ fn agrees(label: &str, reference: &Reference, options: &[ChoiceOption]) -> bool 
         })
 }
 
-/// Returns whether two texts differ in no more than case, white space, punctuation around them, or the
-/// spelling of a number.
+/// Returns whether two texts differ only in case, white space, surrounding punctuation, or the spelling of a
+/// number.
 fn is_same(one: &str, other: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let core = text.trim_matches(|character: char| {
@@ -71,7 +71,7 @@ fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// The number that a text is, with commas between thousands or without.
+/// Parses a text as a number, with or without thousands separators.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let (whole, _) = text.split_once('.').unwrap_or((text, ""));

@@ -4,16 +4,16 @@ use crate::{Message, Sample};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The messages of a request: its own, or those of the Sample that it is about, which are not copied.
+/// Messages of a request: its own, or those of its Sample, which are not copied.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
-    /// Empty where they are those of a Sample.
+    /// Empty if the messages are those of a Sample.
     own: Vec<Message>,
     sample: Option<Arc<Sample>>,
 }
 
 impl Messages {
-    /// The conversation of a Sample, as [`Sample::conversation`] says.
+    /// Creates the conversation of a Sample, as described in [`Sample::conversation`].
     pub fn of(sample: &Arc<Sample>) -> Messages {
         match sample.few_shot_examples.is_empty() {
             true => Messages { own: Vec::new(), sample: Some(Arc::clone(sample)) },
@@ -21,12 +21,12 @@ impl Messages {
         }
     }
 
-    /// The messages, to be taken apart.
+    /// Converts to owned messages.
     pub fn into_vec(mut self) -> Vec<Message> {
         std::mem::take(self.to_mut())
     }
 
-    /// The messages, to be changed.
+    /// Returns the messages for modification.
     pub fn to_mut(&mut self) -> &mut Vec<Message> {
         if let Some(sample) = self.sample.take() {
             self.own.clone_from(&sample.messages);

@@ -4,30 +4,30 @@ use crate::content::{ContentPart, Message, Role, text_of};
 use crate::{LazyObject, Object};
 use serde_json::Value;
 
-/// One candidate of a multiple-choice question. The order of the list is the order of display.
+/// One candidate of a multiple-choice question. The order of the list is the display order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceOption {
     /// The identifier, usually a letter.
     pub id: String,
     /// The text.
     pub content: String,
-    /// Keys that are not known.
+    /// Unknown keys.
     pub extra: LazyObject,
 }
 
-/// A right answer.
+/// A correct answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     /// The answer's parts.
     pub answer: Vec<ContentPart>,
-    /// About the answer.
+    /// Metadata of the answer.
     pub meta: LazyObject,
-    /// Keys that are not known.
+    /// Unknown keys.
     pub extra: LazyObject,
 }
 
 impl Reference {
-    /// The answer as one string: its text, or the URL where it begins with a media part.
+    /// Returns the answer as one string: its text, or the URL if it starts with a media part.
     pub fn text(&self) -> String {
         match self.answer.first() {
             Some(ContentPart::Media { url, .. }) => url.clone(),
@@ -36,22 +36,22 @@ impl Reference {
     }
 }
 
-/// An example in front of the question. It holds no example and no result of its own.
+/// An example before the question. It contains no nested examples or results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FewShotExample {
     /// The question.
     pub messages: Vec<Message>,
     /// The candidates.
     pub options: Vec<ChoiceOption>,
-    /// The right answers.
+    /// The correct answers.
     pub references: Vec<Reference>,
-    /// The first right answer as a string.
+    /// The first correct answer as a string.
     pub label: Option<String>,
     /// Tool definitions.
     pub tools: Vec<Value>,
-    /// Which tool to use.
+    /// Tool choice.
     pub tool_choice: Option<Value>,
-    /// Keys that are not known.
+    /// Unknown keys.
     pub extra: LazyObject,
 }
 
@@ -62,17 +62,17 @@ impl FewShotExample {
     }
 }
 
-/// The environment that a sample's code or agent runs in.
+/// Environment in which a sample's code or agent runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SandboxSpec {
     /// Container image.
     pub image: Option<String>,
-    /// Relative target path to URI or local path, both strings.
+    /// Maps relative target paths to URIs or local paths, all strings.
     pub files: Object,
     /// Script to run first.
     pub setup: Option<String>,
     /// Environment variables; the values are strings.
     pub env: Object,
-    /// Keys that are not known.
+    /// Unknown keys.
     pub extra: Object,
 }

@@ -1,6 +1,6 @@
-//! The kinds of task that a Sample can name.
+//! Task types of Samples.
 
-/// What kind of task a sample is.
+/// Task type of a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum TaskType {
@@ -30,18 +30,18 @@ pub enum TaskType {
     CodeGeneration,
     /// `agent`
     Agent,
-    /// A type that a team uses for itself.
+    /// A custom type.
     #[strum(default, transparent)]
     Other(String),
 }
 
 impl TaskType {
-    /// The name in a Sample.
+    /// Returns the name used in a Sample.
     pub fn name(&self) -> &str {
         self.as_ref()
     }
 
-    /// The task type with this name.
+    /// Returns the task type with this name.
     pub fn from_name(name: &str) -> TaskType {
         name.parse().unwrap_or_else(|_| TaskType::Other(name.to_owned()))
     }

@@ -18,7 +18,7 @@ fn changed(change: Value) -> Value {
     sample
 }
 
-/// The problems of a Sample that is refused, as a person reads them.
+/// The problems of a rejected Sample, as displayed.
 fn problems(change: Value) -> Vec<String> {
     match Sample::from_value(changed(change.clone())) {
         Ok(_) => panic!("{change} was accepted"),
@@ -37,7 +37,7 @@ fn fields_of_the_wrong_type_are_refused_at_their_place() {
         (json!({"tool_choice": 3}), "/tool_choice: expected a string or an object, found the number 3"),
         (
             json!({"tool_choice": "sometimes"}),
-            "/tool_choice: 'sometimes' is no choice of tools; allowed: 'auto', 'none', 'required', 'any', or an object that names a function",
+            "/tool_choice: 'sometimes' is not a tool choice; allowed: 'auto', 'none', 'required', 'any', or an object that names a function",
         ),
         (json!({"inputs": {"prompt": 5}}), "/inputs/prompt: expected a string, found the number 5"),
         (
@@ -92,7 +92,7 @@ fn ids_are_short_and_printable() {
         (json!({"id": " "}), "/id: expected a string that is not empty"),
         (
             json!({"id": "a\nb"}),
-            "/id: the id holds the control character U+000A; allowed: text without line breaks, tabs and the like",
+            "/id: the id contains the control character U+000A; allowed: text without line breaks, tabs and the like",
         ),
         (json!({"id": long}), "/id: the id is 600 bytes long; allowed: 512 at most"),
         (json!({"id": [1]}), "/id: expected a string or a number, found a list"),
@@ -154,7 +154,7 @@ fn few_shot_examples_hold_no_examples_and_nothing_of_a_run() {
         }
         json!({"few_shot_examples": [example]})
     };
-    let refusal = "a few-shot example may not hold this field; allowed: messages, options, references, label, \
+    let refusal = "a few-shot example must not have this field; allowed: messages, options, references, label, \
                    tools, tool_choice, and fields of your own";
     for key in [
         "few_shot_examples",
@@ -199,7 +199,7 @@ fn sandboxes_and_tags_hold_what_their_readers_can_use() {
     let paths = ["/etc/passwd", "../x", "a/../../x", "a\\..\\x", "C:\\x", "", "a\nb"];
     for path in paths {
         let found = problems(json!({"sandbox": {"files": {(path): "data/x"}}}));
-        assert!(found[0].contains("the key is no path inside the sandbox"), "{path}: {found:?}");
+        assert!(found[0].contains("the key is not a path inside the sandbox"), "{path}: {found:?}");
     }
     let files = json!({"sandbox": {"files": {"data/a.txt": "x", "..a/b..": "y", "a b/c:d": "z"}}});
     assert!(Sample::from_value(changed(files)).is_ok());
@@ -214,7 +214,7 @@ fn sandboxes_and_tags_hold_what_their_readers_can_use() {
         ),
         (
             json!({"sandbox": {"env": {"A=B": "c"}}}),
-            "/sandbox/env/A=B: the key is no name of a variable; allowed: names that are not empty, without '=' and \
+            "/sandbox/env/A=B: the key is not the name of a variable; allowed: names that are not empty, without '=' and \
              control characters",
         ),
         (
@@ -235,10 +235,8 @@ fn sandboxes_and_tags_hold_what_their_readers_can_use() {
 fn a_label_says_what_the_first_reference_says() {
     assert_eq!(
         problems(json!({"label": "Rome"})),
-        [
-            "/label: 'Rome' does not say what references[0] says, 'Paris'; allowed: its text, its number, the id or \
-          content of that option, or no label"
-        ]
+        ["/label: 'Rome' differs from references[0], 'Paris'; allowed: its text, its number, the id or \
+          content of that option, or no label"]
     );
     let label = |change| Sample::from_value(changed(change)).expect("valid").label;
     assert_eq!(label(json!({"label": null})).as_deref(), Some("Paris"));
@@ -249,7 +247,7 @@ fn a_label_says_what_the_first_reference_says() {
     assert_eq!(label(json!({"references": image, "label": "apple_1"})).as_deref(), Some("apple_1"));
 }
 
-/// A text with the same key twice is the Sample that its value is.
+/// A text with a duplicate key gives the same Sample as its parsed value.
 #[test]
 fn the_last_of_members_with_the_same_key_counts() {
     let start = r#"{"schema_version":"v1","id":"1","messages":[],"references":[],"options":"#;

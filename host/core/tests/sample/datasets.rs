@@ -1,4 +1,4 @@
-//! The small datasets of the repository: their standard rows are Samples, their media are there.
+//! The small datasets of the repository: their standard rows are valid Samples, and their media exist.
 
 use crate::schema::violations;
 use gage_core::{ContentPart, Sample, TaskType};
@@ -25,7 +25,7 @@ fn folder(task_type: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/datasets").join(task_type)
 }
 
-/// The rows of a JSONL file or a JSON array. The rows of a CSV file are no Samples.
+/// The rows of a JSONL file or a JSON array. Rows of a CSV file are not Samples.
 fn rows(task_type: &str) -> Vec<Value> {
     let read = |name: &str| std::fs::read_to_string(folder(task_type).join(name)).ok();
     if let Some(text) = read("samples.json") {

@@ -1,11 +1,11 @@
-//! The examples of the Sample's specification: each is read, is valid, and comes back unchanged in
-//! meaning.
+//! The examples of the Sample specification: each one is read, is valid, and keeps its meaning in a round
+//! trip.
 
 use crate::schema::violations;
 use gage_core::{Sample, TaskType};
 use serde_json::{Value, json};
 
-/// One test for each example.
+/// Generates one test per example.
 macro_rules! examples {
     ($($name:ident: $task_type:ident = $text:literal;)*) => {
         $(
@@ -28,8 +28,8 @@ fn comes_back(text: &str, task_type: &TaskType) {
     assert_eq!(Sample::from_value(written), Ok(sample));
 }
 
-/// The example with its shorthands spelled out: a text that is a string becomes a list of one part,
-/// and a missing label the text of the first reference.
+/// Expands the shorthands of an example: a string becomes a list with one text part, and a missing label
+/// becomes the text of the first reference.
 fn spelled_out(mut example: Value, sample: &Sample) -> Value {
     let trajectories = example.get_mut("golden_trajectories").and_then(Value::as_array_mut);
     for message in trajectories.into_iter().flatten().filter_map(Value::as_array_mut).flatten() {

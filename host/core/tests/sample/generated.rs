@@ -1,10 +1,10 @@
-//! Samples in all their spellings, sound ones and damaged ones.
+//! Generators of Samples in all spellings, valid and damaged.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
-/// The key of every field that is not known. Each object may have one.
+/// Key of every unknown field. Each object may have one.
 pub const UNKNOWN: &str = "x_of_tomorrow";
 
 type Values = BoxedStrategy<Value>;
@@ -13,7 +13,7 @@ fn tool_choices() -> Values {
     select(vec!["auto", "none", "required", "any"]).prop_map(Value::from).boxed()
 }
 
-/// A Sample that is sound in each of its fields, with shorthands, nulls and unknown fields.
+/// A Sample that is valid in every field, with shorthands, nulls and unknown fields.
 pub fn sample() -> Values {
     let optional = vec![
         ("id", prop_oneof![words(), number(), Just(Value::Null)].boxed()),
@@ -53,7 +53,7 @@ pub fn sample() -> Values {
     object(required, optional)
 }
 
-/// A Sample with one of its values replaced by any other, or taken away.
+/// A Sample with one of its values replaced or removed.
 pub fn damaged() -> Values {
     (sample(), any::<Index>(), prop::option::of(any_json()))
         .prop_map(|(mut sample, at, other)| {
@@ -66,7 +66,7 @@ pub fn damaged() -> Values {
         .boxed()
 }
 
-/// The pointers to all values below a value.
+/// Lists the pointers to all values below a value.
 pub fn pointers(value: &Value, here: &str, all: &mut Vec<String>) {
     let members: Vec<(String, &Value)> = match value {
         Value::Object(object) => {
@@ -160,8 +160,8 @@ fn sandbox() -> Values {
     )
 }
 
-/// An object with all of the required members, some of the optional ones (which may be null), and
-/// sometimes one that is not known, in any order.
+/// An object with all required members, some of the optional ones (which may be null), and sometimes an
+/// unknown one, in any order.
 fn object(required: Vec<(&'static str, Values)>, optional: Vec<(&'static str, Values)>) -> Values {
     let unknown =
         prop::option::weighted(0.3, any_json().prop_map(|value| (UNKNOWN.to_owned(), value))).boxed();
@@ -207,7 +207,7 @@ fn scalar() -> Values {
     prop_oneof![words(), number(), any::<bool>().prop_map(Value::from)].boxed()
 }
 
-/// Any JSON of a few levels.
+/// Arbitrary JSON with a few levels.
 pub fn any_json() -> Values {
     prop_oneof![4 => scalar(), 1 => Just(Value::Null), 1 => "[\\x00-\\x20a./\\\\=]{0,3}".prop_map(Value::from)]
         .prop_recursive(2, 8, 3, |inner| {

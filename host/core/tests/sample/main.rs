@@ -1,5 +1,5 @@
-//! The Sample as its users see it: the examples of the specification, the datasets of the
-//! repository, the published schema, and reading and writing without loss.
+//! The Sample from a user's perspective: the examples of the specification, the datasets of the repository,
+//! the published schema, and lossless round trips.
 
 #![expect(clippy::expect_used, reason = "what a test sets up itself may fail it")]
 

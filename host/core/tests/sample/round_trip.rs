@@ -1,11 +1,11 @@
-//! Samples are written in their standard form, which is stable.
+//! Samples are written in a stable standard form.
 
 use crate::generated::{self, UNKNOWN};
 use gage_core::{EvalContext, FieldPath, JsonView, Sample};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Where a value holds fields that are not known, and what they hold.
+/// Places and values of unknown fields.
 fn unknown_fields(value: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     generated::pointers(value, "", &mut places);

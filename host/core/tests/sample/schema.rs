@@ -1,4 +1,4 @@
-//! The published schema and the reader say the same.
+//! The published schema and the parser agree.
 
 use crate::generated;
 use gage_core::{FieldError, Sample, sample_schema};
@@ -10,15 +10,15 @@ use std::sync::LazyLock;
 static SCHEMA: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::draft202012::new(&sample_schema()).expect("the schema is a schema"));
 
-/// Everything that the schema has against a value, for the message of a failing test.
+/// All schema violations of a value, for the message of a failing test.
 pub fn violations(value: &Value) -> Vec<String> {
     SCHEMA.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Returns whether a problem is of a kind that no schema can express.
+/// Returns whether a problem cannot be expressed in a schema.
 fn is_beyond_a_schema(problem: &FieldError) -> bool {
     [
-        "does not say what references[0] says",
+        "differs from references[0]",
         "occurs twice",
         "the example has no answer",
         "bytes long",
@@ -61,7 +61,7 @@ fn schema_is_of_draft_2020_12_and_describes_every_field() {
     }
 }
 
-/// A Sample with some of its fields changed.
+/// A Sample with some fields changed.
 fn changed(change: &Value) -> Value {
     let mut sample = json!({"schema_version": "v1", "id": "a", "messages": [], "references": []});
     if let (Value::Object(sample), Value::Object(change)) = (&mut sample, change) {

@@ -1,14 +1,14 @@
 //! The cache of hub datasets.
 //!
 //! ```text
-//! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit that it last stood for; of models in `models`
-//! <cache>/datasets/<owner>--<name>/<commit>/dataset.json  what the commit holds, and what was checked
+//! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit it last resolved to; `models` for models
+//! <cache>/datasets/<owner>--<name>/<commit>/dataset.json  files of the commit, and the checked ones
 //! <cache>/datasets/<owner>--<name>/<commit>/files/<path>  whole files, by their paths
-//! <cache>/datasets/<owner>--<name>/<commit>/partial/      what an interrupted download left
-//! <cache>/datasets/<owner>--<name>/<commit>/lock          held by the one who downloads
+//! <cache>/datasets/<owner>--<name>/<commit>/partial/      remains of interrupted downloads
+//! <cache>/datasets/<owner>--<name>/<commit>/lock          held by the downloading process
 //! ```
 //!
-//! The folders are this user's alone.
+//! The folders are accessible only to the current user.
 
 use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
@@ -27,48 +27,48 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use url::Url;
 
-/// The version of `dataset.json`. Version 1 is the first.
+/// Version of `dataset.json`. Version 1 is the first.
 const FORMAT: u32 = 1;
 
-/// The folder of one dataset.
+/// Folder of one dataset.
 pub(super) struct DatasetFolder(PathBuf);
 
-/// The folder of one commit.
+/// Folder of one commit.
 pub(super) struct CommitFolder(PathBuf);
 
-/// What `dataset.json` says.
+/// Content of `dataset.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     format: u32,
     name: String,
     commit: String,
     pub(super) listing: Listing,
-    /// The files that were checked, by path.
+    /// Checked files, by path.
     pub(super) files: BTreeMap<String, CacheStamp>,
 }
 
-/// What a file was when it was checked.
+/// State of a file when it was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CacheStamp {
     bytes: u64,
     digest: Digest,
     oid: ObjectId,
-    /// When it was last changed, in seconds and nanoseconds since 1970.
+    /// Modification time, in seconds and nanoseconds since 1970.
     modified: (u64, u32),
 }
 
-/// What lies in the place of a file.
+/// Result of checking a file's place in the cache.
 pub(super) enum CachedFile {
-    /// What is expected.
+    /// The expected file.
     Good(HubFile, CacheStamp),
-    /// Nothing.
+    /// No file.
     Missing,
     /// Something else.
     Wrong(String),
 }
 
 impl DatasetFolder {
-    /// Names the folder; makes nothing. Each hub has its own, for a name may stand for other data
+    /// Names the folder without creating it. Each hub has its own, because the same name may refer to other data
     /// elsewhere.
     pub(super) fn of(cache: &Path, endpoint: &Url, kind: HubKind, name: &RepositoryName) -> DatasetFolder {
         let host = endpoint.host_str().unwrap_or("hub").replace([':', '[', ']'], "_");
@@ -79,7 +79,7 @@ impl DatasetFolder {
         DatasetFolder(cache.join(kind.folder()).join(hub).join(name.folder()))
     }
 
-    /// The commit that a revision last stood for.
+    /// Returns the commit that a revision last resolved to.
     pub(super) fn commit_of(&self, revision: &str) -> Result<Option<String>, HubError> {
         let path = self.reference(revision);
         let text = absent_is_none(fs::read_to_string(&path)).map_err(HubError::cache("read", &path))?;
@@ -96,20 +96,20 @@ impl DatasetFolder {
         self.0.join("refs").join(revision_file(revision))
     }
 
-    /// The commit must be one.
+    /// Returns the folder of a commit, which must be a commit ID.
     pub(super) fn commit(&self, commit: &str) -> CommitFolder {
         CommitFolder(self.0.join(commit))
     }
 }
 
 impl CommitFolder {
-    /// Makes the folder, and waits until no one else downloads into it.
+    /// Creates the folder, and waits until no other process downloads into it.
     pub(super) async fn lock(&self, retry: RetryPolicy<'_>) -> Result<File, HubError> {
         lock(&self.0, retry).await
     }
 
-    /// What is recorded of the commit; nothing where no download has begun, or another version of
-    /// the program wrote it.
+    /// Returns the record of the commit. `None` if no download has started, or if another version of the program
+    /// wrote it.
     pub(super) fn record(&self, name: &RepositoryName, commit: &str) -> Result<Option<Record>, HubError> {
         let path = self.0.join("dataset.json");
         let Some(bytes) = absent_is_none(fs::read(&path)).map_err(HubError::cache("read", &path))? else {
@@ -128,22 +128,21 @@ impl CommitFolder {
         write_json(&path, record)
     }
 
-    /// Where a file will be. Its path has to stay within the folder.
+    /// Returns the path of a file, which must stay within the folder.
     pub(super) fn file(&self, path: &str) -> Result<PathBuf, HubError> {
         check_path(path)
             .map_err(|reason| HubError::Path { path: path.chars().take(200).collect(), reason })?;
         Ok(path.split('/').fold(self.0.join("files"), |folder, part| folder.join(part)))
     }
 
-    /// The folder of what is not whole; made where it does not exist.
+    /// Returns the folder of incomplete files, creating it if needed.
     pub(super) fn partial(&self) -> Result<PathBuf, HubError> {
         let path = self.0.join("partial");
         make_folder(&path)?;
         Ok(path)
     }
 
-    /// Looks whether a file is what the hub says. Its bytes are read unless size and time are those
-    /// of a stamp.
+    /// Checks whether a file matches the hub's entry. Reads its bytes unless size and time match those of a stamp.
     pub(super) fn check(
         &self,
         entry: &HubEntry,
@@ -199,7 +198,7 @@ impl Record {
     }
 }
 
-/// Makes a folder, and waits until no one else downloads into it.
+/// Creates a folder, and waits until no other process downloads into it.
 pub(super) async fn lock(folder: &Path, retry: RetryPolicy<'_>) -> Result<File, HubError> {
     make_folder(folder)?;
     let path = folder.join("lock");
@@ -214,7 +213,7 @@ pub(super) async fn lock(folder: &Path, retry: RetryPolicy<'_>) -> Result<File, 
     }
 }
 
-/// Reads a file to its end. Returns its SHA-256, and the id of the same kind as that of the entry that it should be.
+/// Reads a file to its end. Returns its SHA-256, and its ID of the same kind as that of the expected entry.
 pub(super) fn hash_file(
     file: &mut File,
     entry: &HubEntry,
@@ -234,7 +233,7 @@ pub(super) fn hash_file(
     }
 }
 
-/// A JSON document of a cache; `None` if it is not there or is damaged.
+/// Reads a JSON document of a cache. `None` if it is missing or damaged.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
@@ -245,12 +244,12 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), HubE
     write_whole(path, &bytes)
 }
 
-/// Makes a folder and those above it, closed to other users.
+/// Creates a folder and its parents, closed to other users.
 pub(super) fn make_folder(path: &Path) -> Result<(), HubError> {
     private_folder::make(path).map_err(HubError::cache("make", path))
 }
 
-/// Writes a file that is whole or absent.
+/// Writes a file atomically: it is whole or absent.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), HubError> {
     let folder = path.parent().unwrap_or(path);
     let write = || {
@@ -263,13 +262,13 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), HubError> {
     write().map_err(HubError::cache("write", path))
 }
 
-/// Makes a renaming in a folder safe on the disk.
+/// Makes a rename in a folder durable.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Folders cannot be opened here; the system keeps the order itself.
+/// Does nothing: folders cannot be opened here, and the system keeps the order itself.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())

@@ -1,22 +1,22 @@
-//! The `configs` of a dataset card: which files its author counts to which subset and split.
+//! The `configs` of a dataset card, which assign files to subsets and splits.
 
 use serde::Deserialize;
 use serde_yaml::Value;
 
-/// A card may not have a longer head.
+/// Maximum length of a card's head.
 const MAX_CARD_BYTES: usize = 4 << 20;
 const MAX_CONFIGS: usize = 10_000;
 
 /// One subset of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subset {
-    /// The name, `config_name`.
+    /// Name, `config_name`.
     pub(super) name: String,
-    /// Whether it is the one where none is asked for.
+    /// True if this subset is the default.
     pub(super) is_default: bool,
-    /// The folder that its patterns are relative to, `data_dir`.
+    /// Folder that the patterns are relative to, `data_dir`.
     pub(super) folder: Option<String>,
-    /// Patterns of the files of each split; without them the names of the files say it.
+    /// Patterns of the files of each split. `None` infers the splits from the file names.
     pub(super) splits: Option<Vec<(String, Vec<String>)>>,
 }
 
@@ -25,7 +25,7 @@ struct CardHeader {
     configs: Option<Value>,
 }
 
-/// The YAML between the two lines `---` at the beginning of a card.
+/// Returns the YAML between the two `---` lines at the beginning of a card.
 pub(super) fn head(card: &str) -> Option<&str> {
     let card = card.trim_start_matches('\u{feff}');
     let (first, rest) = card.split_once('\n')?;
@@ -42,7 +42,7 @@ pub(super) fn head(card: &str) -> Option<&str> {
     None
 }
 
-/// The subsets that the head of a card names; none where it has no `configs`. Says what is wrong.
+/// Returns the subsets that the head of a card names, none if it has no `configs`. The error describes the problem.
 pub(super) fn subsets(head: &str) -> Result<Vec<Subset>, String> {
     if head.len() > MAX_CARD_BYTES {
         return Err(format!("its head is longer than {MAX_CARD_BYTES} bytes"));
@@ -89,8 +89,7 @@ fn subset(config: &Value) -> Result<Subset, String> {
     Ok(Subset { is_default: is_default || name == "default", name, folder, splits })
 }
 
-/// Reads `data_files`: a pattern, a list of patterns, or a list of `{split, path}`. Without a split
-/// it is `train`.
+/// Reads `data_files`: a pattern, a list of patterns, or a list of `{split, path}`. The default split is `train`.
 fn splits(files: &Value) -> Result<Vec<(String, Vec<String>)>, String> {
     const EXPECTED: &str =
         "'data_files' is neither a pattern, nor a list of patterns, nor a list of 'split' and 'path'";
@@ -118,7 +117,7 @@ fn splits(files: &Value) -> Result<Vec<(String, Vec<String>)>, String> {
     Ok(splits)
 }
 
-/// A text, also where it is written like a number, as `config_name: 2024` is.
+/// Returns a text, even if it is written like a number, as in `config_name: 2024`.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

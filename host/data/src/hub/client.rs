@@ -1,5 +1,4 @@
-//! Requests to the hub: who gets the token, which redirects are followed, and what the answers
-//! mean.
+//! Requests to the hub: which hosts receive the token, which redirects are followed, and what the answers mean.
 
 mod answer;
 
@@ -15,22 +14,22 @@ use url::Url;
 
 const MAX_REDIRECTS: usize = 10;
 
-/// What is asked for, as messages name it.
+/// Target of a request, as messages name it.
 #[derive(Clone, Copy)]
 pub(super) struct RequestTarget<'a> {
-    /// What it is in.
+    /// Kind of the repository.
     pub(super) kind: HubKind,
     pub(super) name: &'a str,
     pub(super) revision: &'a str,
-    /// The file; without one it is the revision.
+    /// File, or `None` for the revision itself.
     pub(super) path: Option<&'a str>,
 }
 
-/// Why one request had no answer that can be used.
+/// Failure of one request.
 pub(super) enum RequestError {
-    /// It may go another time.
+    /// A failure that a retry may resolve.
     Passing(RetryableError),
-    /// It will not.
+    /// A failure that a retry cannot resolve.
     Final(HubError),
 }
 
@@ -40,13 +39,13 @@ impl From<HubError> for RequestError {
     }
 }
 
-/// Sets up connections; opens none.
+/// Sets up the HTTP client without opening connections.
 pub(super) fn connect(timings: HubTimings) -> Result<reqwest::Client, HubError> {
-    // Fails only where a provider is installed already, which is as good.
+    // Fails only if a provider is already installed, which works just as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .connect_timeout(timings.connect)
-        // They are followed here, where it is known who may see the token.
+        // Redirects are followed below, which controls the hosts that see the token.
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
@@ -54,7 +53,7 @@ pub(super) fn connect(timings: HubTimings) -> Result<reqwest::Client, HubError> 
         .map_err(|error| HubError::Invalid(format!("HTTP client: {}", describe(error))))
 }
 
-/// A client of one hub.
+/// Client of one hub.
 pub(super) struct Client<'a> {
     http: reqwest::Client,
     endpoint: &'a Url,
@@ -63,7 +62,7 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// A client over connections that there are; sends nothing.
+    /// Creates a client over existing connections; sends nothing.
     pub(super) fn new(
         http: reqwest::Client,
         endpoint: &'a Url,
@@ -81,9 +80,7 @@ impl<'a> Client<'a> {
             .filter(|token| !token.is_empty())
             .map(|token| {
                 let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-                    HubError::Invalid(
-                        "the token of the hub holds characters that no token has; check HF_TOKEN".to_owned(),
-                    )
+                    HubError::Invalid("the hub token contains invalid characters; check HF_TOKEN".to_owned())
                 })?;
                 value.set_sensitive(true);
                 Ok::<_, HubError>(value)
@@ -141,7 +138,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Returns whether a URL is on the endpoint's own host, port and scheme.
+    /// Returns whether a URL has the endpoint's scheme, host and port.
     fn is_own(&self, url: &Url) -> bool {
         url.origin() == self.endpoint.origin()
     }
@@ -170,7 +167,7 @@ impl<'a> Client<'a> {
         ))
     }
 
-    /// The next bytes of a body; `None` at its end.
+    /// Returns the next bytes of a body. `None` at its end.
     pub(super) async fn chunk(
         &self,
         response: &mut Response,
@@ -189,8 +186,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A whole answer of at most so many bytes, and its headers; failures that may pass are waited
-    /// for.
+    /// Returns a whole answer of at most `most` bytes, and its headers. Retries transient failures.
     pub(super) async fn whole(
         &self,
         url: &Url,
@@ -229,13 +225,13 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Where a redirect leads. It may not leave HTTPS.
+/// Returns the target of a redirect, which may not leave HTTPS.
 fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, HubError> {
     let location = headers.get(LOCATION).and_then(|location| location.to_str().ok());
     let target = location
         .and_then(|location| from.join(location).ok())
         .filter(|target| matches!(target.scheme(), "http" | "https") && target.has_host())
-        .ok_or_else(|| HubError::answer(from, "a redirect that leads nowhere"))?;
+        .ok_or_else(|| HubError::answer(from, "a redirect without a valid target"))?;
     if from.scheme() == "https" && target.scheme() == "http" {
         let reason = format!("a redirect from https to http is not followed: {}", shown(&target));
         return Err(HubError::answer(from, reason));
@@ -243,7 +239,7 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, HubError> {
     Ok(target)
 }
 
-/// All that is known of an error, without the URL, which may hold a signature.
+/// Describes an error with its causes, without the URL, which may hold a signature.
 fn describe(error: reqwest::Error) -> String {
     use std::error::Error as _;
     let error = error.without_url();

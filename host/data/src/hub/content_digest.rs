@@ -1,4 +1,4 @@
-//! The digests that the hub states for a file, and those of the downloaded content.
+//! Digests that the hub states for a file, and digests of the downloaded content.
 
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,23 @@ use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 use std::fmt::Write as _;
 
-/// The name of a content: the SHA-256 of its bytes for a large file, the object id of git for any
-/// other.
+/// ID of a content: the SHA-256 of its bytes for a large file, the git object ID for any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) enum ObjectId {
-    /// The SHA-256 of the bytes.
+    /// SHA-256 of the bytes.
     Large(Digest),
-    /// The SHA-1 of `blob`, the length and the bytes, as 40 hexadecimal digits.
+    /// SHA-1 of `blob`, the length and the bytes, as 40 hexadecimal digits.
     Git(String),
 }
 
 impl ObjectId {
-    /// The id of a file in the large file storage.
+    /// Reads the ID of a file in the large file storage.
     pub(super) fn large(hex: &str) -> Result<ObjectId, String> {
         hex.parse().map(ObjectId::Large)
     }
 
-    /// The id of a file in git.
+    /// Reads the ID of a file in git.
     pub(super) fn git(hex: &str) -> Result<ObjectId, String> {
         match super::paths::is_commit(hex) {
             true => Ok(ObjectId::Git(hex.to_owned())),
@@ -58,14 +57,14 @@ impl TryFrom<String> for ObjectId {
     }
 }
 
-/// Both digests of a content, taken as it comes.
+/// Both digests of a content, computed as it arrives.
 pub(super) struct ContentHashes {
     large: Sha256,
     git: Sha1,
 }
 
 impl ContentHashes {
-    /// Those of nothing yet. The size belongs to the digest of git, and so has to be known before.
+    /// Creates the hashes of an empty content. The size is needed up front because it is part of git's digest.
     pub(super) fn new(size: u64) -> ContentHashes {
         ContentHashes { large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
     }
@@ -75,7 +74,7 @@ impl ContentHashes {
         self.git.update(bytes);
     }
 
-    /// The SHA-256, and the id of the same kind as an expected one.
+    /// Returns the SHA-256, and the ID of the same kind as the expected one.
     pub(super) fn finish(self, expected: &ObjectId) -> Result<(Digest, ObjectId), String> {
         let digest: Digest = hex(&self.large.finalize()).parse()?;
         let found = match expected {
@@ -100,7 +99,7 @@ mod tests {
 
     #[test]
     fn digests_are_those_of_git_and_of_sha256() {
-        // What `git hash-object` says of `hello` and a line break.
+        // Output of `git hash-object` for `hello` and a line break.
         let git = ObjectId::git("ce013625030ba8dba906f756967f9e9ca394464a").expect("an id");
         let mut hashes = ContentHashes::new(6);
         hashes.update(b"hel");

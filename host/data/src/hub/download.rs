@@ -1,4 +1,4 @@
-//! The download of one file of a hub: lets no wrong byte through.
+//! Download of one file of a hub, with its content checked.
 
 use super::cache::CommitFolder;
 use super::client::RequestTarget;
@@ -10,7 +10,7 @@ use super::source::HubProgress;
 use super::transfer::Transfer;
 use gage_core::Digest;
 
-/// The download of one file.
+/// Download of one file.
 pub(super) struct Download<'a> {
     pub(super) repository: Repository<'a>,
     pub(super) folder: &'a CommitFolder,
@@ -20,7 +20,7 @@ pub(super) struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Downloads the file and puts it in its place. A wrong content is downloaded once more.
+    /// Downloads the file and puts it in its place. Retries once if the content is wrong.
     #[tracing::instrument(name = "hub_download", skip_all, fields(path = self.entry.path))]
     pub(super) async fn run(&self) -> Result<(), HubError> {
         let Repository { client, asked, .. } = self.repository;
@@ -57,7 +57,7 @@ impl Download<'_> {
                 });
             }
             tracing::warn!(
-                "'{path}' is not what the hub says: expected {}, found {found}; it is downloaded again",
+                "'{path}' differs from what the hub says: expected {}, found {found}; it is downloaded again",
                 self.entry.oid
             );
             partial.restart()?;

@@ -4,108 +4,109 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a dataset could not be had.
+/// Error of fetching a dataset or a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// What is asked for cannot be.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// The server lets nobody in without a token, or not with this one.
+    /// The server requires a token, or refuses this one.
     #[error("{0}")]
     Denied(String),
     /// The server does not know the dataset, the revision or the file.
     #[error("{0}")]
     NotFound(String),
-    /// The revision is none, or the server does not know it.
+    /// The revision is invalid, or the server does not know it.
     #[error("{0}")]
     Revision(String),
-    /// The server asks to wait for longer than is waited.
+    /// The server asks for a longer wait than the limit.
     #[error(
-        "{url}: {reason} and asks to be left alone for {} s, and at most {} s are waited for; try again after that time",
+        "{url}: {reason} and asks to wait {} s, longer than the limit of {} s; try again after that time",
         asked.as_secs(), longest.as_secs()
     )]
     Busy {
-        /// What was asked for, without its query.
+        /// Requested URL, without its query.
         url: String,
-        /// What the server answers.
+        /// The server's answer.
         reason: String,
-        /// How long it asks to wait.
+        /// Wait that the server asks for.
         asked: Duration,
-        /// How long is waited at most.
+        /// Longest wait allowed.
         longest: Duration,
     },
-    /// The server cannot be reached, or breaks off.
+    /// The server cannot be reached, or closes the connection early.
     #[error("{url}: {reason}; given up after {attempts} attempts without progress")]
     Unreachable {
-        /// What was asked for, without its query.
+        /// Requested URL, without its query.
         url: String,
-        /// What happened last.
+        /// Last failure.
         reason: String,
-        /// How often it was asked for.
+        /// Number of requests made.
         attempts: u32,
     },
-    /// The server answers, but not in a way that can be used.
+    /// The server's answer cannot be used.
     #[error("{url}: {reason}")]
     Answer {
-        /// What was asked for, without its query.
+        /// Requested URL, without its query.
         url: String,
-        /// What is wrong with the answer.
+        /// Problem with the answer.
         reason: String,
     },
-    /// No file, or not one set of files, is what was asked for.
+    /// The request matches no file, or no unique set of files.
     #[error("{message}")]
     Choice {
-        /// The key of the suite that chooses: `subset`, `split`, `data_files`, or `hub_id`.
+        /// Key of the suite that makes the choice: `subset`, `split`, `data_files`, or `hub_id`.
         key: &'static str,
-        /// What is wrong with the choice, and what there is.
+        /// Problem with the choice, and the available options.
         message: String,
     },
-    /// A path in the repository could leave the cache, or cannot be a file name everywhere.
-    #[error("the repository has a file {path:?}, which is not kept: {reason}")]
+    /// A path in the repository could leave the cache, or is not a valid file name on every system.
+    #[error("the repository has a file {path:?}, which cannot be stored: {reason}")]
     Path {
-        /// The path, as the server gave it.
+        /// Path, as the server sent it.
         path: String,
-        /// What is wrong with it.
+        /// Problem with the path.
         reason: String,
     },
-    /// What was downloaded is, for the second time, not what the hub says that it is.
+    /// The download differs, for the second time, from what the hub announces.
     #[error(
-        "'{path}' of '{name}' is not what the hub says that it is: expected {expected}, found {found}; it was downloaded twice and deleted"
+        "'{path}' of '{name}' differs from what the hub says: expected {expected}, found {found}; it was \
+         downloaded twice and deleted"
     )]
     Content {
-        /// The dataset.
+        /// Name of the dataset.
         name: String,
-        /// The path in the repository.
+        /// Path in the repository.
         path: String,
-        /// The digest or size that the hub names.
+        /// Digest or size that the hub announces.
         expected: String,
-        /// That of what came.
+        /// Digest or size of the download.
         found: String,
     },
     /// Something is missing in the cache, and the network may not be used.
     #[error("offline: {missing}; fetch it once without offline mode")]
     Offline {
-        /// What is missing.
+        /// Missing item.
         missing: String,
     },
     /// The cache cannot be read or written.
     #[error("cache of the hub: cannot {action} {}", path.display())]
     Cache {
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
-        /// With which file.
+        /// File of the action.
         path: PathBuf,
-        /// Why it did not go.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// It was cancelled; a further call goes on where this one ended.
+    /// The fetch was cancelled; the next call resumes it.
     #[error("the download was cancelled")]
     Cancelled,
 }
 
 impl HubError {
-    /// The key of the suite that it is about.
+    /// Returns the key of the suite that the error is about.
     pub fn key(&self) -> &'static str {
         match self {
             HubError::Choice { key, .. } => key,
@@ -124,7 +125,7 @@ impl HubError {
     }
 }
 
-/// A URL without what may be a secret in it: its query, its fragment, a user and a password.
+/// Returns a URL without its possible secrets: query, fragment, user and password.
 pub(super) fn shown(url: &url::Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

@@ -1,4 +1,4 @@
-//! The fetch of a dataset or model: a request becomes checked files.
+//! Fetch of a dataset or model into checked files.
 
 use super::cache::{CachedFile, CommitFolder, DatasetFolder, Record};
 use super::client::{Client, RequestTarget, connect};
@@ -10,15 +10,14 @@ use super::retry::RetryPolicy;
 use super::select::select;
 use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
 
-/// Has the files of a dataset or a model in the cache, downloading those that are missing.
+/// Returns the files of a dataset or a model in the cache, downloading the missing ones.
 ///
-/// Blocks; `cancelled` is asked at every chunk of a download and many times in every wait.
-/// Two calls for the same commit, also of different processes, go one after the other. Must not be
-/// called from asynchronous code.
+/// Blocks; `cancelled` is called at every chunk of a download and many times in every wait. Two calls for the same
+/// commit run one after the other, even from different processes. Must not be called from asynchronous code.
 ///
 /// # Errors
-/// What the dataset lacks, what the server says, or what the cache cannot do. Then nothing wrong
-/// lies under a final name; what was downloaded so far is used by the next call.
+/// When the dataset lacks the requested files, the server fails, or the cache cannot be used. No wrong file then has
+/// a final name, and the next call resumes from the bytes downloaded so far.
 #[tracing::instrument(name = "hub_fetch", skip_all, fields(repository = source.name, revision = source.revision))]
 pub fn fetch(
     source: &HubSource,
@@ -37,7 +36,7 @@ pub fn fetch(
     if is_commit(&source.revision) {
         match fetch.cached() {
             Err(HubError::Offline { .. }) => {}
-            // A commit never changes, so that nobody needs to be asked.
+            // A commit never changes, so no request is needed.
             done => return done,
         }
     }
@@ -46,12 +45,12 @@ pub fn fetch(
     }
     let runtime = runtime()?;
     let fetched = runtime.block_on(fetch.online());
-    // Nobody waits for the lookup of an address that is not needed any more.
+    // A pending address lookup is no longer needed.
     runtime.shutdown_background();
     fetched
 }
 
-/// What drives downloads.
+/// Returns the runtime that drives downloads.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, HubError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -68,7 +67,7 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Uses what is there; writes nothing.
+    /// Uses the cached files; writes nothing.
     fn cached(&self) -> Result<HubDataset, HubError> {
         let HubSource { kind, name, revision, .. } = self.source;
         let noun = kind.noun();
@@ -174,12 +173,12 @@ impl Fetch<'_> {
         Ok(self.dataset(commit.to_owned(), files, format))
     }
 
-    /// Says that offline mode would do, where it would.
+    /// Adds to an error that offline mode would succeed, if it would.
     fn hint(&self, error: HubError) -> HubError {
         match error {
             HubError::Unreachable { url, reason, attempts } if self.cached().is_ok() => {
                 let reason = format!(
-                    "{reason}; the cache holds what '{}' last stood for, which offline mode uses",
+                    "{reason}; the cache has the last known content of '{}', which offline mode uses",
                     self.source.revision
                 );
                 HubError::Unreachable { url, reason, attempts }

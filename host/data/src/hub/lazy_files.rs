@@ -1,4 +1,4 @@
-//! Files of a repository that rows name, such as images: fetched when they are first asked for.
+//! Files of a repository that rows name, such as images, fetched on first use.
 
 use super::cache::{CachedFile, DatasetFolder};
 use super::client::{Client, RequestTarget, connect};
@@ -13,17 +13,17 @@ use futures::StreamExt as _;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
-/// Files that are downloaded at the same time.
+/// Maximum number of parallel downloads.
 const MAX_PARALLEL_DOWNLOADS: usize = 8;
 
-/// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
-/// checked once.
+/// All files of one commit. A file is used only after its size and its digest match those of the hub. It is checked
+/// once.
 pub struct LazyHubFiles {
     source: HubSource,
     name: RepositoryName,
     commit: String,
     folder: DatasetFolder,
-    /// The folder of the first file with rows, in the repository; its parts.
+    /// Folder of the first file with rows in the repository, as its parts.
     base: Vec<String>,
     entries: BTreeMap<String, HubEntry>,
     state: Mutex<LazyFilesState>,
@@ -31,14 +31,14 @@ pub struct LazyHubFiles {
 
 #[derive(Default)]
 struct LazyFilesState {
-    /// The files that were checked, with why they cannot be had.
+    /// Checked files, each with the reason if it is unavailable.
     results: HashMap<String, Result<(), String>>,
-    /// Why nothing more can be had from the hub.
+    /// Reason why the hub can serve no further files.
     unreachable: Option<String>,
     connection: Option<Connection>,
 }
 
-/// What is kept from one download to the next.
+/// State kept from one download to the next.
 struct Connection {
     runtime: tokio::runtime::Runtime,
     http: reqwest::Client,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for LazyHubFiles {
 }
 
 impl LazyHubFiles {
-    /// The files beside those of a dataset that was fetched. Nothing is fetched yet.
+    /// Returns the files that accompany a fetched dataset, without fetching any.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -74,7 +74,7 @@ impl LazyHubFiles {
         })
     }
 
-    /// The path in the repository that a row means; none where it leads out of it.
+    /// Returns the path in the repository that a row names. `None` if it leads out of the repository.
     fn path_of(&self, written: &str) -> Option<Vec<String>> {
         let mut path = self.base.clone();
         for part in written.split('/') {
@@ -87,7 +87,7 @@ impl LazyHubFiles {
         Some(path)
     }
 
-    /// The same path from the folder of the rows.
+    /// Returns the same path relative to the folder of the rows.
     fn reached(&self, path: &[String]) -> String {
         let common = self.base.iter().zip(path).take_while(|(one, other)| one == other).count();
         let up = std::iter::repeat_n("..", self.base.len() - common);
@@ -100,7 +100,7 @@ impl LazyHubFiles {
         Some((self.entries.get(&path.join("/"))?, path))
     }
 
-    /// Makes sure that files are here, or records why they cannot be had, unless it is stopped before.
+    /// Ensures that files are in the cache, or records why they are unavailable, unless it is stopped before.
     fn ensure(&self, state: &mut LazyFilesState, entries: &[&HubEntry], is_stopped: &dyn Fn() -> bool) {
         let retry = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
         let mut missing = Vec::new();
@@ -113,7 +113,7 @@ impl LazyHubFiles {
             }
             match self.is_valid(entry, retry) {
                 Ok(false) => missing.push(entry),
-                // A check that was stopped says nothing about the file.
+                // A stopped check proves nothing about the file.
                 Err(_) if is_stopped() => return,
                 checked => drop(state.results.insert(entry.path.clone(), checked.map(drop))),
             }
@@ -165,8 +165,8 @@ impl LazyHubFiles {
         Ok(matches!(kept, CachedFile::Good(..)))
     }
 
-    /// Downloads files, several at a time, until one shows that no more can be had. Says of those that were
-    /// tried how that ended.
+    /// Downloads files, several at a time, until a failure shows that no more are available. Returns the result of
+    /// each attempt.
     fn download<'e>(
         &self,
         kept: &mut Option<Connection>,
@@ -212,7 +212,7 @@ impl LazyHubFiles {
         done
     }
 
-    /// Does blocking work: in another thread if this one runs asynchronous code.
+    /// Runs blocking work, in another thread if this one runs asynchronous code.
     fn run_blocking<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
         let work = || work(&mut self.state.lock());
         match tokio::runtime::Handle::try_current() {
@@ -224,7 +224,7 @@ impl LazyHubFiles {
     }
 }
 
-/// Returns whether an error is of the hub as a whole, and not of one file.
+/// Returns whether an error affects the hub as a whole, not just one file.
 fn is_of_all(error: &HubError) -> bool {
     matches!(
         error,
@@ -233,11 +233,11 @@ fn is_of_all(error: &HubError) -> bool {
 }
 
 impl LazyHubFiles {
-    /// Fetches the file that a relative path means, unless it is here, and returns how it is reached from the folder of
-    /// the rows, without detours; `None` if there is no such file.
+    /// Fetches the file of a relative path unless it is cached. Returns its path relative to the folder of the rows,
+    /// normalized. `None` if there is no such file.
     ///
     /// # Errors
-    /// Why a file that there is cannot be had.
+    /// When the file exists but is unavailable; the text is the reason.
     pub(crate) fn fetch_named(&self, written: &str) -> Result<Option<String>, String> {
         let Some((entry, path)) = self.entry(written) else { return Ok(None) };
         self.run_blocking(|state| {
@@ -250,8 +250,8 @@ impl LazyHubFiles {
         })
     }
 
-    /// Fetches those of these files that are not here, several at a time, until it is stopped. What goes wrong with one
-    /// of them is reported when it is asked for.
+    /// Fetches the missing ones of these files, several at a time, until stopped. A failure is reported when its file
+    /// is requested.
     pub(crate) fn prefetch(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
         let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
         // Many rows may name one file.
@@ -268,7 +268,7 @@ impl Drop for LazyHubFiles {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         if let Some(connection) = state.connection.take() {
-            // Also where asynchronous code is the last to have it.
+            // Works even if asynchronous code drops the last reference.
             connection.runtime.shutdown_background();
         }
     }

@@ -6,12 +6,12 @@ use gage_secrets::SecretString;
 use std::path::PathBuf;
 use url::Url;
 
-/// Where models are fetched from.
+/// Hub that models are fetched from.
 #[derive(Clone, Debug)]
 pub struct ModelHub {
-    /// The hub that `hub:` means; usually `https://huggingface.co`.
+    /// Hub of `hub:` references; usually `https://huggingface.co`.
     pub endpoint: String,
-    /// Sent to the hub, and to no other host.
+    /// Sent only to the hub.
     pub token: Option<SecretString>,
 }
 
@@ -24,30 +24,31 @@ pub struct ModelReference {
     path: String,
 }
 
-/// A model file that was fetched.
+/// A fetched model file.
 #[derive(Clone, Debug)]
 pub struct FetchedModel {
     /// `owner/name`.
     pub name: String,
-    /// The commit that the revision means.
+    /// Commit that the revision resolves to.
     pub commit: String,
-    /// The path in the repository.
+    /// Path in the repository.
     pub path: String,
-    /// Where it lies.
+    /// Local path.
     pub local: PathBuf,
-    /// The bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The digest.
+    /// Digest of the bytes.
     pub digest: Digest,
 }
 
 impl ModelReference {
-    /// Returns whether a text is a reference, and no path.
+    /// Returns whether a text is a reference rather than a path.
     pub fn is_one(text: &str) -> bool {
         ["hub:", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme))
     }
 
-    /// Reads `hub:owner/name/file.gguf`, with `@revision` for another than `main`, or the address of a file on a hub.
+    /// Reads `hub:owner/name/file.gguf`, with `@revision` for a revision other than `main`, or the address of a file
+    /// on a hub.
     ///
     /// # Errors
     /// When it is neither.
@@ -87,10 +88,10 @@ impl ModelReference {
         }
     }
 
-    /// Fetches it into the cache, unless it is there. `token` is sent to its hub.
+    /// Fetches the file into the cache, unless it is there. `token` is sent to its hub.
     ///
     /// # Errors
-    /// As for [`fetch`]; also when the path is a pattern that several files have.
+    /// As for [`fetch`]; also when the path is a pattern that matches several files.
     pub fn fetch(
         self,
         token: Option<SecretString>,

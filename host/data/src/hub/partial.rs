@@ -1,6 +1,6 @@
-//! A file whose download is under way, and what is known of it.
+//! A file being downloaded, and its metadata.
 //!
-//! A small JSON file beside it says what it will be; one that was begun for another content is thrown away.
+//! A small JSON file next to it describes the expected content. A partial file of another content is discarded.
 
 use super::cache::{hash_file, make_folder, read_json, sync_folder, write_json};
 use super::content_digest::ObjectId;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A file that is being downloaded.
+/// A file being downloaded.
 pub(super) struct PartialFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
@@ -23,24 +23,24 @@ pub(super) struct PartialFile {
 
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 struct PartialMetadata {
-    /// The content that a hub names; none of a server that names no digests.
+    /// Content that a hub announces. `None` for a server without digests.
     entry: Option<HubEntry>,
-    /// The size of the whole file, where it is known.
+    /// Size of the whole file. `None` if unknown.
     total: Option<u64>,
-    /// A strong entity tag of the server that the bytes came from, or else the time of the last change: what `If-Range`
-    /// takes.
+    /// Validator for `If-Range`: a strong entity tag of the server that sent the bytes, or else the modification
+    /// time.
     validator: Option<String>,
 }
 
 impl PartialFile {
-    /// Opens what an interrupted download left, or begins a new one. `entry` is the content that it must become.
+    /// Opens the remains of an interrupted download, or starts a new one. `entry` is the content expected.
     pub(super) fn open(folder: &Path, name: &str, entry: Option<&HubEntry>) -> Result<PartialFile, HubError> {
         let (path, about_path) = (folder.join(name), folder.join(format!("{name}.json")));
         let known = read_json::<PartialMetadata>(&about_path).filter(|known| known.entry.as_ref() == entry);
         let about = match known {
             Some(known) => known,
             None => {
-                // What it was begun for is written before its first byte.
+                // The expected content is recorded before the first byte.
                 remove(&path)?;
                 let total = entry.map(|entry| entry.bytes);
                 let about = PartialMetadata { entry: entry.cloned(), total, validator: None };
@@ -58,27 +58,27 @@ impl PartialFile {
         Ok(partial)
     }
 
-    /// Returns how many bytes are there.
+    /// Returns the number of bytes present.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns how many bytes the whole file has, where that is known.
+    /// Returns the size of the whole file. `None` if unknown.
     pub(super) fn total(&self) -> Option<u64> {
         self.about.total
     }
 
-    /// The content that it must become.
+    /// Returns the expected content.
     pub(super) fn entry(&self) -> Option<&HubEntry> {
         self.about.entry.as_ref()
     }
 
-    /// The validator of the bytes so far.
+    /// Returns the validator of the bytes so far.
     pub(super) fn validator(&self) -> Option<&str> {
         self.about.validator.as_deref()
     }
 
-    /// Records the size of the whole file and the validator of the bytes that follow.
+    /// Records the size of the whole file and the validator of the following bytes.
     pub(super) fn set_origin(
         &mut self,
         total: Option<u64>,
@@ -92,7 +92,7 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Throws away what is there.
+    /// Discards the bytes present.
     pub(super) fn restart(&mut self) -> Result<(), HubError> {
         self.length = 0;
         let restarted = self.file.set_len(0).and_then(|()| self.file.rewind());
@@ -100,7 +100,7 @@ impl PartialFile {
         self.set_origin(self.entry().map(|entry| entry.bytes), None)
     }
 
-    /// Adds bytes. The answer is `false`, and nothing is written, when they are too many.
+    /// Adds bytes. Returns `false`, and writes nothing, if they exceed the size.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, HubError> {
         let length = self.length.saturating_add(bytes.len() as u64);
         if self.total().is_some_and(|total| length > total) {
@@ -111,13 +111,13 @@ impl PartialFile {
         Ok(true)
     }
 
-    /// What the whole content is.
+    /// Returns the ID of the whole content.
     pub(super) fn content(&mut self, entry: &HubEntry, retry: RetryPolicy<'_>) -> Result<ObjectId, HubError> {
         self.file.rewind().map_err(HubError::cache("read", &self.path))?;
         hash_file(&mut self.file, entry, &self.path, retry).map(|(_, found)| found)
     }
 
-    /// Puts the file, which was checked, in its place.
+    /// Moves the checked file to its place.
     pub(super) fn finish(self, target: &Path) -> Result<(), HubError> {
         let folder = target.parent().unwrap_or(target);
         make_folder(folder)?;
@@ -130,7 +130,7 @@ impl PartialFile {
         remove(&self.about_path)
     }
 
-    /// Deletes it.
+    /// Deletes the file.
     pub(super) fn discard(self) -> Result<(), HubError> {
         drop(self.file);
         remove(&self.path)?;

@@ -1,4 +1,4 @@
-//! Valid names and paths. All of them become names of files.
+//! Valid names and paths. All of them become file names.
 
 use super::error::HubError;
 use super::source::HubKind;
@@ -10,7 +10,7 @@ const MAX_PATH_BYTES: usize = 1_024;
 const MAX_COMPONENT_BYTES: usize = 255;
 const MAX_COMPONENTS: usize = 64;
 
-/// A repository's name that was checked: `owner/name` or `name`.
+/// A checked name of a repository: `owner/name` or `name`.
 #[derive(Clone, Debug)]
 pub(super) struct RepositoryName(String);
 
@@ -18,7 +18,8 @@ impl RepositoryName {
     pub(super) fn parse(kind: HubKind, name: &str) -> Result<RepositoryName, HubError> {
         let invalid = |reason: &str| {
             HubError::Invalid(format!(
-                "'{}' is not the name of a {noun}: {reason}; write 'owner/name', as in the address of the {noun}'s page",
+                "'{}' is not the name of a {noun}: {reason}; write 'owner/name', as in the address of the \
+                 {noun}'s page",
                 gage_core::printable_line(name),
                 noun = kind.noun()
             ))
@@ -32,7 +33,7 @@ impl RepositoryName {
         }
         let is_allowed = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
         if let Some(bad) = name.chars().find(|character| *character != '/' && !is_allowed(*character)) {
-            return Err(invalid(&format!("it holds the character {bad:?}")));
+            return Err(invalid(&format!("it contains the character {bad:?}")));
         }
         let is_bad = |part: &&str| {
             part.starts_with(['.', '-'])
@@ -50,7 +51,7 @@ impl RepositoryName {
         self.0.split('/')
     }
 
-    /// Returns its folder in the cache. Names hold no `--`, so that no two share one.
+    /// Returns its folder in the cache. Names contain no `--`, so no two share one.
     pub(super) fn folder(&self) -> String {
         self.0.replace('/', "--")
     }
@@ -62,12 +63,12 @@ impl std::fmt::Display for RepositoryName {
     }
 }
 
-/// Returns whether a text is a whole commit: 40 hexadecimal digits.
+/// Returns whether a text is a full commit ID: 40 hexadecimal digits.
 pub(super) fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Checks a revision, by the rules that git has for names of branches and tags.
+/// Checks a revision by git's rules for branch and tag names.
 pub(super) fn check_revision(revision: &str) -> Result<(), HubError> {
     let is_bad = |character: char| {
         character.is_control() || character.is_whitespace() || "\\:?*[^~".contains(character)
@@ -86,8 +87,8 @@ pub(super) fn check_revision(revision: &str) -> Result<(), HubError> {
     }
 }
 
-/// The file name of a revision: every byte that is no letter, digit, `_` or `-`, nor a dot within
-/// the name, is written as `%` and two hexadecimal digits. So no two revisions share one.
+/// Returns the file name of a revision. Letters, digits, `_`, `-` and dots within the name are kept; every other byte
+/// is written as `%` and two hexadecimal digits. Thus no two revisions share a name.
 pub(super) fn revision_file(revision: &str) -> String {
     use std::fmt::Write as _;
     revision.bytes().fold(String::new(), |mut name, byte| {
@@ -101,8 +102,8 @@ pub(super) fn revision_file(revision: &str) -> String {
     })
 }
 
-/// Checks that a path from the server stays within the folder that it is put into, on every
-/// system; says what is wrong with it.
+/// Checks that a path from the server stays within its target folder on every system. The error describes the
+/// problem.
 pub(super) fn check_path(path: &str) -> Result<(), String> {
     if path.len() > MAX_PATH_BYTES {
         return Err(format!("it is longer than {MAX_PATH_BYTES} bytes"));
@@ -124,7 +125,7 @@ fn check_part(part: &str) -> Result<(), String> {
     if let Some(bad) =
         part.chars().find(|character| character.is_control() || "\\:*?\"<>|".contains(*character))
     {
-        return Err(format!("it holds the character {bad:?}"));
+        return Err(format!("it contains the character {bad:?}"));
     }
     if part.ends_with(['.', ' ']) {
         return Err("it has a part that ends with a dot or a space".to_owned());
@@ -145,14 +146,18 @@ fn check_part(part: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A URL below the endpoint. Each part is encoded, a `/` within one too.
+/// Returns a URL below the endpoint. Each part is encoded, including any `/` within it.
 pub(super) fn below<'a>(endpoint: &Url, parts: impl IntoIterator<Item = &'a str>) -> Result<Url, HubError> {
     let mut url = endpoint.clone();
     url.set_query(None);
     url.set_fragment(None);
     url.path_segments_mut()
         .map_err(|()| {
-            HubError::Invalid("the endpoint of the hub cannot be a base of addresses; write it like 'https://huggingface.co'".to_owned())
+            HubError::Invalid(
+                "the endpoint of the hub cannot be a base of addresses; write it like \
+                'https://huggingface.co'"
+                    .to_owned(),
+            )
         })?
         .pop_if_empty()
         .extend(parts);

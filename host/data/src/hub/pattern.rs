@@ -1,16 +1,17 @@
 //! Glob patterns of paths, as in `data_files` and dataset cards.
 //!
-//! `*`, `?` and `[…]` stay within one component of a path; `**` stands for any number of components. Hidden files, folders that
-//! begin with `__`, and the files that describe a dataset are matched only if the pattern names them.
+//! `*`, `?` and `[…]` stay within one component of a path; `**` matches any number of components. Hidden files,
+//! folders that begin with `__`, and files that describe a dataset match only if the pattern names them.
 //!
-//! A pattern becomes a regular expression, whose time is bounded. The crate `globset` (0.4) is not used because `?` and `[…]`
-//! match bytes there, not characters, and braces are alternatives; `glob` (0.3) rejects `[^…]` and unclosed brackets.
+//! A pattern becomes a regular expression, whose time is bounded. The crate `globset` (0.4) is not used because its
+//! `?` and `[…]` match bytes instead of characters, and braces are alternatives. The crate `glob` (0.3) rejects
+//! `[^…]` and unclosed brackets.
 
 use regex::Regex;
 
 const MAX_PATTERN_BYTES: usize = 1_024;
 const MAX_COMPONENTS: usize = 64;
-/// Files that are about the data, and are none.
+/// Files that describe the data but contain none.
 const DESCRIPTIONS: [&str; 6] = [
     "README.md",
     "config.json",
@@ -20,17 +21,17 @@ const DESCRIPTIONS: [&str; 6] = [
     "dummy_data.zip",
 ];
 
-/// A pattern that was read.
+/// A parsed pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: String,
-    /// Matches paths that have a `/` after each component.
+    /// Matches paths with a `/` after each component.
     regex: Regex,
     is_plain: bool,
 }
 
 impl Pattern {
-    /// Reads a pattern; says what is wrong with it.
+    /// Parses a pattern. The error describes the problem.
     pub(super) fn parse(text: &str) -> Result<Pattern, String> {
         let text = text.trim_start_matches("./");
         if text.is_empty() || text.len() > MAX_PATTERN_BYTES || text.split('/').count() > MAX_COMPONENTS {
@@ -61,12 +62,12 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), regex, is_plain })
     }
 
-    /// Returns whether it stands for one path only.
+    /// Returns whether the pattern matches exactly one path.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Returns whether the path is one of a data file that is meant.
+    /// Returns whether the pattern selects a path as a data file.
     pub(super) fn selects(&self, path: &str) -> bool {
         let name = last_part(path);
         if DESCRIPTIONS.contains(&name) && last_part(&self.text) != name {
@@ -78,17 +79,17 @@ impl Pattern {
     }
 }
 
-/// Returns whether a path is one of a data file, where nothing names it.
+/// Returns whether a path is a data file when no pattern names it.
 pub(super) fn is_ordinary(path: &str) -> bool {
     !DESCRIPTIONS.contains(&last_part(path)) && hidden_parts(path) == 0 && special_folders(path) == 0
 }
 
-/// Adds the expression of a component; returns whether it stands for itself only.
+/// Adds the expression of a component. Returns whether it is literal.
 fn push_component(component: &str, regex: &mut String) -> bool {
     let mut is_plain = true;
     let mut rest = component.chars();
     while let Some(character) = rest.next() {
-        // A bracket that is not closed is a character like any other.
+        // An unclosed bracket is an ordinary character.
         let class = (character == '[').then(|| class(rest.as_str())).flatten();
         is_plain &= class.is_none() && !matches!(character, '*' | '?');
         match (character, class) {
@@ -104,7 +105,8 @@ fn push_component(component: &str, regex: &mut String) -> bool {
     is_plain
 }
 
-/// The expression of what follows a `[`, and the text after it; a `]` that comes first is one of the characters.
+/// Returns the expression of the text after a `[`, and the remaining text. A `]` that comes first is one of the
+/// characters.
 fn class(text: &str) -> Option<(String, &str)> {
     let (is_negated, body) = match text.strip_prefix(['!', '^']) {
         Some(body) => (true, body),
@@ -119,7 +121,7 @@ fn class(text: &str) -> Option<(String, &str)> {
             ['-', to, after @ ..] => (to, after),
             after => (from, after),
         };
-        // A range that ends before it begins has no characters.
+        // A reversed range contains no characters.
         if from <= to {
             items.push_str(&format!("{}-{}", escaped(*from), escaped(*to)));
         }

@@ -12,24 +12,24 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-/// A page of a listing, or what is said of a revision, may not be longer.
+/// Maximum size of a page of a listing, or of the answer about a revision.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
-/// A listing may not have more files,
+/// Maximum number of files of a listing.
 const MAX_FILES: usize = 300_000;
-/// nor more bytes,
+/// Maximum size of a listing, in bytes.
 const MAX_LISTING_BYTES: usize = 256 << 20;
-/// nor more pages.
+/// Maximum number of pages of a listing.
 const MAX_PAGES: usize = 10_000;
-/// A dataset card may not be longer.
+/// Maximum size of a dataset card, in bytes.
 const MAX_CARD_BYTES: u64 = 8 << 20;
 
-/// A dataset on the hub.
+/// A dataset or model repository on the hub.
 #[derive(Clone, Copy)]
 pub(super) struct Repository<'a> {
     pub(super) client: &'a Client<'a>,
     pub(super) kind: HubKind,
     pub(super) name: &'a RepositoryName,
-    /// The name as messages show it.
+    /// Name shown in messages.
     pub(super) asked: RequestTarget<'a>,
 }
 
@@ -56,10 +56,10 @@ struct LargeAnswer {
 }
 
 impl<'a> Repository<'a> {
-    /// The commit that the revision stands for.
+    /// Returns the commit that the revision resolves to.
     pub(super) async fn commit(&self) -> Result<String, HubError> {
         let mut url = self.api("revision", self.asked.revision)?;
-        // Without it, the answer names every file of the dataset.
+        // Without this, the answer lists every file of the dataset.
         url.query_pairs_mut().append_pair("expand[]", "sha");
         let (_, body) = self.client.whole(&url, MAX_RESPONSE_BYTES, self.asked).await?;
         let answer: RevisionAnswer = parse(&url, &body)?;
@@ -69,7 +69,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// The files of a commit and the head of its card.
+    /// Returns the files of a commit and the head of its card.
     pub(super) async fn listing(&self, commit: &str) -> Result<Listing, HubError> {
         let mut url = self.api("tree", commit)?;
         url.query_pairs_mut().append_pair("recursive", "true").append_pair("expand", "false");
@@ -84,7 +84,8 @@ impl<'a> Repository<'a> {
             }
             if files.len() > MAX_FILES || bytes > MAX_LISTING_BYTES {
                 let reason = format!(
-                    "the {} has more than {MAX_FILES} files, or a listing of more than {MAX_LISTING_BYTES} bytes, which is not supported",
+                    "the {} has more than {MAX_FILES} files, or a listing of more than {MAX_LISTING_BYTES} \
+                     bytes, which is not supported",
                     self.kind.noun()
                 );
                 return Err(HubError::answer(&url, reason));
@@ -107,9 +108,9 @@ impl<'a> Repository<'a> {
         Err(HubError::answer(&url, format!("the listing has more than {MAX_PAGES} pages")))
     }
 
-    /// Where the bytes of a file are.
+    /// Returns the URL of a file's bytes.
     pub(super) fn file(&self, commit: &str, path: &str) -> Result<Url, HubError> {
-        // Models stand at the top.
+        // Model repositories have no prefix in the path.
         let above = (self.kind == HubKind::Dataset).then_some(self.kind.folder());
         let parts = above.into_iter().chain(self.name.parts()).chain(["resolve", commit]);
         paths::below(self.client.endpoint(), parts.chain(path.split('/')))
@@ -139,8 +140,10 @@ impl<'a> Repository<'a> {
         hashes.update(&bytes);
         let (_, found) = hashes.finish(&entry.oid).map_err(|reason| HubError::answer(&url, reason))?;
         if found != entry.oid {
-            let reason =
-                format!("the dataset card is not what the hub says: expected {}, found {found}", entry.oid);
+            let reason = format!(
+                "the dataset card differs from what the hub says: expected {}, found {found}",
+                entry.oid
+            );
             return Err(HubError::answer(&url, reason));
         }
         Ok(card::head(&String::from_utf8_lossy(&bytes)).map(str::to_owned))
@@ -161,10 +164,10 @@ impl TreeAnswer {
 
 fn parse<T: DeserializeOwned>(url: &Url, body: &[u8]) -> Result<T, HubError> {
     serde_json::from_slice(body)
-        .map_err(|error| HubError::answer(url, format!("the answer is not what a hub says: {error}")))
+        .map_err(|error| HubError::answer(url, format!("the answer is not one of a hub: {error}")))
 }
 
-/// The next page that a `Link` header names.
+/// Returns the next page of a `Link` header.
 fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, HubError> {
     for value in headers.get_all(LINK) {
         let mut rest = value.to_str().unwrap_or_default();
@@ -180,7 +183,7 @@ fn next_page(url: &Url, headers: &HeaderMap) -> Result<Option<Url>, HubError> {
                 let next = url.join(target).ok().filter(|next| next.scheme() == url.scheme());
                 return next
                     .map(Some)
-                    .ok_or_else(|| HubError::answer(url, "the link to the next page leads nowhere"));
+                    .ok_or_else(|| HubError::answer(url, "the link to the next page is not valid"));
             }
         }
     }

@@ -1,17 +1,17 @@
-//! Retries, and waits that can be cancelled.
+//! Retries and cancellable waits.
 //!
-//! Cancellation is a closure, not a `CancellationToken` of `tokio-util`: callers of this crate are synchronous, and some of them
-//! derive it from a signal and a state of their own.
+//! Cancellation is a closure instead of a `CancellationToken` of `tokio-util`. Callers of this crate are synchronous,
+//! and some derive it from a signal and state of their own.
 
 use super::error::HubError;
 use super::source::HubTimings;
 use std::future::Future;
 use std::time::Duration;
 
-/// How often a wait checks for cancellation.
+/// Interval at which a wait checks for cancellation.
 const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long to wait, and whether to go on at all.
+/// Time limits and cancellation of a fetch.
 #[derive(Clone, Copy)]
 pub(super) struct RetryPolicy<'a> {
     pub(super) timings: HubTimings,
@@ -19,6 +19,8 @@ pub(super) struct RetryPolicy<'a> {
 }
 
 impl RetryPolicy<'_> {
+    /// Checks for cancellation.
+    ///
     /// # Errors
     /// When it was cancelled.
     pub(super) fn check(&self) -> Result<(), HubError> {
@@ -28,7 +30,7 @@ impl RetryPolicy<'_> {
         }
     }
 
-    /// Waits for something; `None` when the time is over.
+    /// Waits for a future. `None` after the time limit.
     pub(super) async fn within<T>(
         &self,
         limit: Duration,
@@ -51,14 +53,14 @@ impl RetryPolicy<'_> {
     }
 }
 
-/// A failure that may pass.
+/// A failure that a retry may resolve.
 #[derive(Debug)]
 pub(super) struct RetryableError {
-    /// What was asked for, without its query.
+    /// Requested URL, without its query.
     pub(super) url: String,
-    /// What happened.
+    /// Description of the failure.
     pub(super) reason: String,
-    /// How long the server asks to wait.
+    /// Wait that the server asks for.
     pub(super) retry_after: Option<Duration>,
 }
 
@@ -73,7 +75,7 @@ impl<'a> Attempts<'a> {
         Attempts { retry, failed: 0 }
     }
 
-    /// Something was gained.
+    /// Resets the count after progress.
     pub(super) fn progress(&mut self) {
         self.failed = 0;
     }
@@ -81,11 +83,11 @@ impl<'a> Attempts<'a> {
     /// Waits before the next attempt.
     ///
     /// # Errors
-    /// When there were enough attempts, the server asks for a longer wait than the longest, or it was cancelled.
+    /// When the attempts are used up, the server asks for a wait longer than the limit, or it was cancelled.
     pub(super) async fn failed(&mut self, failure: RetryableError) -> Result<(), HubError> {
         let timings = self.retry.timings;
         self.failed += 1;
-        // Asked sooner, it would say the same again.
+        // An earlier request would get the same answer.
         if let Some(asked) = failure.retry_after.filter(|asked| *asked > timings.longest_wait) {
             let RetryableError { url, reason, .. } = failure;
             return Err(HubError::Busy { url, reason, asked, longest: timings.longest_wait });

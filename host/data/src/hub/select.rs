@@ -1,4 +1,4 @@
-//! Chooses the files of a subset and a split.
+//! Choice of the files of a subset and a split.
 
 mod message;
 
@@ -12,14 +12,14 @@ use super::split_inference::{self, DEFAULT_SUBSET};
 use message::{formats, listed, unreadable};
 use std::collections::BTreeSet;
 
-/// The files that were chosen, in order, and what all of them are.
+/// The chosen files, in order, and their common format.
 #[derive(Debug)]
 pub(super) struct Choice<'a> {
     pub(super) entries: Vec<&'a HubEntry>,
     pub(super) format: HubFormat,
 }
 
-/// Chooses by `data_files`, else by the card's `configs`, else by the names of the files.
+/// Chooses by `data_files`, else by the card's `configs`, else by the file names.
 pub(super) fn select<'a>(source: &HubSource, listing: &'a Listing) -> Result<Choice<'a>, HubError> {
     let choice = Selector { source, listing }.select()?;
     for entry in &choice.entries {
@@ -75,8 +75,8 @@ impl<'a> Selector<'_, 'a> {
         self.one_format(chosen)
     }
 
-    /// The files that patterns select: in the order of the patterns, each once. Each pattern must
-    /// select something.
+    /// Returns the files that patterns select, in the order of the patterns and without duplicates. Each pattern must
+    /// match.
     fn matching(
         &self,
         key: &'static str,
@@ -98,7 +98,7 @@ impl<'a> Selector<'_, 'a> {
             let mut selected: Vec<&HubEntry> = files.filter(|entry| pattern.selects(&entry.path)).collect();
             if selected.is_empty() {
                 let files = listed(self.listing.files.iter().map(|entry| entry.path.as_str()));
-                return self.refuse(key, format!("no file is '{shown}'; there are {files}"));
+                return self.refuse(key, format!("no file matches '{shown}'; there are {files}"));
             }
             if pattern.is_plain() && selected.iter().any(|entry| self.format(entry).is_none()) {
                 let readable = self.source.kind.readable();
@@ -138,7 +138,7 @@ impl<'a> Selector<'_, 'a> {
         self.refuse("subset", format!("there is no subset '{wanted}'; there are {names}"))
     }
 
-    /// Chooses by the names of the files in a folder, or of all.
+    /// Chooses by file names in a folder, or in the whole repository.
     fn by_name(&self, folder: Option<&str>, subset: Option<&str>) -> Result<Choice<'a>, HubError> {
         let readable = || self.listing.files.iter().filter(|entry| self.format(entry).is_some());
         let paths = || readable().map(|entry| entry.path.as_str());
@@ -182,8 +182,7 @@ impl<'a> Selector<'_, 'a> {
         self.one_format(chosen)
     }
 
-    /// The split that is asked for, or the only one. A word that means the same will do, such as
-    /// `val` for `validation`.
+    /// Returns the requested split, or the only one. Accepts a synonym, such as `val` for `validation`.
     fn one_split<'n>(
         &self,
         subset: &str,
@@ -214,7 +213,7 @@ impl<'a> Selector<'_, 'a> {
         }
     }
 
-    /// Leaves the files of one format: those of Parquet where there are any.
+    /// Keeps the files of one format, preferring Parquet.
     fn one_format(&self, chosen: Vec<&'a HubEntry>) -> Result<Choice<'a>, HubError> {
         let key = if self.source.data_files.is_empty() { "hub_id" } else { "data_files" };
         let found: BTreeSet<HubFormat> = chosen.iter().filter_map(|entry| self.format(entry)).collect();

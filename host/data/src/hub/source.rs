@@ -1,4 +1,4 @@
-//! The request to a hub and its result.
+//! Request to a hub and its result.
 
 use gage_core::Digest;
 use gage_secrets::SecretString;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use url::Url;
 
-/// What a repository of the hub holds.
+/// Kind of a hub repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HubKind {
     /// Rows.
@@ -17,7 +17,7 @@ pub enum HubKind {
 }
 
 impl HubKind {
-    /// What messages call it.
+    /// Returns the name that messages use.
     pub(super) fn noun(self) -> &'static str {
         match self {
             HubKind::Dataset => "dataset",
@@ -25,7 +25,7 @@ impl HubKind {
         }
     }
 
-    /// Where its token is said.
+    /// Returns the place where its token is configured.
     pub(super) fn token(self) -> &'static str {
         match self {
             HubKind::Dataset => "`token: ${HF_TOKEN}` in a suite",
@@ -33,7 +33,7 @@ impl HubKind {
         }
     }
 
-    /// What its addresses and its folder in the cache are called.
+    /// Returns the name in its URLs and of its folder in the cache.
     pub(super) fn folder(self) -> &'static str {
         match self {
             HubKind::Dataset => "datasets",
@@ -41,7 +41,7 @@ impl HubKind {
         }
     }
 
-    /// What its files are called.
+    /// Returns the name of its files.
     pub(super) fn holds(self) -> &'static str {
         match self {
             HubKind::Dataset => "data",
@@ -49,7 +49,7 @@ impl HubKind {
         }
     }
 
-    /// Returns which files of it can be read.
+    /// Returns a description of the readable files.
     pub(super) fn readable(self) -> &'static str {
         match self {
             HubKind::Dataset => {
@@ -59,51 +59,51 @@ impl HubKind {
         }
     }
 
-    /// The format that a file name tells, of those that such a repository is fetched for.
+    /// Returns the format implied by a file name, if such a repository is fetched for it.
     pub(super) fn format(self, path: &str) -> Option<HubFormat> {
         HubFormat::of_path(path).filter(|format| (*format == HubFormat::Gguf) == (self == HubKind::Model))
     }
 }
 
-/// A dataset or a model on the hub, and which part of it is wanted.
+/// A dataset or a model on the hub, and the part of it to fetch.
 #[derive(Clone, Debug)]
 pub struct HubSource {
-    /// What it is.
+    /// Kind of the repository.
     pub kind: HubKind,
     /// `owner/name`, or `name` alone.
     pub name: String,
     /// A branch, a tag or a commit; usually `main`.
     pub revision: String,
-    /// The subset; needed where the dataset has several and none is its default.
+    /// Subset; required if the dataset has several and no default.
     pub subset: Option<String>,
-    /// The split; needed where there are several.
+    /// Split; required if there are several.
     pub split: Option<String>,
-    /// Patterns of paths in the repository. Where there are any, subset and split say nothing.
+    /// Patterns of paths in the repository. If any are given, subset and split are ignored.
     pub data_files: Vec<String>,
-    /// Where the hub is; usually `https://huggingface.co`.
+    /// Base URL of the hub; usually `https://huggingface.co`.
     pub endpoint: Url,
-    /// Sent to the endpoint, and to no other host.
+    /// Sent only to the endpoint.
     pub token: Option<SecretString>,
-    /// Whether the network may not be used.
+    /// True if the network may not be used.
     pub offline: bool,
-    /// The folder of the cache; made where it does not exist.
+    /// Folder of the cache; created if missing.
     pub cache: PathBuf,
-    /// How long to wait.
+    /// Time limits and retries.
     pub timings: HubTimings,
 }
 
-/// How long to wait for a server, and how often to ask again.
+/// Time limits and retries of requests to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct HubTimings {
-    /// For a connection; default 10 s.
+    /// Time limit for a connection; default 10 s.
     pub connect: Duration,
-    /// For the next bytes; default 60 s.
+    /// Time limit for the next bytes; default 60 s.
     pub read: Duration,
-    /// Most requests for the same thing without a byte gained; default 5.
+    /// Maximum requests for the same thing without a byte gained; default 5.
     pub attempts: u32,
-    /// The wait before the second request; each further one is twice as long. Default 0.5 s.
+    /// Wait before the second request; doubles for each further one. Default 0.5 s.
     pub first_wait: Duration,
-    /// The longest wait; a server that asks for a longer one is not asked again. Default 60 s.
+    /// Longest wait. A server that asks for a longer one is not retried. Default 60 s.
     pub longest_wait: Duration,
 }
 
@@ -119,44 +119,44 @@ impl Default for HubTimings {
     }
 }
 
-/// The files of one subset and split, all of them checked.
+/// Checked files of one subset and split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubDataset {
-    /// The name, as asked.
+    /// Name, as requested.
     pub name: String,
-    /// The revision, as asked.
+    /// Revision, as requested.
     pub revision: String,
-    /// The commit that the revision stood for: 40 hexadecimal digits.
+    /// Commit that the revision resolved to: 40 hexadecimal digits.
     pub commit: String,
-    /// The files: in the order of the patterns that chose them, those of one pattern by path.
+    /// Files in the order of the patterns that chose them; those of one pattern by path.
     pub files: Vec<HubFile>,
-    /// What all of them are.
+    /// Common format of the files.
     pub format: HubFormat,
 }
 
 /// One file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubFile {
-    /// The path in the repository.
+    /// Path in the repository.
     pub path: String,
-    /// Where it lies.
+    /// Local path.
     pub local: PathBuf,
-    /// The size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The digest of its bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
 }
 
-/// The kinds of files that can be read. All but Parquet and GGUF may be compressed with gzip or zstd.
+/// Readable file formats. All but Parquet and GGUF may be compressed with gzip or zstd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HubFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// One JSON document.
     Json,
-    /// Values separated by commas.
+    /// Comma-separated values.
     Csv,
-    /// Values separated by tabs.
+    /// Tab-separated values.
     Tsv,
     /// Apache Parquet.
     Parquet,
@@ -165,7 +165,7 @@ pub enum HubFormat {
 }
 
 impl HubFormat {
-    /// The format that a file name tells.
+    /// Returns the format implied by a file name.
     pub(crate) fn of_path(path: &str) -> Option<HubFormat> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let (plain, is_compressed) = match [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending))
@@ -184,7 +184,7 @@ impl HubFormat {
         }
     }
 
-    /// The name of the loader that reads it.
+    /// Returns the name of the loader that reads it.
     pub fn name(self) -> &'static str {
         match self {
             HubFormat::Jsonl => "jsonl",
@@ -197,9 +197,9 @@ impl HubFormat {
     }
 }
 
-/// Is told how far a download is.
+/// Receives the progress of a download.
 pub trait HubProgress {
-    /// `done` bytes of the file at `path` are on the disk, of `total` where that is known.
+    /// Reports that `done` bytes of the file at `path` are on disk, of `total` if known.
     fn file(&self, path: &str, done: u64, total: Option<u64>);
 }
 

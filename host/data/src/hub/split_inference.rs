@@ -1,41 +1,40 @@
 //! Inference of the split and the subset of a file from its path alone.
 //!
-//! The rules are the hub's own: `data/NAME-00000-of-00001.parquet` names its split; else a folder
-//! that holds a split word does, else the file name; words are separated by `-`, `_`, `.`, spaces
-//! and digits. Where no file tells a split, all are `train`. Beyond them, a folder that tells no
-//! split is a subset.
+//! The rules are the hub's own: `data/NAME-00000-of-00001.parquet` names its split; otherwise a folder that contains
+//! a split word does, and otherwise the file name. Words are separated by `-`, `_`, `.`, spaces and digits. If no
+//! file names a split, all are `train`. In addition to these rules, a folder that names no split is a subset.
 
 use super::pattern::is_ordinary;
 
-/// The splits that have words of their own.
+/// Splits with words of their own.
 const WORDS: [(&str, &[&str]); 3] = [
     ("train", &["train", "training"]),
     ("validation", &["validation", "valid", "val", "dev"]),
     ("test", &["test", "testing", "eval", "evaluation"]),
 ];
 
-/// The subset of files that lie in no folder of their own.
+/// Subset of files without a folder of their own.
 pub(super) const DEFAULT_SUBSET: &str = "default";
 
-/// Where a path belongs.
+/// Subset and splits inferred for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedSplit<'a> {
-    /// The subset; [`DEFAULT_SUBSET`] for none.
+    /// Subset; [`DEFAULT_SUBSET`] if none.
     pub(super) subset: String,
-    /// The split. A name that holds the words of two is told twice.
+    /// Splits. A name that contains the words of two splits lists both.
     pub(super) splits: Vec<String>,
-    /// Which file it is.
+    /// Path of the file.
     pub(super) path: &'a str,
 }
 
-/// The split that a word stands for; another word is a split of its own.
+/// Returns the split that a word stands for. An unknown word is its own split.
 pub(super) fn canonical(word: &str) -> &str {
     let known = WORDS.iter().find(|(_, words)| words.iter().any(|known| known.eq_ignore_ascii_case(word)));
     known.map_or(word, |(split, _)| split)
 }
 
-/// The places of all paths that lie in a folder and may be data. Where none of a subset tells its
-/// split, all are `train`.
+/// Returns the places of all paths in a folder that may be data. If no file of a subset names its split, all are
+/// `train`.
 pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&str>) -> Vec<NamedSplit<'a>> {
     let mut places: Vec<NamedSplit<'a>> = paths
         .filter_map(|path| {
@@ -56,7 +55,7 @@ pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&s
     places
 }
 
-/// The folders in front of the first that tells a split, without a leading `data`.
+/// Returns the folders before the first that names a split, without a leading `data`.
 fn subset(path: &str) -> String {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     let folders = folders.split('/').enumerate().filter(|(index, part)| *index > 0 || *part != "data");
@@ -85,7 +84,7 @@ fn splits(path: &str) -> Vec<String> {
     }
 }
 
-/// `NAME` of `NAME-00000-of-00001.ending`, where it can be the name of a split.
+/// Returns `NAME` of `NAME-00000-of-00001.ending`, if it can be the name of a split.
 fn shard_name(file: &str) -> Option<&str> {
     let (front, after) = file.rsplit_once("-of-")?;
     let (name, number) = front.rsplit_once('-')?;
@@ -95,7 +94,7 @@ fn shard_name(file: &str) -> Option<&str> {
     (is_number(number) && is_number(count) && !name.is_empty() && name.chars().all(is_word)).then_some(name)
 }
 
-/// The splits whose words stand in a text.
+/// Returns the splits whose words occur in a text.
 fn words(text: &str) -> Vec<&'static str> {
     let is_separator = |character: char| matches!(character, '-' | '.' | '_' | ' ' | '0'..='9');
     let tokens: Vec<&str> = text.split(is_separator).collect();

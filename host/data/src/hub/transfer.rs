@@ -1,4 +1,4 @@
-//! The transfer of one file: resumes where an earlier attempt ended.
+//! Transfer of one file, resuming after the bytes of an earlier attempt.
 
 use super::client::{Client, RequestError, RequestTarget};
 use super::error::{HubError, shown};
@@ -11,30 +11,30 @@ use reqwest::header::{
 };
 use url::Url;
 
-/// The transfer of one file.
+/// Transfer of one file.
 pub(super) struct Transfer<'a> {
     pub(super) client: &'a Client<'a>,
     pub(super) url: &'a Url,
     pub(super) asked: RequestTarget<'a>,
-    /// The commit of the hub that the file must be of.
+    /// Commit of the hub that the file must belong to.
     pub(super) commit: Option<&'a str>,
-    /// Whether the digest of the content is known, which shows whether parts belong together.
+    /// True if the digest of the content is known, which shows whether parts belong together.
     pub(super) has_digest: bool,
-    /// The name of the file for the progress.
+    /// File name for progress reports.
     pub(super) name: &'a str,
     pub(super) progress: &'a dyn HubProgress,
 }
 
 impl Transfer<'_> {
-    /// Downloads the bytes that are missing. Returns how the content differs from what it must become, if its size shows that.
+    /// Downloads the missing bytes. Returns how the content differs from the expected one, if its size reveals that.
     pub(super) async fn complete(&self, partial: &mut PartialFile) -> Result<Option<String>, HubError> {
         let mut attempts = Attempts::new(self.client.retry());
         let mut furthest = partial.length();
         loop {
             let is_whole = partial.total() == Some(partial.length());
             let end = if is_whole { Ok(None) } else { self.attempt(partial).await };
-            // Bytes that were there before are no progress: a server that begins again each time
-            // must not be asked for ever.
+            // Bytes that were present before are no progress: a server that restarts each time must not be retried
+            // forever.
             if partial.length() > furthest {
                 furthest = partial.length();
                 attempts.progress();
@@ -55,7 +55,7 @@ impl Transfer<'_> {
         RetryableError { url: shown(self.url), reason: reason.into(), retry_after: None }
     }
 
-    /// One request, from the first byte that is missing.
+    /// Sends one request, starting at the first missing byte.
     async fn attempt(&self, partial: &mut PartialFile) -> Result<Option<String>, RequestError> {
         if !self.has_digest && partial.validator().is_none() {
             partial.restart()?;
@@ -105,7 +105,7 @@ impl Transfer<'_> {
         Ok(None)
     }
 
-    /// The hub may not answer with the file of another commit.
+    /// Rejects a file of another commit.
     fn check_commit(&self, url: &Url, headers: &HeaderMap) -> Result<(), HubError> {
         let sent = text(headers, HeaderName::from_static("x-repo-commit"));
         match (self.commit, sent) {
@@ -118,7 +118,7 @@ impl Transfer<'_> {
     }
 }
 
-/// The headers that ask for the bytes from a place on, as long as the file is still the same.
+/// Returns the headers that request the bytes from a position on, provided the file is unchanged.
 fn range_headers(from: u64, validator: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if from > 0
@@ -140,7 +140,7 @@ fn strong_etag(headers: &HeaderMap) -> Option<&str> {
     text(headers, ETAG).filter(|etag| etag.starts_with('"') && etag.len() <= 256)
 }
 
-/// The first byte and the total of `bytes 5-9/10`.
+/// Returns the first byte and the total of `bytes 5-9/10`.
 fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let first = range.split_once('-')?.0.trim().parse().ok()?;

@@ -1,14 +1,14 @@
-//! A model file of any server, by its address, in the cache.
+//! Cached model file from any server, by its address.
 //!
 //! ```text
-//! <cache>/models/web/<SHA-256 of the address>/file.json    what was fetched: address, size and digest
+//! <cache>/models/web/<SHA-256 of the address>/file.json    address, size and digest of the fetched file
 //! <cache>/models/web/<SHA-256 of the address>/<name>       the file
-//! <cache>/models/web/<SHA-256 of the address>/partial      what an interrupted download left, and beside it of which file
-//! <cache>/models/web/<SHA-256 of the address>/lock         held by the one who downloads
+//! <cache>/models/web/<SHA-256 of the address>/partial      remains of an interrupted download, with its metadata
+//! <cache>/models/web/<SHA-256 of the address>/lock         held by the downloading process
 //! ```
 //!
-//! Nobody says what the digest of such a file should be but the user. Where that is not said, the digest of what came is
-//! recorded, and what lies in the cache is held to it.
+//! Only the user can state the expected digest of such a file. Without it, the digest of the download is recorded,
+//! and the cached file is checked against it.
 
 use super::HubError;
 use super::cache::{lock, read_json, write_json};
@@ -26,46 +26,46 @@ use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Longest name that a file keeps.
+/// Maximum length of a file name.
 const MAX_NAME_BYTES: usize = 120;
 
-/// The address of a file on a server that says nothing of digests.
+/// Address of a file on a server that states no digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebModel {
     url: Url,
 }
 
-/// How a file is fetched from its address.
+/// Options for fetching a file from its address.
 #[derive(Clone, Copy)]
 pub struct UrlFetchOptions<'a> {
-    /// The cache of the hub, in which the file is kept.
+    /// Cache of the hub, which stores the file.
     pub cache: &'a Path,
-    /// Uses only what is in the cache.
+    /// True to use only the cache.
     pub offline: bool,
     /// Time limits and retries.
     pub timings: HubTimings,
-    /// Receives the bytes that have arrived.
+    /// Receives the number of bytes downloaded.
     pub progress: &'a dyn HubProgress,
-    /// Asked many times whether to stop.
+    /// Called many times to check for cancellation.
     pub is_cancelled: &'a dyn Fn() -> bool,
 }
 
-/// A file that was fetched.
+/// A fetched file.
 #[derive(Clone, Debug)]
 pub struct FetchedFile {
-    /// The address, without what may be secret in it.
+    /// Address, without its possible secrets.
     pub address: String,
-    /// Where it lies.
+    /// Local path.
     pub local: PathBuf,
-    /// The bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The digest.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// Whether it lay in the cache already.
+    /// True if the file was already in the cache.
     pub was_there: bool,
 }
 
-/// What is recorded of a file that was fetched.
+/// Record of a fetched file.
 #[derive(Debug, Serialize, Deserialize)]
 struct UrlRecord {
     address: String,
@@ -78,7 +78,7 @@ impl WebModel {
     /// Reads an address.
     ///
     /// # Errors
-    /// When it is none of `http` or `https`.
+    /// When it is neither `http` nor `https`.
     pub fn read(text: &str) -> Result<WebModel, String> {
         let url = Url::parse(text).map_err(|error| format!("`{text}` is not an address: {error}"))?;
         match url.scheme() {
@@ -91,14 +91,14 @@ impl WebModel {
         }
     }
 
-    /// Fetches the file into the cache, unless it is there. An interrupted download goes on where it was, where the server says
-    /// that the file is still the same, or `wanted` will tell. No token is sent.
+    /// Fetches the file into the cache, unless it is there. An interrupted download is resumed if the server says
+    /// that the file is unchanged, or if `wanted` can verify it. No token is sent.
     ///
     /// Blocks; must not be called from asynchronous code.
     ///
     /// # Errors
-    /// When the server cannot be reached or has no such file, when what comes is no GGUF file or has not the digest that is
-    /// wanted, or when the cache cannot be written.
+    /// When the server cannot be reached or has no such file, or when the cache cannot be written. Also when the
+    /// download is not a GGUF file or lacks the wanted digest.
     #[tracing::instrument(name = "url_fetch", skip_all, fields(url = %shown(&self.url)))]
     pub fn fetch(
         &self,
@@ -136,7 +136,7 @@ impl WebModel {
         retry: RetryPolicy<'_>,
     ) -> Result<FetchedFile, HubError> {
         let _lock = lock(folder, retry).await?;
-        // Another process may have fetched it meanwhile.
+        // Another process may have fetched it in the meantime.
         if let Some(file) = self.cached(folder)?
             && wanted.is_none_or(|wanted| wanted == file.digest)
         {
@@ -169,7 +169,7 @@ impl WebModel {
         Ok(FetchedFile { address: record.address, local, bytes, digest, was_there: false })
     }
 
-    /// What lies in the cache, whole and as it was recorded.
+    /// Returns the cached file, if it is whole and matches its record.
     fn cached(&self, folder: &Path) -> Result<Option<FetchedFile>, HubError> {
         let Some(UrlRecord { address, name, bytes, digest }) = read_json(&folder.join("file.json")) else {
             return Ok(None);
@@ -187,7 +187,7 @@ impl WebModel {
         Ok(Some(FetchedFile { address, local, bytes, digest, was_there: true }))
     }
 
-    /// The name of the file: the last part of the address, of characters that are safe everywhere.
+    /// Returns the file name: the last part of the address, in characters that are safe on every system.
     fn name(&self) -> String {
         let last = self.url.path().rsplit('/').next().unwrap_or_default();
         let safe = |one: char| if one.is_ascii_alphanumeric() || "-_.".contains(one) { one } else { '_' };
@@ -198,7 +198,7 @@ impl WebModel {
         }
     }
 
-    /// The size and the digest of a whole file, where it is what it should be.
+    /// Returns the size and the digest of a whole file if it is the expected one.
     fn check(&self, partial: &mut PartialFile, wanted: Option<Digest>) -> Result<(u64, Digest), HubError> {
         let bytes = partial.length();
         let PartialFile { file, path, .. } = partial;
@@ -206,8 +206,8 @@ impl WebModel {
         let mut magic = Vec::new();
         (&*file).take(4).read_to_end(&mut magic).map_err(HubError::cache("read", path))?;
         if magic != b"GGUF" {
-            let reason = "what came is not in the GGUF format: it does not begin with `GGUF`; perhaps it is a page that leads \
-                          to the file";
+            let reason = "the download is not in the GGUF format: it does not begin with `GGUF`; it may be a \
+                page that leads to the file";
             return Err(HubError::answer(&self.url, reason));
         }
         file.rewind().map_err(HubError::cache("read", path))?;
@@ -217,13 +217,14 @@ impl WebModel {
             Some(wanted) => Err(HubError::answer(
                 &self.url,
                 format!(
-                    "what came has the digest {digest}, not {wanted}; it was deleted. The file there is another one, or was changed on the way"
+                    "the download has the digest {digest}, not {wanted}, and was deleted; the server has \
+                     another file, or it was changed in transit"
                 ),
             )),
         }
     }
 
-    /// An error of a server that is no hub.
+    /// Rephrases an error for a server that is not a hub.
     fn without_hub(&self, error: HubError) -> HubError {
         match error {
             HubError::NotFound(_) | HubError::Revision(_) => {

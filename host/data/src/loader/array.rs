@@ -1,7 +1,7 @@
-//! The `json` loader: an array of objects, given element by element.
+//! The `json` loader: an array of objects, returned element by element.
 //!
-//! The crate `struson` is not used: it gives tokens, not the text of an element. Rows keep their text, and an element that is
-//! broken costs only itself.
+//! The crate `struson` is not used: it returns tokens, not the text of an element. Here rows keep their text, and a
+//! broken element does not affect the others.
 
 mod scan;
 
@@ -11,20 +11,20 @@ use crate::row::RowPosition;
 use scan::{ScanStatus, ValueScanner};
 
 const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
-/// How many keys a message names.
+/// Number of keys that a message names.
 const MAX_SHOWN_KEYS: usize = 12;
-/// How many objects deep arrays are looked for that a message names.
+/// Nesting depth up to which objects are searched for arrays to name in a message.
 const MAX_DEPTH: usize = 4;
 
 pub(crate) struct Array {
     input: Input,
-    /// The path to the array, if it is not the whole file.
+    /// Path to the array, if it is not the whole file.
     records: Option<String>,
     state: ArrayState,
-    /// Where the next byte stands.
+    /// Position of the next byte.
     at: Position,
     element: u64,
-    /// How many objects stand around the array.
+    /// Number of objects around the array.
     around: usize,
 }
 
@@ -35,7 +35,7 @@ enum ArrayState {
     Over,
 }
 
-/// What lies at a path.
+/// Kind of value at a path.
 enum ArrayElement {
     Array,
     Nothing,
@@ -47,7 +47,7 @@ impl Array {
         Array { input, records, state: ArrayState::Outside, at, element: 0, around: 0 }
     }
 
-    /// Goes to the first element of the array.
+    /// Advances to the first element of the array.
     fn enter(&mut self) -> Result<ArrayState, LoaderError> {
         if self.input.chunk()?.starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());
@@ -85,8 +85,8 @@ impl Array {
         };
         Err(LoaderError::Unsuited(match records {
             Some(records) => format!(
-                "the object has no array at '{records}', which 'records' says (names of objects between dots, no \
-                 indexes of lists); {keys}"
+                "the object has no array at '{records}' ('records' takes object keys between dots, and no \
+                 list indexes); {keys}"
             ),
             None => format!(
                 "the file is one object, not an array; name the array in it with 'records' ({keys}), or use \
@@ -95,8 +95,8 @@ impl Array {
         }))
     }
 
-    /// Looks for a path in the object that was entered, and leaves the object if it is not there.
-    /// Collects the keys of the arrays that it comes across.
+    /// Looks for a path in the object that was entered, and leaves the object if it is not there. Collects the keys
+    /// of the arrays it encounters.
     fn seek(
         &mut self,
         path: Option<&str>,
@@ -120,7 +120,7 @@ impl Array {
                         return Ok(ArrayElement::Array);
                     }
                 }
-                // Arrays within others are found for the message alone.
+                // Nested arrays are collected only for the message.
                 (_, Some(b'{')) if depth < MAX_DEPTH => {
                     self.step();
                     self.seek(None, &format!("{before}{key}."), keys, depth + 1)?;
@@ -137,7 +137,7 @@ impl Array {
         Ok(ArrayElement::Nothing)
     }
 
-    /// The next key of an object, up to behind its colon; `None` behind the object's end.
+    /// Returns the next key of an object and consumes its colon. `None` after the object's end.
     fn key(&mut self) -> Result<Option<String>, LoaderError> {
         match self.peek()? {
             Some(b'}') => {
@@ -161,7 +161,7 @@ impl Array {
         Ok(Some(key))
     }
 
-    /// Goes behind the comma between two values of an object; stays before its end.
+    /// Skips the comma between two values of an object; stays before its end.
     fn separator(&mut self) -> Result<(), LoaderError> {
         match self.peek()? {
             Some(b'}') => Ok(()),
@@ -176,7 +176,7 @@ impl Array {
         }
     }
 
-    /// Behind the array: nothing but the rest of the objects around it may follow.
+    /// Checks that only the rest of the enclosing objects follows the array.
     fn leave(&mut self) -> Result<(), LoaderError> {
         while self.around > 0 {
             self.around -= 1;
@@ -195,7 +195,7 @@ impl Array {
         }
     }
 
-    /// Reads the value that is next, keeping at most [`MAX_ROW_BYTES`] of it.
+    /// Reads the next value, keeping at most [`MAX_ROW_BYTES`] of it.
     fn value(&mut self, mut kept: Option<&mut Vec<u8>>) -> Result<(), LoaderError> {
         let next = self.peek()?;
         if matches!(next, None | Some(b',' | b']' | b'}' | b':')) {
@@ -227,7 +227,7 @@ impl Array {
         }
     }
 
-    /// The next byte that is no blank.
+    /// Returns the next non-blank byte.
     fn peek(&mut self) -> Result<Option<u8>, LoaderError> {
         loop {
             let chunk = self.input.chunk()?;
@@ -244,7 +244,7 @@ impl Array {
         }
     }
 
-    /// Goes behind the byte that was peeked at.
+    /// Skips the byte that was peeked at.
     fn step(&mut self) {
         self.at.column += 1;
         self.input.consume(1);

@@ -5,22 +5,22 @@ use crate::row::DataError;
 use crate::source::{DataFile, FormatOptions, RowSource};
 use gage_config::FileFormat;
 
-/// The records of all files, in their order.
+/// Records of all files, in their order.
 pub(crate) struct Chain {
     files: Vec<DataFile>,
     format: FileFormat,
     options: FormatOptions,
-    /// Which file is read, and how many of its records were given.
+    /// Index of the current file, and number of its records returned.
     file: usize,
     given: u64,
     loader: Option<Box<dyn Loader>>,
-    /// How many records were given of all files.
+    /// Number of records returned from all files.
     number: u64,
-    /// The first record, which was read to see that there is one.
+    /// First record, read ahead to check that there is one.
     ahead: Option<NumberedRecord>,
 }
 
-/// A record, its place in the dataset and its file.
+/// A record, its position in the dataset and its file.
 pub(crate) struct NumberedRecord {
     pub number: u64,
     pub file: usize,
@@ -31,7 +31,7 @@ impl Chain {
     /// Opens the files.
     ///
     /// # Errors
-    /// When one of them is not what it should be, or when all of them together hold no row.
+    /// When one of them cannot be read by its loader, or when all of them together contain no row.
     pub(crate) fn open(source: &RowSource) -> Result<Chain, DataError> {
         let mut chain = Chain {
             files: source.files.clone(),
@@ -43,7 +43,7 @@ impl Chain {
             number: 0,
             ahead: None,
         };
-        // The last file is looked at before the first row is given, not hours later.
+        // The last file is checked before the first row is returned, not hours later.
         for file in &chain.files {
             open(file, chain.format, &chain.options).map_err(|fault| error(file, 0, fault))?;
         }
@@ -54,7 +54,7 @@ impl Chain {
         }
     }
 
-    /// Returns how many records were read until now.
+    /// Returns the number of records read so far.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -85,7 +85,7 @@ impl Chain {
     }
 }
 
-/// A fault with the name of its file, and how many rows of it were good.
+/// Adds the file, and the number of its good rows, to a fault.
 pub(crate) fn error(file: &DataFile, rows: u64, fault: LoaderError) -> DataError {
     match fault {
         LoaderError::Unreadable(source) => DataError::unreadable(file, source),

@@ -1,4 +1,4 @@
-//! The `csv` and `tsv` loaders: fields between delimiters, every value a text.
+//! The `csv` and `tsv` loaders: delimited fields, each value a text.
 
 mod fields;
 
@@ -11,14 +11,14 @@ use fields::FieldSplitter;
 pub(crate) struct DelimitedLoader {
     input: Input,
     fields: FieldSplitter,
-    /// The names of the columns, written as JSON keys with their colon.
+    /// Column names, written as JSON keys with their colon.
     keys: Vec<String>,
-    /// Names that were given, until the first record is known to be no header.
+    /// Configured names, until the first record is known not to be a header.
     given: Option<Vec<String>>,
     line: u64,
 }
 
-/// What belongs together, which is a line unless a quoted field goes on in the next.
+/// Lines of one record: a single line, unless a quoted field spans several.
 struct DelimitedLines {
     first: u64,
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ impl DelimitedLoader {
         Ok(delimited)
     }
 
-    /// The names in the first line; none if the file is empty.
+    /// Returns the names in the first line; empty if the file is empty.
     fn header(&mut self) -> Result<Vec<String>, LoaderError> {
         let Some(DelimitedLines { first, bytes, problem }) = self.read()? else { return Ok(Vec::new()) };
         let unsuited =
@@ -64,7 +64,7 @@ impl DelimitedLoader {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Reads on to the end of a record, and splits it into fields; `None` at the end of the file. Empty lines are no
+    /// Reads up to the end of a record, and splits it into fields. `None` at the end of the file. Empty lines are not
     /// records.
     fn read(&mut self) -> Result<Option<DelimitedLines>, LoaderError> {
         let (mut bytes, mut line, mut first, mut is_too_long) = (Vec::new(), Vec::new(), 0, false);
@@ -76,7 +76,7 @@ impl DelimitedLoader {
                 if first == 0 {
                     return Ok(None);
                 }
-                // The last line has no line feed, which ends a record everywhere but within quotes.
+                // The last line may lack a line feed, which ends a record unless within quotes.
                 self.fields.feed(b"\n", !is_too_long);
                 if !self.fields.is_open() {
                     break;
@@ -120,7 +120,7 @@ impl DelimitedLoader {
         Ok(Some(DelimitedLines { first, bytes, problem }))
     }
 
-    /// Reads a line. Of one that is too long the fields learn only where they end.
+    /// Reads a line. For one that is too long, the splitter looks only for its end.
     fn read_line(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, LoaderError> {
         let DelimitedLoader { input, fields, .. } = self;
         input.read_line_with(line, |kept, beyond| {
@@ -131,7 +131,8 @@ impl DelimitedLoader {
         })
     }
 
-    /// Refuses a first record that names columns, where these are named already: it would be a row without a word.
+    /// Refuses a first record that names columns if they are already configured; otherwise it would silently become a
+    /// row.
     fn check_first(&mut self, line: u64) -> Result<(), LoaderError> {
         let Some(names) = self.given.take() else { return Ok(()) };
         let Ok(values) = self.fields.texts() else { return Ok(()) };
@@ -148,7 +149,7 @@ impl DelimitedLoader {
         }
     }
 
-    /// The record as the text of a JSON object.
+    /// Returns the record as the text of a JSON object.
     fn object(&self) -> Result<String, String> {
         let values = self.fields.texts().map_err(|problem| format!("the record {problem}"))?;
         let (found, expected) = (self.fields.count(), self.keys.len());
@@ -182,11 +183,11 @@ impl Loader for DelimitedLoader {
     }
 }
 
-/// What the first column is called where the header names all others: the numbers that pandas writes in front of
-/// each row.
+/// Name of the first column if the header names all others. It contains the numbers that pandas writes before each
+/// row.
 const INDEX: &str = "index";
 
-/// Names the first column, if it alone has no name.
+/// Names the first column if it is the only one without a name.
 fn with_index(mut names: Vec<String>) -> Vec<String> {
     let is_free = !names.iter().any(|name| name == INDEX);
     match names.split_first_mut() {

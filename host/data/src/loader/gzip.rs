@@ -1,14 +1,14 @@
-//! Gzip: members that follow one another are one text, and nothing else may follow.
+//! Gzip decompression. Consecutive members form one text; other trailing bytes are an error.
 
 use flate2::bufread::GzDecoder;
 use std::io::{BufRead, Error, Read};
 
-/// The first byte of every member.
+/// First byte of every member.
 const FIRST: u8 = 0x1f;
-/// The second.
+/// Second byte of every member.
 const SECOND: u8 = 0x8b;
 
-/// Bytes after the last member that begin no further one.
+/// Bytes after the last member that do not start another one.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the gzip stream ended, and other bytes follow (the first is {first:#04x}); unpack the file with gzip -dc, which ignores them, and pack it again"
@@ -17,9 +17,9 @@ pub(crate) struct TrailingBytesError {
     first: u8,
 }
 
-/// Unpacks one member after the other.
+/// Decompresses one member after another.
 pub(crate) struct Gzip<R> {
-    /// None after the last member.
+    /// `None` after the last member.
     member: Option<GzDecoder<R>>,
 }
 
@@ -39,7 +39,7 @@ impl<R: BufRead> Read for Gzip<R> {
             let behind = member.get_mut().fill_buf()?;
             match behind {
                 [] => self.member = None,
-                // What does not stand in the buffer yet is looked at by the next member.
+                // Bytes not yet in the buffer are checked by the next member.
                 [FIRST] | [FIRST, SECOND, ..] => {
                     self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
                 }

@@ -1,4 +1,4 @@
-//! Bytes of a text file, decompressed where it is compressed.
+//! Bytes of a text file, decompressed if needed.
 
 use super::gzip::{Gzip, TrailingBytesError};
 use super::{FileKind, LoaderError, MAX_ROW_BYTES};
@@ -6,24 +6,23 @@ use gage_config::FileFormat;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 
-/// How much is read at once.
+/// Size of a read, in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
-/// How much is decompressed at once. Where a stream is broken, no more than this is lost before it.
+/// Size of a decompression step, in bytes. Before a broken place in a stream, at most this much is lost.
 const UNPACKED_BYTES: usize = 1 << 15;
 
-/// A byte order mark, which is no part of the text.
+/// Byte order mark, which is not part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text, read from its beginning to its end in constant memory.
+/// A text, read from beginning to end in constant memory.
 pub(crate) struct Input {
     reader: Box<dyn BufRead + Send>,
-    /// By what it is compressed.
+    /// Compression of the text.
     packing: Option<&'static str>,
 }
 
 impl Input {
-    /// Reads an opened file. Members of gzip and frames of zstd that follow one another are one
-    /// text.
+    /// Reads an opened file. Consecutive gzip members and zstd frames form one text.
     pub(crate) fn open(file: File, kind: FileKind, format: FileFormat) -> Result<Input, LoaderError> {
         let plain = BufReader::with_capacity(BUFFER_BYTES, file);
         let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
@@ -44,9 +43,9 @@ impl Input {
         Ok(input)
     }
 
-    /// What can be had without waiting; empty at the end of the text.
+    /// Returns the buffered bytes, reading if there are none; empty at the end of the text.
     pub(crate) fn chunk(&mut self) -> Result<&[u8], LoaderError> {
-        // Asked twice, because the borrow of the first answer would last.
+        // Called twice, because the borrow of the first result would last.
         loop {
             match self.reader.fill_buf() {
                 Ok(_) => break,
@@ -58,18 +57,18 @@ impl Input {
         self.reader.fill_buf().map_err(|error| fault(packing, error))
     }
 
-    /// Goes on after so many bytes of the chunk.
+    /// Consumes `bytes` of the chunk.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.reader.consume(bytes);
     }
 
-    /// Reads a line with its end, and returns how long it is; 0 at the end of the text. Of a
-    /// longer line no more than [`MAX_ROW_BYTES`] are kept.
+    /// Reads a line with its end, and returns its length; 0 at the end of the text. Keeps at most [`MAX_ROW_BYTES`]
+    /// of a longer line.
     pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, LoaderError> {
         self.read_line_with(line, |_, _| {})
     }
 
-    /// The same; what is not kept is given to `beyond` piece by piece, each time with what is kept.
+    /// Same as [`Input::read_line`], but passes each discarded piece to `beyond`, along with the kept bytes.
     pub(crate) fn read_line_with(
         &mut self,
         line: &mut Vec<u8>,
@@ -94,7 +93,7 @@ impl Input {
         }
     }
 
-    /// Everything up to the end, at most `most` bytes.
+    /// Reads everything up to the end, at most `most` bytes.
     pub(crate) fn read_all(&mut self, most: u64) -> Result<String, LoaderError> {
         let mut bytes = Vec::new();
         let read = (&mut self.reader).take(most + 1).read_to_end(&mut bytes);
@@ -112,7 +111,7 @@ impl Input {
     }
 }
 
-/// What the error of a reader means: the system's own are told apart from those of a stream.
+/// Converts an error of a reader, distinguishing system errors from those of a stream.
 fn fault(packing: Option<&str>, error: std::io::Error) -> LoaderError {
     match packing {
         Some(packing) if error.raw_os_error().is_none() => match error.kind() {
@@ -126,7 +125,7 @@ fn fault(packing: Option<&str>, error: std::io::Error) -> LoaderError {
     }
 }
 
-/// Returns whether a line is no row.
+/// Returns whether a line contains no row.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii_start().is_empty()
 }

@@ -1,4 +1,4 @@
-//! The kind of a file by its first bytes.
+//! Detection of a file's kind by its first bytes.
 
 use super::LoaderError;
 use crate::source::DataFile;
@@ -6,13 +6,13 @@ use gage_config::FileFormat;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 
-/// As many bytes as it takes to know a tar archive.
+/// Number of bytes needed to recognize a tar archive.
 const HEAD_BYTES: u64 = 512;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
-    /// Perhaps text: nothing that is known by its first bytes.
+    /// Possibly text: the first bytes match no known kind.
     Plain,
     /// Compressed with gzip.
     Gzip,
@@ -20,13 +20,13 @@ pub(crate) enum FileKind {
     Zstd,
     Parquet,
     EncryptedParquet,
-    /// Something that no loader reads: its name, and what to do.
+    /// A kind that no loader reads: its name, and advice.
     Foreign(&'static str, &'static str),
 }
 
-/// Opens a file and looks at its first bytes.
+/// Opens a file and detects its kind.
 pub(crate) fn open(data: &DataFile) -> Result<(File, FileKind), LoaderError> {
-    // First, because opening a pipe waits for its other end.
+    // Checked first, because opening a pipe waits for its other end.
     let metadata = std::fs::metadata(&data.path).map_err(LoaderError::Unreadable)?;
     if metadata.is_dir() {
         return Err(LoaderError::Unreadable(ErrorKind::IsADirectory.into()));
@@ -44,10 +44,10 @@ pub(crate) fn open(data: &DataFile) -> Result<(File, FileKind), LoaderError> {
 }
 
 impl FileKind {
-    /// What begins with these bytes.
+    /// Returns the kind of content that begins with these bytes.
     pub(crate) fn of(head: &[u8]) -> FileKind {
         let begins = |magic: &[u8]| head.starts_with(magic);
-        // Magic bytes that are letters could be the beginning of a text as well.
+        // Magic bytes that are letters could also be the beginning of a text.
         let is_binary = head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31));
         if begins(b"\x1f\x8b") {
             FileKind::Gzip
@@ -67,7 +67,7 @@ impl FileKind {
         }
     }
 
-    /// Makes sure that a loader reads this.
+    /// Checks that a loader reads this kind.
     pub(crate) fn check(self, format: FileFormat) -> Result<(), LoaderError> {
         let message = match (self, format) {
             (FileKind::Foreign(name, advice), _) => format!("the file is {name}; {advice}"),
@@ -87,7 +87,7 @@ impl FileKind {
         Err(LoaderError::Unsuited(message))
     }
 
-    /// Makes sure that what was compressed is text.
+    /// Checks that the decompressed content is text.
     pub(crate) fn check_unpacked(self, format: FileFormat) -> Result<(), LoaderError> {
         match self {
             FileKind::Plain => Ok(()),
@@ -107,7 +107,7 @@ impl FileKind {
     }
 }
 
-/// A zstd file may begin with a frame that is to be skipped.
+/// Returns whether a zstd file begins with a skippable frame.
 fn is_skippable_frame(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
@@ -126,7 +126,7 @@ fn zip(head: &[u8]) -> FileKind {
 const CONVERT: &str = "convert it to JSON Lines or Parquet";
 const DECOMPRESS: &str = "decompress it, or compress it with gzip or zstd instead";
 
-/// Magic bytes, whether they are letters, whose they are, and what to do.
+/// Magic bytes, whether they are letters, name of the kind, and advice.
 const FOREIGN: &[(&[u8], bool, &str, &str)] = &[
     (b"\xfd7zXZ\x00", false, "compressed with xz", DECOMPRESS),
     (b"BZh", true, "compressed with bzip2", DECOMPRESS),

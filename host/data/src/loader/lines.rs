@@ -1,4 +1,4 @@
-//! The `jsonl` loader: one JSON object a line. Blank lines are no rows.
+//! The `jsonl` loader: one JSON object per line. Blank lines are skipped.
 
 use super::input::{BYTE_ORDER_MARK, Input, is_blank};
 use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
@@ -33,9 +33,9 @@ impl Loader for Lines {
     }
 }
 
-/// The record of a line, without the line's end.
+/// Returns the record of a line, without the line's end.
 pub(crate) fn record(line: u64, mut bytes: Vec<u8>) -> Record {
-    // Of a line that is too long the end is not known.
+    // The end of an overlong line is unknown.
     if bytes.len() < MAX_ROW_BYTES {
         bytes.truncate(bytes.trim_ascii_end().len());
     }

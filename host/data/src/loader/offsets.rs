@@ -1,4 +1,4 @@
-//! One plain JSONL file in another order: no row is kept, only where each begins.
+//! Shuffled reading of one plain JSONL file. Only the offsets of rows are kept, not the rows.
 
 use super::input::{BYTE_ORDER_MARK, is_blank};
 use super::{Record, lines};
@@ -6,16 +6,15 @@ use crate::shuffle::shuffle;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 
-/// Longer rows are rare; and what is read ahead of a row is of no use for the next.
+/// Longer rows are rare, and data read ahead of a row is useless for the next.
 const BUFFER_BYTES: usize = 1 << 12;
 
-/// The rows of a file, shuffled.
+/// Rows of a file, shuffled.
 pub(crate) struct Offsets {
     file: BufReader<File>,
     offsets: Vec<u64>,
     order: std::vec::IntoIter<u64>,
-    /// Where lines are no rows: the number of the row that follows, and how many such lines
-    /// there are before it.
+    /// Lines that are not rows: the number of the row that follows, and the number of such lines before it.
     blank: Vec<(u64, u64)>,
 }
 
@@ -37,12 +36,12 @@ impl Offsets {
         Ok(Offsets { file, offsets, order: order.into_iter(), blank })
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.offsets.len() as u64
     }
 
-    /// The next record, with its number in the file.
+    /// Returns the next record, with its number in the file.
     pub(crate) fn next(&mut self) -> std::io::Result<Option<(u64, Record)>> {
         let Some(number) = self.order.next() else { return Ok(None) };
         let offset = usize::try_from(number).ok().and_then(|number| self.offsets.get(number)).copied();
@@ -56,17 +55,17 @@ impl Offsets {
     }
 }
 
-/// Returns how many rows a plain JSONL file has.
+/// Returns the number of rows of a plain JSONL file.
 pub(crate) fn count(file: File) -> std::io::Result<u64> {
     let mut rows = 0;
     scan(BufReader::with_capacity(1 << 18, file), |_, _| rows += 1)?;
     Ok(rows)
 }
 
-/// Tells where each row begins, and in which line.
+/// Visits each row with its offset and its line.
 fn scan(mut reader: impl BufRead, mut visit: impl FnMut(u64, u64)) -> std::io::Result<()> {
     let (mut offset, mut line) = (0_u64, 1_u64);
-    // Where the line's row begins, once a byte of it has been seen.
+    // Offset of the line's row, valid after its first byte.
     let (mut start, mut is_row) = (0_u64, false);
     loop {
         let chunk = match reader.fill_buf() {

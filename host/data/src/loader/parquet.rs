@@ -1,7 +1,7 @@
 //! The `parquet` loader: row groups are streamed, and each row is written as a JSON object.
 //!
-//! The rows of the crate `parquet` lose what JSON can keep (nanoseconds, time zones, identifiers), and panic at types that
-//! they do not know. So rows are assembled here from the columns, exactly and in bounded memory.
+//! The rows of the crate `parquet` lose information that JSON can represent (nanoseconds, time zones, identifiers),
+//! and panic at unknown types. Therefore rows are assembled here from the columns, exactly and in bounded memory.
 
 mod assemble;
 mod calendar;
@@ -23,20 +23,20 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 pub(crate) struct Parquet {
-    /// The same file, to look at pages before they are unpacked.
+    /// A second handle to the file, for checking pages before they are decompressed.
     file: File,
     reader: SerializedFileReader<File>,
     shape: Shape,
     leaves: Vec<leaf::Leaf>,
     columns: Vec<Column>,
-    /// The row group that is read next, and what is left of the one that is being read.
+    /// Next row group to read, and the rest of the current one.
     group: usize,
     left: u64,
     row: u64,
 }
 
 impl Parquet {
-    /// Reads what the end of the file says of its rows.
+    /// Reads the row information at the end of the file.
     pub(crate) fn open(mut file: File) -> Result<Parquet, LoaderError> {
         check_end(&mut file)?;
         let same = file.try_clone().map_err(LoaderError::Unreadable)?;
@@ -47,19 +47,19 @@ impl Parquet {
         Ok(Parquet { file: same, reader, shape, leaves, columns: Vec::new(), group: 0, left: 0, row: 0 })
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> u64 {
         let groups = self.reader.metadata().row_groups();
         groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// Goes to the next row group that has rows; `false` after the last.
+    /// Advances to the next row group that has rows; `false` after the last.
     fn next_group(&mut self) -> Result<bool, LoaderError> {
         while self.left == 0 {
             if self.group >= self.reader.num_row_groups() {
                 return Ok(false);
             }
-            // The file has one position, which is nobody's as long as no column is open.
+            // The file has one shared position, which is free only while no column is open.
             self.columns.clear();
             self.check_pages()?;
             let (reader, leaves, group) = (&self.reader, &self.leaves, self.group);
@@ -83,7 +83,8 @@ impl Parquet {
         Ok(true)
     }
 
-    /// Refuses columns of the next row group whose first pages are too large: a page is unpacked as a whole.
+    /// Refuses columns of the next row group whose first pages are too large, because a page is decompressed as a
+    /// whole.
     fn check_pages(&mut self) -> Result<(), LoaderError> {
         let Some(group) = self.reader.metadata().row_groups().get(self.group) else { return Ok(()) };
         for column in group.columns() {
@@ -129,7 +130,7 @@ impl Loader for Parquet {
     }
 }
 
-/// Says what is wrong with the last bytes, before a reader says it less clearly.
+/// Reports problems with the last bytes before a reader reports them less clearly.
 fn check_end(file: &mut File) -> Result<(), LoaderError> {
     let mut end = [0; 4];
     let length = file.metadata().map_err(LoaderError::Unreadable)?.len();
@@ -147,8 +148,7 @@ fn check_end(file: &mut File) -> Result<(), LoaderError> {
     }
 }
 
-/// Calls a decoder; an error of it, or a panic at bytes that it did not expect, is damage of the
-/// file.
+/// Calls a decoder. Its error, or its panic at unexpected bytes, means that the file is damaged.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, LoaderError> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
@@ -167,7 +167,7 @@ fn fault(error: ParquetError) -> LoaderError {
         ParquetError::General(message) => LoaderError::Damaged(message),
         ParquetError::EOF(message) => LoaderError::Damaged(format!("it ends too early: {message}")),
         ParquetError::NYI(message) => {
-            LoaderError::Unsuited(format!("the Parquet file uses what is not supported: {message}"))
+            LoaderError::Unsuited(format!("the Parquet file uses an unsupported feature: {message}"))
         }
         other => LoaderError::Damaged(other.to_string()),
     }

@@ -1,6 +1,6 @@
-//! Rows of any source, kept in a temporary file to be given in another order.
+//! Rows of any source, stored in a temporary file and returned in another order.
 //!
-//! The file has no name, so that nothing of it stays behind. Each row is a JSON document.
+//! The file has no name, so it is removed automatically. Each row is a JSON document.
 
 use crate::row::{DataError, Row};
 use crate::shuffle::shuffle;
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Spool {
     file: File,
     folder: PathBuf,
-    /// Where each row begins, and where the last one ends.
+    /// Offset of each row, and the end of the last one.
     offsets: Vec<u64>,
     order: std::vec::IntoIter<u64>,
 }
 
 impl Spool {
-    /// Keeps all rows that it is given, and shuffles them.
+    /// Stores all rows of `next`, and shuffles them.
     ///
     /// # Errors
-    /// Those of the rows, and when the temporary file cannot be written.
+    /// When a row fails, or when the temporary file cannot be written.
     pub(crate) fn fill(
         folder: Option<&Path>,
         seed: u64,
@@ -43,7 +43,7 @@ impl Spool {
         Ok(Spool { file, folder, offsets, order: order.into_iter() })
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.offsets.len() as u64 - 1
     }

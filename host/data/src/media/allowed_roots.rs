@@ -1,12 +1,12 @@
-//! The folders that media may be read from.
+//! Folders that media may be read from.
 
 use super::error::{MediaError, MediaErrorKind};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// The content root and the further folders.
+/// Content root and further folders.
 pub(super) struct AllowedRoots {
-    /// All that may be read, without symbolic links; the content root first.
+    /// All readable folders, without symbolic links; the content root first.
     folders: Vec<PathBuf>,
     content: PathBuf,
     shown: String,
@@ -15,18 +15,18 @@ pub(super) struct AllowedRoots {
 /// A file that may be read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RootMatch {
-    /// How a Sample writes it.
+    /// Path as written in a Sample.
     pub(super) shown: String,
-    /// Where it is, without symbolic links.
+    /// Path without symbolic links.
     pub(super) path: PathBuf,
 }
 
-/// Which way a relative path is tried first, where both lead to a file.
+/// Interpretation of a relative path that is tried first if two lead to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathOrder {
-    /// As a row writes it: below the content root.
+    /// Spelling of a row: below the content root.
     OfRow,
-    /// As a settled Sample writes it: with the content root in front.
+    /// Spelling of a settled Sample: prefixed with the content root.
     OfSample,
 }
 
@@ -34,7 +34,7 @@ impl AllowedRoots {
     /// Opens the folders.
     ///
     /// # Errors
-    /// `media_options` for one that is no folder.
+    /// `media_options` for one that is not a folder.
     pub(super) fn open(content: &Path, shown: &str, allowed: &[PathBuf]) -> Result<AllowedRoots, MediaError> {
         let open = |key: &str, folder: &Path| {
             let resolved = folder.canonicalize().and_then(|resolved| match resolved.is_dir() {
@@ -53,11 +53,10 @@ impl AllowedRoots {
         Ok(AllowedRoots { folders, content, shown: shown.to_owned() })
     }
 
-    /// Finds the file that a path means.
+    /// Finds the file of a path.
     ///
     /// # Errors
-    /// `media_missing`, `media_outside_root`, and `media_unreadable` for a path that the system
-    /// refuses.
+    /// `media_missing`, `media_outside_root`, and `media_unreadable` for a path that the system refuses.
     pub(super) fn find(&self, written: &str, order: PathOrder) -> Result<RootMatch, MediaError> {
         let below_shown = self.below_shown(written);
         let stripped = below_shown.map(|rest| (self.content.join(rest), written.to_owned()));
@@ -85,7 +84,7 @@ impl AllowedRoots {
             Ok(resolved) if self.holds(&resolved) => Ok(resolved),
             Ok(_) => Err(self.outside()),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                // What lies outside is not even said to be missing.
+                // For a path outside the folders, not even its absence is revealed.
                 match self.holds(&without_parents(path)) {
                     true => Err(missing(self.root_name())),
                     false => Err(self.outside()),
@@ -95,7 +94,7 @@ impl AllowedRoots {
         }
     }
 
-    /// What messages call the content root.
+    /// Returns the name of the content root in messages.
     fn root_name(&self) -> &str {
         if self.shown.is_empty() { "." } else { &self.shown }
     }
@@ -106,7 +105,7 @@ impl AllowedRoots {
 
     fn outside(&self) -> MediaError {
         let message = format!(
-            "the file lies outside of content_root '{}' and of the folders in allowed_roots; move it, or add \
+            "the file is outside content_root '{}' and the folders in allowed_roots; move it, or add \
              its folder to allowed_roots",
             self.root_name()
         );
@@ -121,7 +120,7 @@ impl AllowedRoots {
         }
     }
 
-    /// The rest of a path that has the root in front, as Samples write it.
+    /// Returns the rest of a path that starts with the root, as Samples write it.
     pub(super) fn below_shown<'a>(&self, written: &'a str) -> Option<&'a str> {
         let root = self.shown.strip_suffix('/').unwrap_or(&self.shown);
         let rest = written.strip_prefix(root)?.strip_prefix('/')?;
@@ -134,7 +133,7 @@ fn missing(root: &str) -> MediaError {
     MediaError::new(MediaErrorKind::Missing, message)
 }
 
-/// The path with every `..` taken back as text.
+/// Resolves every `..` of a path lexically.
 fn without_parents(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut folded, component| {
         match component {
@@ -168,7 +167,7 @@ mod tests {
         let cases = [
             ("a.png".to_owned(), Ok(("data/a.png".to_owned(), "content/a.png"))),
             ("data/a.png".to_owned(), Ok(("data/a.png".to_owned(), "content/a.png"))),
-            // Both `content/data/b.png` and `content/b.png` could be meant; a row means the first.
+            // The path could mean `content/data/b.png` or `content/b.png`; in a row it means the first.
             ("data/b.png".to_owned(), Ok(("data/data/b.png".to_owned(), "content/data/b.png"))),
             ("data/../a.png".to_owned(), Ok(("data/data/../a.png".to_owned(), "content/a.png"))),
             (absolute("content/a.png"), Ok((absolute("content/a.png"), "content/a.png"))),

@@ -1,7 +1,7 @@
 //! `data:` URLs.
 //!
-//! The crate `data-url` (0.3) is not used: it drops everything after a `#` without an error, and keeps to itself where the
-//! base64 of a URL is damaged.
+//! The crate `data-url` (0.3) is not used: it drops everything after a `#` without an error, and does not report the
+//! position of damaged base64.
 
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
@@ -11,37 +11,36 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use percent_encoding::percent_decode_str;
 
-/// Takes base64 with and without its padding.
+/// Accepts base64 with and without padding.
 const FORGIVING: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What a `data:` URL holds.
+/// Decoded `data:` URL.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DataUrl<'a> {
-    /// The media type that it says, without parameters; empty if it says none.
+    /// Declared media type, without parameters; empty if missing.
     pub(super) declared: &'a str,
-    /// The content.
+    /// Content.
     pub(super) bytes: Vec<u8>,
-    /// Whether it is spelled as [`encode`] spells it.
+    /// True if the spelling equals that of [`encode`].
     pub(super) is_plain: bool,
 }
 
-/// Decodes a `data:` URL of at most so many bytes. Base64 may be broken into lines, percent-encoded
-/// and without padding; the letters are those of the standard alphabet.
+/// Decodes a `data:` URL of at most `most` bytes. Base64 of the standard alphabet may be split into lines,
+/// percent-encoded and without padding.
 ///
 /// # Errors
-/// `media_url` for one without a comma, `media_too_large`, and `media_unreadable` for base64 that is
-/// none.
+/// `media_url` for one without a comma, `media_too_large`, and `media_unreadable` for invalid base64.
 pub(super) fn decode(url: &str, most: u64) -> Result<DataUrl<'_>, MediaError> {
     let Some((head, body)) = url.get(5..).and_then(|rest| rest.split_once(',')) else {
-        return Err(MediaError::new(MediaErrorKind::Url, "a data URL needs a comma in front of its content"));
+        return Err(MediaError::new(MediaErrorKind::Url, "a data URL needs a comma before its content"));
     };
     let declared = head.split(';').next().unwrap_or_default().trim();
     let is_base64 = head.rsplit_once(';').is_some_and(|(_, last)| last.trim().eq_ignore_ascii_case("base64"));
     let body_bytes = body.len() as u64;
-    // Three of four letters are content; percent-encoding takes at most three letters a byte.
+    // Four letters encode three bytes; percent-encoding takes at most three letters per byte.
     let fewest = if is_base64 { body_bytes / 4 * 3 } else { body_bytes / 3 };
     let bytes = match (is_base64, fewest > most.saturating_add(2)) {
         (_, true) => return Err(too_large(most)),
@@ -56,14 +55,14 @@ pub(super) fn decode(url: &str, most: u64) -> Result<DataUrl<'_>, MediaError> {
     Ok(DataUrl { declared, bytes, is_plain })
 }
 
-/// The plain spelling: the media type, and standard base64 with padding.
+/// Returns the plain spelling: the media type, and standard base64 with padding.
 pub(super) fn encode(media_type: &str, bytes: &[u8]) -> String {
     let mut url = format!("data:{media_type};base64,");
     STANDARD.encode_string(bytes, &mut url);
     url
 }
 
-/// Bytes of no known name as a `data:` URL, with the media type that their beginning tells.
+/// Encodes bytes without a known name as a `data:` URL, with the media type detected from their beginning.
 pub(crate) fn embedded_url(bytes: &[u8]) -> String {
     use Format::{Flac, Gif, Jpeg, Mp3, Ogg, Pdf, Png, Unknown, Wav, WebP};
     let format = match sniff(bytes) {
@@ -73,7 +72,7 @@ pub(crate) fn embedded_url(bytes: &[u8]) -> String {
     encode(format.media_type(), bytes)
 }
 
-/// The bytes, and whether the text was strict base64.
+/// Returns the bytes, and whether the text was strict base64.
 fn base64_of(body: &str) -> Result<(Vec<u8>, bool), MediaError> {
     if let Ok(bytes) = STANDARD.decode(body) {
         return Ok((bytes, true));
@@ -99,14 +98,14 @@ fn describe(error: &base64::DecodeError) -> String {
             format!("{length} letters cannot be a whole number of bytes")
         }
         base64::DecodeError::InvalidLastSymbol(offset, _) => {
-            format!("the last letter, {offset}, has bits to spare")
+            format!("the last letter, {offset}, has unused bits that are set")
         }
         base64::DecodeError::InvalidPadding => "its padding is wrong".to_owned(),
     }
 }
 
 fn too_large(most: u64) -> MediaError {
-    MediaError::new(MediaErrorKind::TooLarge, format!("the data URL holds more than {most} bytes"))
+    MediaError::new(MediaErrorKind::TooLarge, format!("the data URL has more than {most} bytes"))
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! The budget of bytes that decoded pixels may take up at one time.
+//! Budget of bytes that decoded pixels may occupy at one time.
 
 use parking_lot::{Condvar, Mutex};
 
-/// A budget that threads acquire bytes from and release them to.
+/// Budget that threads acquire bytes from and release them to.
 pub(super) struct DecodeBudget {
     budget: u64,
     free: Mutex<u64>,
     released: Condvar,
 }
 
-/// Acquired bytes; dropping it releases them.
+/// Acquired bytes, released on drop.
 pub(super) struct DecodePermit<'a> {
     budget: &'a DecodeBudget,
     bytes: u64,
@@ -20,8 +20,8 @@ impl DecodeBudget {
         DecodeBudget { budget, free: Mutex::new(budget), released: Condvar::new() }
     }
 
-    /// Waits until so many bytes are free, and acquires them. A request for more than the whole budget waits until no
-    /// other thread holds a permit. A thread must not acquire a second permit while it holds one.
+    /// Waits until `bytes` are free, and acquires them. A request for more than the whole budget waits until no other
+    /// thread holds a permit. A thread must not acquire a second permit while it holds one.
     pub(super) fn acquire(&self, bytes: u64) -> DecodePermit<'_> {
         let bytes = bytes.min(self.budget);
         let mut free = self.free.lock();

@@ -8,13 +8,12 @@ use super::store::{MediaStore, Purpose};
 use gage_core::Message;
 
 impl MediaStore {
-    /// Makes `data:` URLs of local media, for a request, with the media type of the content; images
-    /// are resized if the options say so, and so are those in `data:` URLs. A `data:` URL that is not
-    /// base64 with the media type of its content is written again. Remote URLs stay.
+    /// Replaces local media of a request by `data:` URLs, with the media type of their content. Images, including
+    /// those in `data:` URLs, are resized if the options say so. A `data:` URL is rewritten unless it is base64 with
+    /// the media type of its content. Remote URLs stay.
     ///
     /// # Errors
-    /// The first medium that is wrong, with its place; `media_unreadable` for a file that is not what
-    /// it was when it was settled.
+    /// The first invalid medium, with its place; `media_unreadable` for a file that changed since it was settled.
     pub fn embed(&self, messages: &mut [Message]) -> Result<(), MediaError> {
         let mut ledger = ReferenceTable::new(self, Purpose::Embed(PathOrder::OfSample, true));
         for (index, message) in messages.iter_mut().enumerate() {

@@ -2,33 +2,33 @@
 
 use gage_core::printable_line;
 
-/// How much of a source is shown in a message, in characters.
+/// Number of characters of a source shown in a message.
 const MAX_SHOWN_CHARACTERS: usize = 120;
 
-/// In which way media are wrong.
+/// Kind of a media error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MediaErrorKind {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// The content ends early.
     Truncated,
-    /// The content is not what its name or its place says.
+    /// The content does not match its name or its place.
     Type,
-    /// More bytes or pixels than are allowed, or a shape that cannot be resized.
+    /// Too many bytes or pixels, or a shape that cannot be resized.
     TooLarge,
-    /// A file outside the folders that may be read.
+    /// The file is outside the folders that may be read.
     OutsideRoot,
-    /// It cannot be read or decoded, or it changed.
+    /// The medium cannot be read or decoded, or it changed.
     Unreadable,
-    /// No URL or path that is understood.
+    /// The text is no supported URL or path.
     Url,
-    /// The options contradict themselves, or a folder cannot be used.
+    /// The options contradict each other, or a folder cannot be used.
     Options,
 }
 
 impl MediaErrorKind {
-    /// The name in records.
+    /// Returns the name in records.
     pub fn name(self) -> &'static str {
         match self {
             MediaErrorKind::Missing => "media_missing",
@@ -43,17 +43,16 @@ impl MediaErrorKind {
     }
 }
 
-/// What is wrong with media, and where they are referred to.
+/// Error of a medium, and the place that refers to it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct MediaError {
-    /// In which way.
+    /// Kind of the error.
     pub kind: MediaErrorKind,
-    /// The same in words.
+    /// Description of the error.
     pub message: String,
-    /// JSON pointer into the Sample, such as `/messages/0/content/1/image_url/url`; for messages
-    /// alone, into them as if they were those of a Sample. None for what a hook gave. Of options, the one that
-    /// is wrong.
+    /// JSON pointer into the Sample, such as `/messages/0/content/1/image_url/url`. For messages alone, it points
+    /// into them as if they were a Sample's; for options, to the wrong option. `None` for media of a hook.
     pub pointer: Option<String>,
 }
 
@@ -62,18 +61,18 @@ impl MediaError {
         MediaError { kind, message: message.into(), pointer: None }
     }
 
-    /// The same, with the source named in front.
+    /// Prefixes the message with the source.
     pub(super) fn of(self, source: &str) -> MediaError {
         MediaError { message: format!("'{}': {}", shown(source), self.message), ..self }
     }
 
-    /// The same, with its place.
+    /// Adds the place of the error.
     pub(super) fn at(self, pointer: impl Into<String>) -> MediaError {
         MediaError { pointer: Some(pointer.into()), ..self }
     }
 }
 
-/// The beginning of a source, on one line.
+/// Returns the beginning of a source, on one line.
 pub(super) fn shown(source: &str) -> String {
     let mut short: String = source.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if short.len() < source.len() {

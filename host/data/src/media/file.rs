@@ -1,4 +1,4 @@
-//! Reading local files, and only those that are files.
+//! Reading of local regular files.
 
 use super::error::{MediaError, MediaErrorKind};
 use gage_core::Digest;
@@ -6,17 +6,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What was read of a file.
+/// Content read from a file.
 pub(super) struct Content {
-    /// The digest of all of it.
+    /// Digest of the whole content.
     pub(super) digest: Digest,
-    /// How many bytes it has.
+    /// Length in bytes.
     pub(super) length: u64,
     /// The first bytes, or all of them.
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads a file of at most `most` bytes, and keeps at most the first `kept` of them.
+/// Reads a file of at most `most` bytes, and keeps up to the first `kept` of them.
 ///
 /// # Errors
 /// `media_too_large`, `media_unreadable`, and `media_missing` if it vanished.
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path, most: u64, kept: u64) -> Result<Content, MediaEr
     Ok(Content { digest, length, bytes })
 }
 
-/// Opens a regular file. What is at the end of a link, or would wait for somebody, is not opened.
+/// Opens a regular file. Does not follow a final link, nor open a file that would block.
 fn open(path: &Path, most: u64) -> Result<File, MediaError> {
     check_is_file(&std::fs::symlink_metadata(path).map_err(unreadable)?)?;
     let file = open_now(path).map_err(unreadable)?;

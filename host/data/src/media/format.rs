@@ -1,9 +1,9 @@
-//! The formats of media, their names, and where each may stand.
+//! Media formats, their names, and the kinds of parts that may hold them.
 
 use super::error::{MediaError, MediaErrorKind};
 use gage_core::MediaKind;
 
-/// What the first bytes say that a file is.
+/// Format detected from the first bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Format {
     Png,
@@ -34,7 +34,7 @@ pub(super) enum Format {
 use Format::*;
 
 impl Format {
-    /// The media type, where the content alone decides it.
+    /// Returns the media type, as far as the content alone decides it.
     pub(super) fn media_type(self) -> &'static str {
         match self {
             Png => "image/png",
@@ -63,13 +63,12 @@ impl Format {
         }
     }
 
-    /// The codec that decodes it, where there is one.
+    /// Returns the codec that decodes it, if there is one.
     pub(super) fn codec(self) -> Option<image::ImageFormat> {
         image::ImageFormat::from_mime_type(self.media_type()).filter(image::ImageFormat::reading_enabled)
     }
 
-    /// Returns whether a part of this kind may hold it. Content of no known type may be anything but an
-    /// image.
+    /// Returns whether a part of this kind may hold it. Content of unknown type may be anything but an image.
     fn fits(self, kind: MediaKind) -> bool {
         match kind {
             MediaKind::Image => matches!(self, Png | Jpeg | Gif | WebP | Bmp | Tiff | Avif | Heic),
@@ -90,7 +89,7 @@ impl Format {
     }
 }
 
-/// What a name or a `data:` URL says that the content is.
+/// Content type claimed by a name or a `data:` URL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Claim {
     /// `png`
@@ -106,7 +105,7 @@ const fn claim(extension: &'static str, media_type: &'static str, formats: &'sta
 
 const MP4_LIKE: &[Format] = &[Mp4, M4a, Mov];
 const MATROSKA: &[Format] = &[WebM, Mkv];
-/// Text in an encoding other than UTF-8 is of no known type.
+/// Text in an encoding other than UTF-8 has no known type.
 const TEXT: &[Format] = &[Text, Unknown];
 
 const CLAIMS: &[Claim] = &[
@@ -163,20 +162,20 @@ const CLAIMS: &[Claim] = &[
 ];
 
 impl Claim {
-    /// What the extension of a path says, where it is known.
+    /// Returns the claim of a path's extension, if known.
     pub(super) fn of_path(path: &str) -> Option<Claim> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, extension) = name.rsplit_once('.')?;
         CLAIMS.iter().find(|claim| claim.extension.eq_ignore_ascii_case(extension)).copied()
     }
 
-    /// What a media type says, where it is known.
+    /// Returns the claim of a media type, if known.
     pub(super) fn of_media_type(media_type: &str) -> Option<Claim> {
         CLAIMS.iter().find(|claim| claim.media_type.eq_ignore_ascii_case(media_type)).copied()
     }
 }
 
-/// The media type of content, if its claim and the kind of its part agree with it.
+/// Returns the media type of content, if its claim and the kind of its part agree with it.
 ///
 /// # Errors
 /// `media_type`, with both sides.
@@ -187,7 +186,7 @@ pub(super) fn agree(
     is_pointer: bool,
 ) -> Result<&'static str, MediaError> {
     let hint = match is_pointer {
-        true => "; it is a Git LFS pointer, so fetch the files that it stands for",
+        true => "; it is a Git LFS pointer, so fetch the files that it refers to",
         false => "",
     };
     if let Some(claim) = claim
@@ -205,7 +204,7 @@ pub(super) fn agree(
         );
         return Err(MediaError::new(MediaErrorKind::Type, message));
     }
-    // A container says less than the name of what is in it.
+    // A container is less specific than the name of its content.
     let is_vague = matches!(format, Zip | Text | Unknown);
     Ok(claim.filter(|_| is_vague).map_or(format.media_type(), |claim| claim.media_type))
 }

@@ -1,8 +1,8 @@
-//! The cache of resized images.
+//! Cache of resized images.
 //!
-//! One file for each image and size, `media/<two digits>/<digest>.png` or `.jpg`; the digest is over
-//! the source's digest, the size and the version of the encoder. Files appear by renaming, so that
-//! processes may race. One that is no such image is made again.
+//! Each image and size has one file, `media/<two digits>/<digest>.png` or `.jpg`. The digest covers the source's
+//! digest, the size and the version of the encoder. Files are created by renaming, so concurrent processes are safe.
+//! A damaged file is replaced.
 
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
@@ -15,12 +15,12 @@ use image::ImageReader;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A folder of resized images.
+/// Folder of resized images.
 pub(super) struct ImageCache {
     folder: PathBuf,
 }
 
-/// What an image in the cache was made of, and what it must be.
+/// Source of a cached image, and its expected properties.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheKey {
     pub(super) source: Digest,
@@ -28,7 +28,7 @@ pub(super) struct CacheKey {
     pub(super) format: Format,
 }
 
-/// What the cache holds.
+/// Result of a cache lookup.
 pub(super) enum CachedImage {
     Sound(Vec<u8>),
     Damaged,
@@ -36,10 +36,10 @@ pub(super) enum CachedImage {
 }
 
 impl ImageCache {
-    /// Opens the folder; it is made, for this user alone, if it does not exist.
+    /// Opens the folder, creating it for the current user alone if needed.
     ///
     /// # Errors
-    /// `media_options` if it cannot be made.
+    /// `media_options` if it cannot be created.
     pub(super) fn open(folder: &Path) -> Result<ImageCache, MediaError> {
         let folder = folder.join("media");
         private_folder::make(&folder).map_err(|error| {
@@ -48,7 +48,7 @@ impl ImageCache {
         Ok(ImageCache { folder })
     }
 
-    /// Reads an image, if it is there and sound.
+    /// Reads an image, if it is present and valid.
     pub(super) fn read(&self, key: CacheKey) -> CachedImage {
         match std::fs::read(self.path(key)) {
             Ok(bytes) if is_sound(&bytes, key) => CachedImage::Sound(bytes),
@@ -61,7 +61,7 @@ impl ImageCache {
         }
     }
 
-    /// Keeps an image. One that cannot be kept is made again the next time.
+    /// Stores an image. If that fails, it is created again the next time.
     pub(super) fn store(&self, key: CacheKey, bytes: &[u8]) {
         if let Err(error) = self.write(&self.path(key), bytes) {
             tracing::warn!("image cache {}: {error}; the image is not kept", self.folder.display());
@@ -86,7 +86,7 @@ impl ImageCache {
     }
 }
 
-/// Returns whether these are the bytes of a whole image of the right format and size.
+/// Returns whether the bytes are a complete image of the right format and size.
 fn is_sound(bytes: &[u8], key: CacheKey) -> bool {
     let Some(codec) = key.format.codec() else { return false };
     let size = || ImageReader::with_format(Cursor::new(bytes), codec).into_dimensions().ok();

@@ -1,4 +1,4 @@
-//! Examining images: their size, and whether they can be decoded to the end.
+//! Probing of images: their size, and whether they decode completely.
 
 use super::decode_budget::DecodeBudget;
 use super::error::{MediaError, MediaErrorKind};
@@ -9,22 +9,22 @@ use image::{ColorType, ImageDecoder, ImageError, ImageReader, Limits};
 use std::io::Cursor;
 use std::panic::AssertUnwindSafe;
 
-/// Most bytes that a decoder may take beside the pixels.
+/// Maximum memory of a decoder besides the pixels, in bytes.
 const DECODER_BYTES: u64 = 32 << 20;
 
-/// What is known of an image.
+/// Properties of an image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ImageProbe {
-    /// Width and height as stored; none for a format that is not decoded (AVIF, HEIC).
+    /// Width and height as stored. `None` for a format that is not decoded (AVIF, HEIC).
     pub(super) size: Option<(u32, u32)>,
-    /// Whether it must be turned to be seen.
+    /// Rotation required for display.
     pub(super) orientation: Orientation,
-    /// Whether a lossy encoding may stand for it: it was lossy before, and has no transparency.
+    /// True if a lossy encoding may replace it: the image is lossy already, and has no transparency.
     pub(super) may_be_lossy: bool,
 }
 
 impl ImageProbe {
-    /// Width and height as seen.
+    /// Returns width and height as displayed.
     pub(super) fn seen_size(&self) -> Option<(u32, u32)> {
         let (width, height) = self.size?;
         let is_turned = matches!(
@@ -38,12 +38,11 @@ impl ImageProbe {
     }
 }
 
-/// Decodes an image to its end, but for the further frames of an animation, and throws the pixels
-/// away. AVIF and HEIC are taken as they are, without a size.
+/// Decodes an image completely and discards the pixels; further frames of an animation are not decoded. AVIF and HEIC
+/// are accepted as they are, without a size.
 ///
 /// # Errors
-/// `media_too_large` from the header alone, `media_truncated`, and `media_unreadable` with what the
-/// decoder says.
+/// `media_too_large` from the header alone, `media_truncated`, and `media_unreadable` with the decoder's message.
 pub(super) fn examine(
     bytes: &[u8],
     format: Format,
@@ -56,7 +55,7 @@ pub(super) fn examine(
     guarded(bytes, format, || {
         let mut decoder = open(bytes, codec, most_pixels)?;
         let size = decoder.dimensions();
-        // A broken EXIF block turns nothing.
+        // A broken EXIF block causes no rotation.
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
         let is_opaque = matches!(decoder.color_type(), ColorType::L8 | ColorType::Rgb8);
         let may_be_lossy =
@@ -69,15 +68,15 @@ pub(super) fn examine(
     })
 }
 
-/// Why an image cannot be used.
+/// Failure of probing an image.
 pub(super) enum ImageProbeError {
-    /// Of more than so many pixels.
+    /// The image has more pixels than the limit.
     Pixels { width: u32, height: u32, most: u64 },
-    /// What the decoder says.
+    /// Error of the decoder.
     Decoder(ImageError),
 }
 
-/// A decoder after its header, for an image of at most so many pixels.
+/// Returns a decoder that has read its header, for an image of at most `most_pixels`.
 pub(super) fn open<'a>(
     bytes: &'a [u8],
     codec: image::ImageFormat,
@@ -86,7 +85,7 @@ pub(super) fn open<'a>(
     let mut reader = ImageReader::with_format(Cursor::new(bytes), codec);
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODER_BYTES);
-    // Only the PNG decoder takes its limits here, for what stands in front of the pixels.
+    // Only the PNG decoder applies its limits here, to the data before the pixels.
     reader.limits(limits);
     let mut decoder = match reader.into_decoder() {
         Ok(decoder) => decoder,
@@ -102,12 +101,12 @@ pub(super) fn open<'a>(
     Ok(decoder)
 }
 
-/// Returns how much memory decoding takes. Progressive JPEG holds coefficients of two bytes beside the pixels.
+/// Returns the memory needed for decoding. Progressive JPEG stores two-byte coefficients in addition to the pixels.
 pub(super) fn decoding_bytes(total: u64, format: Format) -> u64 {
     if format == Format::Jpeg { total.saturating_mul(3) } else { total.saturating_mul(2) }
 }
 
-/// Runs a decoder. One that panics has found an image that it cannot read.
+/// Runs a decoder. A panic means that it cannot read the image.
 pub(super) fn guarded<T>(
     bytes: &[u8],
     format: Format,

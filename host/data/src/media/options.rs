@@ -1,33 +1,33 @@
-//! Options of media: the folders, the checks and the resizing.
+//! Options of media: folders, checks and resizing.
 
 use super::error::{MediaError, MediaErrorKind};
 use crate::hub::LazyHubFiles;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How the media of one dataset are found and checked.
+/// Lookup and checks of the media of one dataset.
 #[derive(Clone, Debug)]
 pub struct MediaOptions {
-    /// The folder that relative paths start from. It must exist.
+    /// Folder that relative paths start from. It must exist.
     pub content_root: PathBuf,
-    /// How that folder is written in Samples: in front of every relative path. Empty for nothing.
+    /// Prefix that Samples use for that folder in every relative path. Empty for no prefix.
     pub shown_root: String,
     /// Further folders that may be read; default none. They must exist.
     pub allowed_roots: Vec<PathBuf>,
-    /// Most bytes of one medium, in a file or a `data:` URL; default 64 MiB.
+    /// Maximum bytes of one medium, in a file or a `data:` URL; default 64 MiB.
     pub most_bytes: u64,
-    /// How images are checked and resized.
+    /// Checks and resizing of images.
     pub image: ImageOptions,
-    /// Whether local media become `data:` URLs in the Sample itself; default no.
+    /// True to replace local media by `data:` URLs in the Sample itself; default false.
     pub embed_local_media: bool,
-    /// Further files of the repository that the dataset is from; default none.
+    /// Further files of the dataset's repository; default none.
     pub files: Option<Arc<LazyHubFiles>>,
-    /// Where resized images are kept, in its subfolder `media`; default nowhere.
+    /// Folder whose subfolder `media` stores resized images; default none.
     pub cache_folder: Option<PathBuf>,
 }
 
 impl MediaOptions {
-    /// The defaults, for a folder and how it is written in Samples.
+    /// Returns the defaults, for a folder and its prefix in Samples.
     pub fn new(content_root: impl Into<PathBuf>, shown_root: impl Into<String>) -> MediaOptions {
         MediaOptions {
             content_root: content_root.into(),
@@ -42,17 +42,17 @@ impl MediaOptions {
     }
 }
 
-/// How images are checked and resized. They are resized where one of the first three is set.
+/// Checks and resizing of images. They are resized if one of the first three fields is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageOptions {
-    /// Fewest pixels of an image; smaller ones are enlarged. Default 0.
+    /// Minimum pixels of an image; smaller ones are enlarged. Default 0.
     pub min_pixels: Option<u64>,
-    /// Most pixels of an image; larger ones are made smaller. Default `most_pixels`. Where both
-    /// bounds cannot be met with whole multiples of `factor`, this one is.
+    /// Maximum pixels of an image; larger ones are shrunk. Default `most_pixels`. Takes precedence if whole multiples
+    /// of `factor` cannot meet both bounds.
     pub max_pixels: Option<u64>,
     /// Width and height become multiples of this; default 28.
     pub factor: Option<u32>,
-    /// An image of more pixels is refused before it is decoded; default 64 Mi (8192 x 8192).
+    /// Maximum pixels of an image, checked before decoding; default 64 Mi (8192 x 8192).
     pub most_pixels: u64,
 }
 
@@ -62,7 +62,7 @@ impl Default for ImageOptions {
     }
 }
 
-/// The bounds that images are resized into.
+/// Bounds for resizing images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) min_pixels: u64,
@@ -70,11 +70,11 @@ pub(super) struct Bounds {
     pub(super) factor: u32,
 }
 
-/// Width and height of images become multiples of this unless told otherwise.
+/// Default factor that width and height of resized images are multiples of.
 const DEFAULT_FACTOR: u32 = 28;
 
 impl ImageOptions {
-    /// The bounds, or none where images keep their size.
+    /// Returns the bounds, or `None` if images keep their size.
     pub(super) fn bounds(&self) -> Result<Option<Bounds>, MediaError> {
         if self.min_pixels.is_none() && self.max_pixels.is_none() && self.factor.is_none() {
             return Ok(None);

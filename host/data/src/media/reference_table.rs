@@ -1,4 +1,4 @@
-//! The media that one Sample refers to, in the order of first reference.
+//! Media that one Sample refers to, in the order of first reference.
 
 use super::error::{MediaError, MediaErrorKind};
 use super::source::Source;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The kinds of media with their keys in `inputs.multi_modal_data` and in `_media_meta`.
+/// Kinds of media with their keys in `inputs.multi_modal_data` and in `_media_meta`.
 pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
     (MediaKind::Image, "image", "images"),
     (MediaKind::Audio, "audio", "audios"),
@@ -16,7 +16,7 @@ pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
     (MediaKind::File, "file", "files"),
 ];
 
-/// What a Sample refers to. The same source is looked at once, and a file has one spelling: that of its first
+/// Media that a Sample refers to. Each source is inspected once. A file has one spelling: that of its first
 /// reference.
 pub(super) struct ReferenceTable<'a> {
     store: &'a MediaStore,
@@ -25,14 +25,14 @@ pub(super) struct ReferenceTable<'a> {
     by_source: HashMap<(MediaKind, String), usize>,
 }
 
-/// One source and what it is.
+/// One source and its medium.
 pub(super) struct ReferenceEntry {
     pub(super) kind: MediaKind,
-    /// The path or URL in the Sample before it was embedded.
+    /// Path or URL in the Sample before embedding.
     pub(super) shown: String,
-    /// What the Sample's parts hold.
+    /// URL that the Sample's parts hold.
     pub(super) url: String,
-    /// The local file, without symbolic links.
+    /// Local file, without symbolic links.
     path: Option<PathBuf>,
     facts: Option<Facts>,
     references: u64,
@@ -43,7 +43,7 @@ impl<'a> ReferenceTable<'a> {
         ReferenceTable { store, purpose, entries: Vec::new(), by_source: HashMap::new() }
     }
 
-    /// Looks at a source, and counts it as referred to if that is so.
+    /// Inspects a source, and counts it as referred to if it is.
     pub(super) fn resolve(
         &mut self,
         kind: MediaKind,
@@ -74,8 +74,8 @@ impl<'a> ReferenceTable<'a> {
         Ok(entry)
     }
 
-    /// The medium of a digest, which must be one that this Sample refers to already: what other rows hold,
-    /// and whether they came before, is not for this one to know.
+    /// Returns the medium with a digest. This Sample must already refer to it, because a row must not learn the
+    /// content or order of other rows.
     fn by_digest(&self, kind: MediaKind, written: &str) -> Result<usize, MediaError> {
         let is_meant = |entry: &ReferenceEntry| {
             let facts = entry.facts.as_ref().filter(|_| entry.kind == kind);
@@ -97,12 +97,12 @@ impl<'a> ReferenceTable<'a> {
         self.referenced(kind).any(|entry| entry.shown == shown || entry.url == shown)
     }
 
-    /// Returns whether a message refers to this file, which is named without symbolic links.
+    /// Returns whether a message refers to this file, given without symbolic links.
     pub(super) fn refers_to_file(&self, kind: MediaKind, path: &Path) -> bool {
         self.referenced(kind).any(|entry| entry.path.as_deref() == Some(path))
     }
 
-    /// The distinct URLs of a kind.
+    /// Returns the distinct URLs of a kind.
     pub(super) fn urls(&self, kind: MediaKind) -> Vec<Value> {
         let places = self.places(kind);
         let mut urls: Vec<(&str, usize)> = places.into_iter().collect();
@@ -110,7 +110,7 @@ impl<'a> ReferenceTable<'a> {
         urls.into_iter().map(|(url, _)| url.into()).collect()
     }
 
-    /// The distinct URLs of a kind, with the place of each among them.
+    /// Returns the distinct URLs of a kind, each with its position.
     fn places(&self, kind: MediaKind) -> HashMap<&str, usize> {
         let mut places = HashMap::new();
         for entry in self.referenced(kind) {
@@ -120,8 +120,8 @@ impl<'a> ReferenceTable<'a> {
         places
     }
 
-    /// What is known of each medium of a kind, without duplicates: local and `data:` media by the
-    /// digest of their content, remote ones by their URL. `index` is that of its first URL among
+    /// Returns a record of each medium of a kind, without duplicates. Local and `data:` media are identified by the
+    /// digest of their content, remote ones by their URL. `index` is the position of its first URL among
     /// [`ReferenceTable::urls`].
     pub(super) fn records(&self, kind: MediaKind) -> Vec<Value> {
         let places = self.places(kind);

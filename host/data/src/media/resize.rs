@@ -1,8 +1,8 @@
-//! Resizing images.
+//! Resizing of images.
 //!
 //! Images are scaled with the cubic filter of Catmull and Rom, which other tools call bicubic, in
-//! arithmetic that is the same everywhere. They are turned as their EXIF block says first. Colour
-//! profiles and the further frames of an animation are left out.
+//! platform-independent arithmetic. They are first rotated as their EXIF block specifies. Colour profiles and the
+//! further frames of an animation are dropped.
 
 use super::decode_budget::DecodeBudget;
 use super::error::{MediaError, MediaErrorKind};
@@ -14,18 +14,18 @@ use image::codecs::png::PngEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageDecoder};
 
-/// Changes whenever the same image would become other bytes.
+/// Changes whenever the same image would produce other bytes.
 pub(super) const ENCODER: &str = "image 0.25, catmull-rom, png or jpeg 95, 1";
 
-/// Images that are longer than they are high by more than this, or the other way, are refused.
+/// Maximum ratio of the longer side to the shorter; images beyond it are refused.
 const MAX_ASPECT_RATIO: u32 = 200;
 const JPEG_QUALITY: u8 = 95;
 
-/// The width and height that an image gets: multiples of the factor, with as many pixels as the
-/// bounds allow and a shape as near as can be to what it was. None if it has such a size.
+/// Returns the width and height for an image: multiples of the factor, with as many pixels as the bounds allow and an
+/// aspect ratio close to the original. `None` if the image already has that size.
 ///
-/// The arithmetic is that of Qwen2-VL's "smart resize". Beyond it, the upper bound holds for long
-/// images too: their longer side is cut down.
+/// The arithmetic is that of Qwen2-VL's "smart resize". In addition, the upper bound holds for long images too: their
+/// longer side is cut down.
 ///
 /// # Errors
 /// `media_too_large` for an aspect ratio above 200.
@@ -44,7 +44,7 @@ pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Opti
     let (exact_width, exact_height) = (u64::from(width), u64::from(height));
     let pixels = exact_width * exact_height;
     let is_multiple = exact_width % step == 0 && exact_height % step == 0;
-    // Between bounds that are near each other there may be no size at all; the largest one stays.
+    // Between close bounds there may be no valid size; then the largest one is kept.
     let cannot_grow =
         (exact_width + step) * exact_height > max_pixels && (exact_height + step) * exact_width > max_pixels;
     if is_multiple && pixels <= max_pixels && (pixels >= min_pixels || cannot_grow) {
@@ -68,7 +68,7 @@ pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Opti
             true => (&mut new_width, &mut new_height),
             false => (&mut new_height, &mut new_width),
         };
-        // A short side that leaves no room for a long one cannot be: both are then one step or more.
+        // If a short side leaves no room for a long one, both become at least one step.
         *shorter = (*shorter).min((max_pixels.isqrt() / step).max(1) * step);
         *longer = (max_pixels / *shorter / step).max(1) * step;
     }
@@ -76,15 +76,15 @@ pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Opti
     Ok(Some((narrow(new_width), narrow(new_height))).filter(|size| *size != (width, height)))
 }
 
-/// The format that a resized image has: PNG, or JPEG for what was lossy before.
+/// Returns the format of a resized image: JPEG if the source was lossy, otherwise PNG.
 pub(super) fn format_of(picture: &ImageProbe) -> Format {
     if picture.may_be_lossy { Format::Jpeg } else { Format::Png }
 }
 
-/// Resizes an image that was examined.
+/// Resizes a probed image.
 ///
 /// # Errors
-/// As for examining it.
+/// As for probing it.
 pub(super) fn resize(
     bytes: &[u8],
     format: Format,
@@ -101,7 +101,7 @@ pub(super) fn resize(
         let decoder = open(bytes, codec, most_pixels)?;
         let (old_width, _) = decoder.dimensions();
         let total = decoder.total_bytes();
-        // Scaling goes through a buffer of the old width, or as it is turned, and the new height.
+        // Scaling uses a buffer of the old width (or the rotated one) and the new height.
         let between = u64::from(old_width.max(decoder.dimensions().1)) * u64::from(height) * 16;
         let after = u64::from(width) * u64::from(height) * 8;
         let _permit =
@@ -135,7 +135,7 @@ mod tests {
     fn sizes_by_hand() {
         let usual = bounds(56 * 56, 28 * 28 * 1280, 28);
         let cases = [
-            // Rounded to the nearest multiple, halves to the even one.
+            // Rounded to the nearest multiple, halves to even.
             ((280, 280), usual, Some(None)),
             ((281, 279), usual, Some(Some((280, 280)))),
             ((70, 98), usual, Some(Some((56, 112)))),
@@ -147,7 +147,7 @@ mod tests {
             ((1, 200), usual, Some(Some((28, 196)))),
             ((200, 1), bounds(0, 28 * 28, 28), Some(Some((28, 28)))),
             ((4000, 20), bounds(0, 28 * 28 * 4, 28), Some(Some((112, 28)))),
-            // Too near each other for a size of multiples of 28: the upper bound holds, and it stays.
+            // The bounds are too close for multiples of 28: the upper one holds, and the size stays.
             ((100, 100), bounds(4000, 4100, 28), Some(Some((56, 56)))),
             ((56, 56), bounds(4000, 4100, 28), Some(None)),
             ((28, 140), bounds(4000, 4100, 28), Some(None)),
@@ -182,7 +182,7 @@ mod tests {
             prop_assert!(new_width > 0 && new_height > 0);
             prop_assert_eq!((new_width % factor, new_height % factor), (0, 0));
             prop_assert!(pixels <= max_pixels);
-            // Bounds that leave room for whole multiples, for the longest image too.
+            // Bounds with room for whole multiples, even for the longest image.
             let root = (min_pixels as f64).sqrt();
             let room = 15.0 * root * f64::from(factor) + (square * 4) as f64 * 200.0;
             if min_pixels as f64 + room <= max_pixels as f64 {

@@ -1,4 +1,4 @@
-//! Settling a Sample: its media are found, checked, and listed.
+//! Settling of a Sample: its media are found, checked, and listed.
 
 use super::allowed_roots::PathOrder;
 use super::error::{MediaError, MediaErrorKind};
@@ -10,33 +10,32 @@ use serde_json::Value;
 const MULTI_MODAL: &str = "multi_modal_data";
 const MULTI_MODAL_POINTER: &str = "/inputs/multi_modal_data";
 
-/// Media that a doc hook gives.
+/// A medium from a doc hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaSource {
-    /// What it is.
+    /// Kind of the medium.
     pub kind: MediaKind,
-    /// A path below the content root, a URL, or the digest of a file that was settled.
+    /// A path below the content root, a URL, or the digest of a settled file.
     pub source: String,
-    /// What else the part should hold.
+    /// Further fields of the part.
     pub extra: Object,
 }
 
 impl MediaStore {
     /// Checks the media of a Sample and lists them.
     ///
-    /// Media are those of `messages` and of `few_shot_examples`, with the first answer of each example,
-    /// in the order of [`Sample::conversation`]. What a hook gave is added in front of the content of
-    /// the last message of the user (a new one, if there is none), unless the Sample has
-    /// `inputs.multi_modal_data` or that message holds it already. If it has, its entries of a kind
-    /// that no message refers to are added there likewise.
+    /// Media are those of `messages` and of `few_shot_examples`, with the first answer of each example. Their order
+    /// is that of [`Sample::conversation`]. Media of a hook are prepended to the content of the last user message (a
+    /// new one, if there is none). They are ignored if the Sample has `inputs.multi_modal_data` or that message
+    /// already contains them. In the former case, its entries of a kind that no message refers to are prepended
+    /// likewise.
     ///
-    /// Then every local path stands below the shown root, or has become a `data:` URL if the options
-    /// say so; `inputs.multi_modal_data` holds the distinct URLs that are referred to and no others;
-    /// `_media_meta` holds what is known of each, and how many entries were `unreferenced`.
+    /// Afterwards, every local path is below the shown root, or replaced by a `data:` URL if the options say so.
+    /// `inputs.multi_modal_data` contains exactly the distinct URLs that are referred to. `_media_meta` contains the
+    /// known properties of each, and the number of `unreferenced` entries.
     ///
     /// # Errors
-    /// The first medium that is wrong, with its place. The Sample is then settled in part only, and
-    /// should not be used.
+    /// The first invalid medium, with its place. The Sample is then only partly settled, and should not be used.
     pub fn settle(&self, sample: &mut Sample, hooked: Vec<MediaSource>) -> Result<(), MediaError> {
         let purpose = match self.options.embed_local_media {
             true => Purpose::Embed(PathOrder::OfRow, false),
@@ -71,7 +70,7 @@ impl MediaStore {
         ledger: &ReferenceTable<'_>,
     ) -> u64 {
         let is_referenced = |entry: &&MediaEntry| {
-            // One that cannot be found is not read either.
+            // A file that cannot be found is not read either.
             ledger.refers_to(kind, &entry.url)
                 || self.file_at(&entry.url).is_some_and(|path| ledger.refers_to_file(kind, &path))
         };
@@ -79,10 +78,10 @@ impl MediaStore {
     }
 }
 
-/// `inputs.multi_modal_data` as a row brought it.
+/// `inputs.multi_modal_data` as given by a row.
 struct ResolvedMedia {
     entries: Vec<(MediaKind, &'static str, Vec<MediaEntry>)>,
-    /// Keys that are not known.
+    /// Unknown keys.
     rest: Object,
 }
 
@@ -92,7 +91,7 @@ struct MediaEntry {
 }
 
 impl ResolvedMedia {
-    /// Takes it out of the Sample; none if there is none.
+    /// Takes it out of the Sample. `None` if absent.
     fn take(sample: &mut Sample) -> Result<Option<ResolvedMedia>, MediaError> {
         let mut rest = match sample.inputs.shift_remove(MULTI_MODAL) {
             None | Some(Value::Null) => return Ok(None),
@@ -184,7 +183,7 @@ pub(super) fn settle_content(
     Ok(())
 }
 
-/// The parts that a hook gives beyond those of the last message of the user.
+/// Returns the parts from a hook that the last user message does not already contain.
 fn add_hooked(
     sample: &Sample,
     hooked: Vec<MediaSource>,
@@ -212,7 +211,7 @@ fn add_hooked(
     Ok(added)
 }
 
-/// The parts that stand for what a row lists without a message that refers to it.
+/// Returns the parts for media that a row lists but no message refers to.
 fn add_brought(
     kind: MediaKind,
     key: &str,
@@ -231,7 +230,7 @@ fn add_brought(
     Ok(())
 }
 
-/// Puts parts in front of the content of the last message of the user.
+/// Prepends parts to the content of the last user message.
 fn put_in_front(sample: &mut Sample, added: Vec<ContentPart>) {
     if added.is_empty() {
         return;
@@ -251,7 +250,7 @@ fn last_of_user(messages: &[Message]) -> Option<usize> {
     messages.iter().rposition(|message| message.role == Role::User)
 }
 
-/// Writes `inputs.multi_modal_data` and `_media_meta`; lists that would be empty are left out.
+/// Writes `inputs.multi_modal_data` and `_media_meta`; omits empty lists.
 fn write_lists(sample: &mut Sample, rest: Option<Object>, unreferenced: u64, ledger: &ReferenceTable<'_>) {
     let mut multi_modal = Object::new();
     for (kind, key, meta_key) in KINDS {

@@ -1,14 +1,14 @@
-//! Media formats by the first bytes of a file.
+//! Detection of media formats by the first bytes of a file.
 //!
-//! The crate `infer` (0.19) is not used: of MP3 frames it knows only those that begin with `ff fb`, any EBML file but one
-//! exact Matroska header is WebM to it, and any text that begins with `BM` a bitmap.
+//! The crate `infer` (0.19) is not used. It recognizes only MP3 frames that begin with `ff fb`. It takes any EBML
+//! file except one exact Matroska header for WebM, and any text that begins with `BM` for a bitmap.
 
 use super::format::Format;
 
-/// How many bytes at the beginning of a file are looked at.
+/// Number of bytes examined at the beginning of a file.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// The format of content that begins with these bytes.
+/// Returns the format of content that begins with these bytes.
 pub(super) fn sniff(head: &[u8]) -> Format {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let at = |offset: usize, magic: &[u8]| head.get(offset..).is_some_and(|rest| rest.starts_with(magic));
@@ -44,7 +44,7 @@ pub(super) fn sniff(head: &[u8]) -> Format {
     if at(4, b"ftyp") {
         return iso_media(head);
     }
-    // Old QuickTime files begin with one of their other atoms.
+    // Old QuickTime files begin with a different atom.
     if [b"moov", b"mdat", b"wide"].iter().any(|atom| at(4, *atom)) {
         return Format::Mov;
     }
@@ -57,7 +57,7 @@ pub(super) fn sniff(head: &[u8]) -> Format {
     if let [0xff, second, ..] = head
         && second & 0xe0 == 0xe0
     {
-        // Frames of AAC have no layer, those of MP3 the second or third, and no version is 01.
+        // AAC frames have layer 00, MP3 frames the second or third layer, and no version is 01.
         match (second & 0xf6, second & 0x06, second & 0x18) {
             (0xf0, ..) => return Format::Aac,
             (_, 0x02 | 0x04, 0x00 | 0x10 | 0x18) => return Format::Mp3,
@@ -67,17 +67,17 @@ pub(super) fn sniff(head: &[u8]) -> Format {
     if is_text(head) { Format::Text } else { Format::Unknown }
 }
 
-/// Returns whether it is a pointer that Git LFS leaves where a file should be.
+/// Returns whether it is a pointer that Git LFS stores in place of a file.
 pub(super) fn is_lfs_pointer(head: &[u8]) -> bool {
     head.starts_with(b"version https://git-lfs")
 }
 
-/// Returns whether the size of the header is one that bitmaps have, for text may begin with the same letters.
+/// Returns whether the header size is valid for a bitmap, because text may begin with the same letters.
 fn is_bitmap(head: &[u8]) -> bool {
     matches!(head.get(14..18), Some([12 | 16 | 40 | 52 | 56 | 64 | 108 | 124, 0, 0, 0]))
 }
 
-/// The format by the brands of an ISO media file.
+/// Returns the format by the brands of an ISO media file.
 fn iso_media(head: &[u8]) -> Format {
     let size = head.first_chunk().map_or(0, |size| u32::from_be_bytes(*size));
     let end = usize::try_from(size).unwrap_or(usize::MAX).clamp(8, head.len().max(8));
@@ -100,7 +100,7 @@ fn iso_media(head: &[u8]) -> Format {
     }
 }
 
-/// Returns whether it is UTF-8 without control characters that no text has; the last character may be cut.
+/// Returns whether it is UTF-8 without binary control characters. The last character may be cut.
 fn is_text(head: &[u8]) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

@@ -1,14 +1,14 @@
-//! The source of media: the meaning of a URL or path in a content part.
+//! Source of media: the meaning of a URL or path in a content part.
 
 use super::error::{MediaError, MediaErrorKind};
 use gage_core::Digest;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
-/// Where media are.
+/// Location of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source<'a> {
-    /// `http:` or `https:`; the model fetches it.
+    /// `http:` or `https:`; fetched by the model.
     Remote,
     /// `data:`
     Inline,
@@ -17,15 +17,15 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Returns whether it is the digest of a medium, as `sha256:…`.
+    /// Returns whether a text is the digest of a medium, as `sha256:…`.
     pub(super) fn is_digest(written: &str) -> bool {
         written.parse::<Digest>().is_ok()
     }
 
-    /// Tells what it is.
+    /// Classifies a source.
     ///
     /// # Errors
-    /// `media_url`, for what is neither a path nor a URL that is understood.
+    /// `media_url`, for a text that is neither a path nor a supported URL.
     pub(super) fn of(written: &'a str) -> Result<Source<'a>, MediaError> {
         let refuse = |message: &str| Err(MediaError::new(MediaErrorKind::Url, message));
         if written.trim().is_empty() {
@@ -56,12 +56,12 @@ impl<'a> Source<'a> {
 
 fn local(path: Cow<'_, str>) -> Result<Source<'_>, MediaError> {
     match path.contains('\0') {
-        true => Err(MediaError::new(MediaErrorKind::Url, "the path holds a NUL character")),
+        true => Err(MediaError::new(MediaErrorKind::Url, "the path contains a NUL character")),
         false => Ok(Source::Local(path)),
     }
 }
 
-/// The path of a `file:` URL on this machine.
+/// Returns the local path of a `file:` URL.
 fn file_url(rest: &str) -> Result<Source<'static>, MediaError> {
     let path = rest.strip_prefix("//").and_then(|rest| {
         let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);
@@ -80,7 +80,7 @@ fn file_url(rest: &str) -> Result<Source<'static>, MediaError> {
     local(Cow::Owned(path.into_owned()))
 }
 
-/// The scheme, if there is one: two or more letters in front of a colon, so that a drive is none.
+/// Returns the scheme, if there is one: two or more letters before a colon, so a drive letter does not count.
 fn scheme_of(written: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = written.split_once(':')?;
     let is_scheme = scheme.len() > 1
@@ -89,7 +89,7 @@ fn scheme_of(written: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Returns whether it begins with a drive or a server, as on Windows.
+/// Returns whether a path begins with a drive or a server, as on Windows.
 fn is_windows(written: &str) -> bool {
     let is_drive = matches!(written.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     is_drive || written.starts_with("\\\\") || written.starts_with("//")

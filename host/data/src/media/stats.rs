@@ -1,16 +1,16 @@
 //! Statistics of resolved media.
 
-/// How much was done so far, by all threads.
+/// Work done so far, by all threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MediaStats {
-    /// Local files that were read.
+    /// Local files read.
     pub(super) files_read: u64,
-    /// Images that were decoded to check them.
+    /// Images decoded to check them.
     pub(super) images_decoded: u64,
-    /// Images that were resized.
+    /// Images resized.
     pub(super) images_resized: u64,
-    /// Resized images that were read from the cache.
+    /// Resized images read from the cache.
     pub(super) cache_hits: u64,
-    /// Damaged entries of the cache that were made again.
+    /// Damaged cache entries that were replaced.
     pub(super) cache_repairs: u64,
 }

@@ -1,4 +1,4 @@
-//! The store: media by source, checked once and made ready to be sent.
+//! Media store: inspects each medium once and prepares it for sending.
 
 use super::allowed_roots::{AllowedRoots, PathOrder, RootMatch};
 use super::data_url;
@@ -23,13 +23,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// How many images are remembered as sound or broken.
+/// Number of images whose probing result is cached.
 const MAX_CACHED_PROBES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
-/// Bytes of decoded pixels that are in memory at once, in all threads; more for one image that is
-/// larger than this.
+/// Maximum bytes of decoded pixels in memory, across all threads. A single image may exceed it.
 const PIXEL_BUDGET: u64 = 512 << 20;
 
-/// The media of one dataset. All threads may share it.
+/// Media of one dataset. All threads may share it.
 pub struct MediaStore {
     pub(super) options: MediaOptions,
     stats: Mutex<MediaStats>,
@@ -37,25 +36,25 @@ pub struct MediaStore {
     roots: AllowedRoots,
     cache: Option<ImageCache>,
     permits: DecodeBudget,
-    /// What probing an image found, by its digest. One thread probes, and the others wait for it.
+    /// Probing result of each image, by digest. One thread probes while the others wait.
     probes: Mutex<LruCache<Digest, Arc<OnceLock<Result<ImageProbe, MediaError>>>>>,
-    /// Half a digest of the content for each file, by a hash of its path: 16 bytes a file.
+    /// Half a content digest of each file, by a hash of its path: 16 bytes per file.
     fingerprints: Mutex<HashMap<u64, u64>>,
 }
 
-/// A medium that was inspected.
+/// An inspected medium.
 pub(super) struct Medium {
-    /// How a Sample writes it.
+    /// Path or URL as written in a Sample.
     pub(super) shown: String,
-    /// The local file, without symbolic links.
+    /// Local file, without symbolic links.
     pub(super) path: Option<PathBuf>,
-    /// What was found; nothing for a remote URL.
+    /// Properties of the content. `None` for a remote URL.
     pub(super) facts: Option<Facts>,
-    /// The `data:` URL to send, where that was asked for and it is another than `shown`.
+    /// `data:` URL to send, if requested and different from `shown`.
     pub(super) embedded: Option<String>,
 }
 
-/// What is known of the content of a medium.
+/// Properties of a medium's content.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) digest: Digest,
@@ -63,17 +62,17 @@ pub(super) struct Facts {
     pub(super) length: u64,
     /// Width and height as stored.
     pub(super) size: Option<(u32, u32)>,
-    /// The size that it is sent in, if that is another.
+    /// Size to send, if different.
     pub(super) target: Option<(u32, u32)>,
 }
 
-/// What is done with a medium.
+/// Purpose of an inspection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It is checked; nothing of it is kept in memory.
+    /// Check only; nothing of the medium is kept in memory.
     Check(PathOrder),
-    /// It is checked, and made into a `data:` URL; for local files and, if the second is set, for
-    /// `data:` URLs whose images are resized or that are spelled in another way.
+    /// Check, and encode local files as `data:` URLs. If the second field is set, also re-encode `data:` URLs whose
+    /// images are resized or whose spelling differs.
     Embed(PathOrder, bool),
 }
 
@@ -95,7 +94,7 @@ impl MediaStore {
         })
     }
 
-    /// Returns how much was done so far.
+    /// Returns the work done so far.
     #[cfg(test)]
     pub(super) fn stats(&self) -> MediaStats {
         *self.stats.lock()
@@ -111,7 +110,7 @@ impl MediaStore {
         self.inspect_unnamed(kind, written, purpose).map_err(|error| error.of(written))
     }
 
-    /// The local file that a row means, without symbolic links; its content is not looked at.
+    /// Returns the local file of a row's path, without symbolic links; does not read it.
     pub(super) fn file_at(&self, written: &str) -> Option<PathBuf> {
         match Source::of(written).ok()? {
             Source::Remote | Source::Inline => None,
@@ -152,7 +151,7 @@ impl MediaStore {
         Ok(Medium { shown: found.shown, path: Some(found.path), facts: Some(facts), embedded })
     }
 
-    /// Fetches the media that some Samples refer to and that are not here yet, several at a time, until it is stopped.
+    /// Fetches the missing media of some Samples, several at a time, until stopped.
     pub(crate) fn prefetch<'s>(
         &self,
         samples: impl Iterator<Item = &'s Sample>,
@@ -174,13 +173,14 @@ impl MediaStore {
         files.prefetch(&written, is_stopped);
     }
 
-    /// Returns how a relative path may be meant: as it is written, or with the content root in front.
+    /// Returns the possible meanings of a relative path: as written, or without the leading content root.
     fn spellings<'w>(&self, written: &'w str) -> impl Iterator<Item = &'w str> {
         let is_relative = !written.starts_with('/');
         [Some(written), self.roots.below_shown(written)].into_iter().flatten().filter(move |_| is_relative)
     }
 
-    /// Returns how a file is reached that somebody has who puts it there, with or without the content root in front.
+    /// Returns the path of a file in the dataset's repository, fetching it if needed. Tries each spelling of the
+    /// path.
     fn provided(&self, written: &str) -> Result<Option<String>, MediaError> {
         let Some(files) = &self.options.files else { return Ok(None) };
         for path in self.spellings(written) {
@@ -218,7 +218,7 @@ impl MediaStore {
         Ok(Medium { shown: written.to_owned(), path: None, facts: Some(facts), embedded })
     }
 
-    /// Checks content. An image must be given as a whole.
+    /// Checks content. An image must be complete.
     fn facts(
         &self,
         kind: MediaKind,
@@ -241,7 +241,7 @@ impl MediaStore {
             _ => None,
         };
         let target = match (self.bounds, picture) {
-            // An image of a format that is not decoded is sent as it is.
+            // An image of a format that is not decoded is sent unchanged.
             (Some(bounds), Some(picture)) => match picture.seen_size() {
                 Some(size) => target(size, bounds)?,
                 None => None,
@@ -263,7 +263,7 @@ impl MediaStore {
         probed.clone()
     }
 
-    /// The bytes as they are sent, as a `data:` URL.
+    /// Returns the bytes to send, as a `data:` URL.
     fn data_url(
         &self,
         bytes: &[u8],
@@ -310,7 +310,7 @@ impl MediaStore {
         Ok(content)
     }
 
-    /// Compares a file with what it was when it was read first.
+    /// Checks that a file is the same as when it was first read.
     fn check_unchanged(&self, found: &RootMatch, digest: Digest) -> Result<(), MediaError> {
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         let (path, content) = (hasher.hash_one(&found.path), hasher.hash_one(digest));

@@ -17,8 +17,9 @@ struct MediaFixture {
 }
 
 impl MediaFixture {
-    /// The content root is written `data` in Samples.
+    /// Creates a fixture whose content root is written `data` in Samples.
     fn new(change: impl FnOnce(&mut MediaOptions, &Path)) -> MediaFixture {
+        gage_recorded_messages::record_warnings("data");
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("content")).expect("made");
         let mut options = MediaOptions::new(folder.path().join("content"), "data");
@@ -50,14 +51,14 @@ impl MediaFixture {
         Ok(value)
     }
 
-    /// Settles one part, and says which kind of error it ends with.
+    /// Settles one part, and returns the kind of its error.
     fn kind_of(&self, kind: MediaKind, url: &str) -> Result<(), &'static str> {
         let part = json!({"type": kind.type_name(), (kind.type_name()): {"url": url}});
         self.settle(user(json!([part]))).map(|_| ()).map_err(|error| error.kind.name())
     }
 }
 
-/// A Sample of one message.
+/// Returns a Sample of one message.
 fn user(content: Value) -> Value {
     let messages = json!([{"role": "user", "content": content}]);
     json!({"schema_version": "v1", "id": "s", "references": [], "messages": messages})
@@ -71,7 +72,7 @@ fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// An image whose pixels all differ a little.
+/// Returns an image whose pixels all differ slightly.
 fn picture(width: u32, height: u32) -> DynamicImage {
     let image = RgbImage::from_fn(width, height, |x, y| Rgb([(x * 7) as u8, (y * 5) as u8, (x + y) as u8]));
     DynamicImage::ImageRgb8(image)
@@ -87,13 +88,13 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     encoded(width, height, ImageFormat::Png)
 }
 
-/// The URL of a part of a settled Sample.
+/// Returns the URL of a part of a settled Sample.
 fn url_of(sample: &Value, message: usize, part: usize) -> &str {
     let pointer = format!("/messages/{message}/content/{part}/image_url/url");
     sample.pointer(&pointer).and_then(Value::as_str).expect("a URL")
 }
 
-/// The content of a `data:` URL.
+/// Returns the content of a `data:` URL.
 fn content_of(url: &str) -> Vec<u8> {
     data_url::decode(url, u64::MAX).expect("a data URL").bytes
 }

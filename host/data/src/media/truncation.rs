@@ -1,11 +1,11 @@
-//! Detection of images that are cut off.
+//! Detection of truncated images.
 //!
-//! Decoders stop after the last pixel that they need, and some fill in what is missing. So the
-//! frame of each format is walked: its blocks, up to the mark of its end.
+//! Decoders stop after the last pixel that they need, and some fill in missing ones. Therefore this module walks the
+//! structure of each format, block by block, up to its end marker.
 
 use super::format::Format;
 
-/// Returns whether the image has its end. A format whose decoder notices by itself counts as whole.
+/// Returns whether the image is complete. Returns true for a format whose decoder detects truncation itself.
 pub(super) fn is_whole(bytes: &[u8], format: Format) -> bool {
     let end = match format {
         Format::Png => png_end(bytes),
@@ -30,7 +30,7 @@ pub(super) fn has_riff_chunk(bytes: &[u8], name: &[u8; 4]) -> bool {
     false
 }
 
-/// Chunks of a length, a name, content and a checksum, up to `IEND`.
+/// Skips chunks of a length, a name, content and a checksum, up to `IEND`.
 fn png_end(bytes: &[u8]) -> Option<()> {
     let mut offset = 8;
     loop {
@@ -47,11 +47,11 @@ fn png_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Segments with their lengths; after the start of a scan everything up to the next mark.
+/// Skips segments by their lengths; after the start of a scan, skips to the next marker.
 fn jpeg_end(bytes: &[u8]) -> Option<()> {
     let mut offset = 2;
     loop {
-        // Any number of 0xff may stand in front of a mark.
+        // Any number of 0xff bytes may precede a marker.
         while *bytes.get(offset)? != 0xff {
             offset += 1;
         }
@@ -62,7 +62,7 @@ fn jpeg_end(bytes: &[u8]) -> Option<()> {
         offset += 1;
         match mark {
             0xd9 => return Some(()),
-            // A stuffed byte, a restart, the start of the image: nothing follows.
+            // A stuffed byte, a restart, or the start of the image: no payload follows.
             0x00 | 0x01 | 0xd0..=0xd8 => {}
             _ => {
                 let [high, low] = *bytes.get(offset..)?.first_chunk()?;
@@ -72,7 +72,7 @@ fn jpeg_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Extensions and images of sub-blocks, up to the trailer.
+/// Skips extensions and images of sub-blocks, up to the trailer.
 fn gif_end(bytes: &[u8]) -> Option<()> {
     let table = |flags: u8| if flags & 0x80 != 0 { 3 << ((flags & 7) + 1) } else { 0 };
     let mut offset = 13 + table(*bytes.get(10)?);
@@ -98,13 +98,12 @@ fn gif_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Returns how long the header of a WAV file says that it is, where that is more than it has; nothing where the
-/// header does
-/// not know, as of a file that was written while it was recorded.
+/// Returns the length that the header of a WAV file states, if the file is shorter. `None` if the header does not
+/// know it, as in a file written during recording.
 pub(super) fn missing_wav_bytes(head: &[u8], length: u64) -> Option<u64> {
-    /// What writers put there that do not know the length: everything from here on.
+    /// Lower bound of the placeholders that writers store for an unknown length.
     const UNKNOWN: u64 = 0x7fff_0000;
-    /// Some writers count the header of eight bytes as well.
+    /// Some writers also count the eight-byte header.
     const TOLERANCE: u64 = 8;
     let told = u64::try_from(number(head, 4, u32::from_le_bytes)?).ok()?;
     let whole = told.checked_add(8)?;

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 /// Rows on their way to Samples.
 pub(super) struct Batch<'f> {
-    /// The rows that could be read, which errors show.
+    /// Readable rows, which errors show.
     raw: Vec<RawRow>,
     items: Vec<Item>,
     files: &'f [String],
-    /// What messages call the last preprocessor.
+    /// Name of the last preprocessor in messages.
     preprocessor: String,
 }
 
@@ -26,22 +26,22 @@ struct Item {
     place: RowPosition,
     text: Text,
     state: ItemState,
-    /// What doc hooks found for its Sample.
+    /// Media that doc hooks found for its Sample.
     media: Vec<MediaSource>,
 }
 
-/// The text of a row.
+/// Text of a row.
 enum Text {
-    /// The place in `raw`.
+    /// Position in `raw`.
     Raw(usize),
-    /// The digest of one that could not be read.
+    /// Digest of an unreadable row.
     Unread(String),
 }
 
 enum ItemState {
-    /// As it was read.
+    /// Row as read.
     Row,
-    /// What the preprocessors made of it so far.
+    /// Result of the preprocessors so far.
     Converted(SampleText),
     Sample(Arc<Sample>),
     Rejected(Box<Rejection>),
@@ -67,14 +67,14 @@ impl<'f> Batch<'f> {
         Batch { raw, items, files, preprocessor: String::new() }
     }
 
-    /// Lets a preprocessor convert what is neither a Sample yet nor rejected.
+    /// Runs a preprocessor on the items that are neither Samples nor rejected.
     pub(super) fn convert(&mut self, preprocessor: &Preprocessor) {
         let is_first =
             self.items.iter().all(|item| matches!(item.state, ItemState::Row | ItemState::Rejected(_)))
                 && self.items.iter().any(|item| matches!(item.state, ItemState::Row));
         self.check_converted();
         let later: Vec<RawRow> = self.items.iter().filter_map(|item| item.converted(&self.raw)).collect();
-        // All are rows at first, and all are converted later.
+        // Initially all are rows; afterwards all are converted.
         let rows = if is_first { &self.raw } else { &later };
         let mut results = preprocessor.convert(rows).into_iter();
         self.preprocessor = format!("the preprocessor `{}`", preprocessor.name());
@@ -90,7 +90,7 @@ impl<'f> Batch<'f> {
         }
     }
 
-    /// Rejects what a preprocessor returned that is no JSON, before another one is to read it.
+    /// Rejects results of a preprocessor that are not JSON, before the next one reads them.
     fn check_converted(&mut self) {
         for item in &mut self.items {
             if let ItemState::Converted(text) = &item.state
@@ -101,14 +101,14 @@ impl<'f> Batch<'f> {
         }
     }
 
-    /// Makes Samples of what the preprocessors returned.
+    /// Converts the preprocessors' results into Samples.
     pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64)) {
         for item in &mut self.items {
             let state = std::mem::replace(&mut item.state, ItemState::Row);
             item.state = match state {
                 ItemState::Converted(text) => match sample_of(&text, &self.preprocessor) {
                     Ok(mut sample) => {
-                        // Nobody else has it yet, so that nothing is copied.
+                        // There is no other owner yet, so nothing is copied.
                         complete(Arc::make_mut(&mut sample), item.number);
                         ItemState::Sample(sample)
                     }
@@ -119,7 +119,7 @@ impl<'f> Batch<'f> {
         }
     }
 
-    /// The Samples that there are, in order.
+    /// Returns the existing Samples, in order.
     pub(super) fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.items.iter().filter_map(|item| match &item.state {
             ItemState::Sample(sample) => Some(sample.as_ref()),
@@ -127,12 +127,12 @@ impl<'f> Batch<'f> {
         })
     }
 
-    /// Does something with each Sample, in order; an error rejects it.
+    /// Applies a function to each Sample, in order; an error rejects it.
     pub(super) fn each(&mut self, mut work: impl FnMut(&mut Sample) -> Result<(), Rejection>) {
         self.each_with_media(|sample, _| work(sample));
     }
 
-    /// As [`Batch::each`], with the media that doc hooks found for the Sample.
+    /// Same as [`Batch::each`], with the media that doc hooks found for the Sample.
     pub(super) fn each_with_media(
         &mut self,
         mut work: impl FnMut(&mut Sample, &mut Vec<MediaSource>) -> Result<(), Rejection>,
@@ -160,12 +160,12 @@ impl<'f> Batch<'f> {
                     return PreparedSample { index, row_digest, result: Ok(keep(sample)) };
                 }
                 ItemState::Rejected(rejection) => *rejection,
-                // Without a preprocessor nothing becomes a Sample.
+                // Without a preprocessor no row becomes a Sample.
                 ItemState::Row | ItemState::Converted(_) => {
                     Rejection::of_plugin("no preprocessor", missing())
                 }
             };
-            // The reader has named the place of a row that it could not read.
+            // For an unreadable row, the reader has already named its place.
             let rejection = match row {
                 Some(row) => rejection.at(&place, row),
                 None => rejection,
@@ -178,7 +178,7 @@ impl<'f> Batch<'f> {
 }
 
 impl Item {
-    /// What a preprocessor made of it, as a row for the next.
+    /// Returns the result of the preprocessors, as a row for the next.
     fn converted(&self, raw: &[RawRow]) -> Option<RawRow> {
         let (ItemState::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
         else {
@@ -187,7 +187,7 @@ impl Item {
         Some(RawRow { dataset: dataset.clone(), index: *index, body: text.as_str().to_owned() })
     }
 
-    /// The row, if it could be read.
+    /// Returns the row, if it could be read.
     fn raw<'r>(&self, raw: &'r [RawRow]) -> Option<&'r RawRow> {
         match self.text {
             Text::Raw(place) => raw.get(place),
@@ -195,8 +195,8 @@ impl Item {
         }
     }
 
-    /// The digest of its row; where its Sample refers to media, theirs are in it, so that a file that
-    /// was changed shows.
+    /// Returns the digest of its row. If its Sample refers to media, their digests are included, so that a changed
+    /// file is noticed.
     fn digest(&self, raw: &[RawRow]) -> String {
         let of_row = match &self.text {
             Text::Unread(digest) => digest.clone(),
@@ -218,10 +218,10 @@ impl From<Rejection> for ItemState {
     }
 }
 
-/// The Sample that a text spells, or whose fault it is that it spells none.
+/// Parses the Sample of a text. The error says whether the plugin or the row is at fault.
 fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Arc<Sample>, Rejection> {
     Sample::from_text(text.as_str()).map_err(|problems| {
-        // Text that is no JSON at all is the plugin's fault, and not the row's.
+        // Invalid JSON is the plugin's fault, not the row's.
         if let Err(error) = text.parse() {
             return Rejection::of_plugin(preprocessor, error);
         }

@@ -1,4 +1,4 @@
-//! Doc hooks: text and media that Samples get from components.
+//! Doc hooks: components that supply text and media of Samples.
 
 use super::batch::Batch;
 use crate::media::MediaSource;
@@ -8,7 +8,7 @@ use gage_plugin::{DocHook, DocHookOutput, ItemError, message_from_guest};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Puts the messages that a hook gives in place of those of each Sample.
+/// Replaces the messages of each Sample with those of a hook.
 pub(super) fn set_text(batch: &mut Batch<'_>, hook: &DocHook) {
     let mut results = hook.apply(&texts(batch.samples())).into_iter();
     batch.each(|sample| {
@@ -28,7 +28,7 @@ pub(super) fn set_text(batch: &mut Batch<'_>, hook: &DocHook) {
     });
 }
 
-/// Adds what hooks find to each Sample's media, except to those that have media in their inputs already.
+/// Adds media from hooks to each Sample, except to those that already have media in their inputs.
 pub(super) fn find_media(batch: &mut Batch<'_>, hooks: &[Arc<DocHook>]) {
     for hook in hooks {
         let wanting = batch.samples().filter(|sample| !has_media_inputs(sample));

@@ -8,56 +8,56 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
-/// Values of a label that are told apart; what comes later is counted together.
+/// Maximum number of distinct values of a label; further ones are counted together.
 const MAX_DISTINCT_VALUES: usize = 1_000;
-/// Values that a report shows of each label.
+/// Number of values that a report shows of each label.
 const MAX_SHOWN_VALUES: usize = 10;
 
-/// How often something occurs.
+/// Number of occurrences of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// What.
+    /// Value that is counted.
     pub value: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// How a number is distributed over the Samples. Exact up to three digits.
+/// Distribution of a number over the Samples. Exact up to three digits.
 #[derive(Clone, Debug, Serialize)]
 pub struct Distribution {
-    /// Of how many Samples.
+    /// Number of Samples.
     pub count: u64,
-    /// The smallest.
+    /// Minimum.
     pub min: u64,
-    /// As many are below as above.
+    /// Median.
     pub median: u64,
-    /// The sum divided by the count.
+    /// Sum divided by the count.
     pub mean: f64,
-    /// So many of a hundred are below.
+    /// 95th percentile.
     pub p95: u64,
-    /// The largest.
+    /// Maximum.
     pub max: u64,
 }
 
-/// What is in a dataset.
+/// Statistics of a dataset.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatisticsReport {
-    /// Samples that were looked at.
+    /// Number of Samples.
     pub samples: u64,
-    /// Numbers, by name: `prompt_characters`, `answer_characters`, `prompt_tokens`, `options`,
-    /// `messages`, `few_shot_examples`, `image_bytes`, `image_pixels`, …
+    /// Numbers, by name: `prompt_characters`, `answer_characters`, `prompt_tokens`, `options`, `messages`,
+    /// `few_shot_examples`, `image_bytes`, `image_pixels`, …
     pub numbers: BTreeMap<String, Distribution>,
-    /// Texts, by name, the most frequent first: `task_type`, `label`, and `data_tag.…`. Of `label`
-    /// those that are short.
+    /// Texts, by name, the most frequent first: `task_type`, `label`, and `data_tag.…`. `label` includes only short
+    /// ones.
     pub values: BTreeMap<String, Vec<Count>>,
-    /// How many different ones there are of each; a thousand where there are a thousand or more.
+    /// Number of distinct values of each name, capped at a thousand.
     pub distinct: BTreeMap<String, u64>,
-    /// Those of which there are more than a thousand: what comes later is counted as `(others)`.
+    /// Names with more than a thousand distinct values; later values are counted as `(others)`.
     pub more_distinct: Vec<String>,
-    /// Samples with the same messages, few-shot examples, options, references, tools, inputs and sampling
-    /// parameters as an earlier one.
+    /// Samples with the same messages, few-shot examples, options, references, tools, inputs and sampling parameters
+    /// as an earlier one.
     pub duplicates: u64,
-    /// The first of them, by id.
+    /// IDs of the first duplicates.
     pub first_duplicates: Vec<String>,
     /// Samples without a reference.
     pub without_reference: u64,
@@ -65,7 +65,7 @@ pub struct StatisticsReport {
     pub unanswered: Vec<ReferenceProblem>,
 }
 
-/// Counts what is in Samples.
+/// Collects statistics of Samples.
 pub struct Statistics {
     tokens: Option<TokenCounter>,
     samples: u64,
@@ -78,11 +78,11 @@ pub struct Statistics {
     unanswered: UnansweredCounts,
 }
 
-/// The values of one name.
+/// Values of one name.
 #[derive(Default)]
 struct Values {
     counts: BTreeMap<String, u64>,
-    /// How many came when `counts` was full already.
+    /// Number of values that arrived after `counts` was full.
     others: u64,
 }
 
@@ -106,7 +106,7 @@ impl Values {
 
 impl Numbers {
     fn add(&mut self, number: u64) {
-        // It grows with what is recorded, which only `record` has it do.
+        // Cannot fail: `record` resizes the histogram.
         let _ = self.histogram.record(number);
         self.sum += u128::from(number);
         self.min = self.min.min(number);
@@ -116,14 +116,14 @@ impl Numbers {
     fn finish(&self) -> Distribution {
         let count = self.histogram.len();
         let at = |quantile: f64| self.histogram.value_at_quantile(quantile).clamp(self.min, self.max);
-        // Sums and counts stay below 2^53 as far as anybody reads them.
+        // Sums and counts stay far below 2^53.
         let mean = self.sum as f64 / count.max(1) as f64;
         Distribution { count, min: self.min, median: at(0.5), mean, p95: at(0.95), max: self.max }
     }
 }
 
 impl Statistics {
-    /// Begins to count; tokens only with a tokenizer.
+    /// Starts counting; tokens only with a tokenizer.
     pub fn new(tokens: Option<TokenCounter>) -> Statistics {
         Statistics {
             tokens,
@@ -197,7 +197,7 @@ impl Statistics {
     }
 
     fn labels(&mut self, sample: &Sample) {
-        /// Longer labels are answers, and no classes.
+        /// Longer labels are answers rather than classes.
         const MAX_VALUE_CHARS: usize = 40;
         if let Some(task_type) = &sample.task_type {
             self.value("task_type", task_type.name().to_owned());
@@ -241,7 +241,7 @@ impl Statistics {
 
     fn duplicate(&mut self, sample: &Sample) {
         const MAX_SHOWN_VALUES: usize = 5;
-        // Everything that a model is shown or held to; not where the row is from, and what else is known of it.
+        // Everything that a model is shown or evaluated against, without the row's origin and other metadata.
         let content = format!(
             "{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}",
             sample.messages,
@@ -262,7 +262,7 @@ impl Statistics {
         }
     }
 
-    /// What came of it.
+    /// Returns the statistics.
     pub fn finish(self) -> StatisticsReport {
         let numbers = self.numbers.iter().map(|(name, numbers)| ((*name).to_owned(), numbers.finish()));
         let values = || self.values.iter();

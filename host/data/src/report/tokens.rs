@@ -1,4 +1,4 @@
-//! Lengths in tokens, as a model's tokenizer counts them.
+//! Lengths in tokens, as counted by a model's tokenizer.
 
 use std::path::Path;
 use tokenizers::Tokenizer;
@@ -12,18 +12,18 @@ impl TokenCounter {
     /// Reads `tokenizer.json`, or the file of that name in a folder.
     ///
     /// # Errors
-    /// When it cannot be read or is no tokenizer.
+    /// When it cannot be read or is not a tokenizer.
     pub fn read(path: &Path) -> Result<TokenCounter, String> {
         let path = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         let bytes =
             std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let tokenizer = Tokenizer::from_bytes(bytes)
-            .map_err(|error| format!("{} is no tokenizer: {error}", path.display()))?;
+            .map_err(|error| format!("{} is not a tokenizer: {error}", path.display()))?;
         Ok(TokenCounter { tokenizer })
     }
 
-    /// Returns how many tokens a text has, without those that begin and end sequences; nothing where the
-    /// tokenizer fails on it.
+    /// Returns the number of tokens of a text, without those that begin and end sequences. `None` if the tokenizer
+    /// fails.
     pub fn count(&self, text: &str) -> Option<u64> {
         self.tokenizer.encode_fast(text, false).ok().map(|encoding| encoding.len() as u64)
     }
@@ -51,6 +51,6 @@ mod tests {
         assert_eq!((count("two and two?"), count(""), count("three")), (Some(4), Some(0), Some(1)));
         assert!(std::fs::write(&path, "{}").is_ok());
         let error = TokenCounter::read(&path).err().unwrap_or_default();
-        assert!(error.contains("is no tokenizer"), "{error}");
+        assert!(error.contains("is not a tokenizer"), "{error}");
     }
 }

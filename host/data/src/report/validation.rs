@@ -4,48 +4,48 @@ use crate::preparation::{PreparedSample, ValidSample};
 use gage_core::{AnswerProblem, Outcome};
 use serde::Serialize;
 
-/// Offenders that are kept of each reason.
+/// Number of offenders kept for each reason.
 const MAX_SHOWN_PROBLEMS: usize = 3;
-/// Reasons that are told apart; further ones are counted together.
+/// Maximum number of distinct reasons; further ones are counted together.
 const MAX_REASONS: usize = 64;
 
-/// Rows of one reason, the first of them with what is wrong.
+/// Rows with one reason, and the first offenders.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reason {
-    /// How the rows end: `invalid_sample`, `skipped`, `plugin_error`, `plugin_timeout`.
+    /// Outcome of the rows: `invalid_sample`, `skipped`, `plugin_error`, `plugin_timeout`.
     pub outcome: Outcome,
-    /// A short name of what is wrong, as in `invalid_row`.
+    /// Short name of the problem, as in `invalid_row`.
     pub kind: String,
-    /// How many there are.
+    /// Number of rows.
     pub count: u64,
-    /// The first of them.
+    /// First offenders.
     pub first: Vec<Offender>,
 }
 
-/// A row that is no Sample.
+/// A row that is not a valid Sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Offender {
-    /// The place in the run, from 0.
+    /// Position in the run, from 0.
     pub index: u64,
-    /// What is wrong with it, with its file and its line.
+    /// Description of the problem, with file and line.
     pub message: String,
-    /// JSON pointer to what is to blame.
+    /// JSON pointer to the invalid value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// The beginning of the row.
+    /// Beginning of the row.
     pub row: String,
 }
 
-/// Samples that metrics may find nothing in to compare answers with.
+/// Samples in which metrics may find nothing to compare answers with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReferenceProblem {
     /// `missing_reference` or `unknown_reference`, as metrics tag such Samples.
     pub kind: &'static str,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// How many there are.
+    /// Number of Samples.
     pub count: u64,
-    /// The ids of the first of them.
+    /// IDs of the first Samples.
     pub first: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl UnansweredCounts {
         }
     }
 
-    /// The most frequent kind first.
+    /// Returns the problems, the most frequent kind first.
     pub(crate) fn finish(self) -> Vec<ReferenceProblem> {
         let mut counts = self.0;
         counts.sort_by_key(|known| std::cmp::Reverse(known.count));
@@ -75,7 +75,7 @@ impl UnansweredCounts {
     }
 }
 
-/// Counts what becomes of the rows of a dataset.
+/// Counts the outcomes of a dataset's rows.
 #[derive(Clone, Debug, Default)]
 pub struct Validation {
     rows: u64,
@@ -85,22 +85,22 @@ pub struct Validation {
     unanswered: UnansweredCounts,
 }
 
-/// What became of the rows of a dataset.
+/// Outcomes of a dataset's rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct ValidationReport {
-    /// Rows that were read, after filter and limit.
+    /// Rows read, after filter and limit.
     pub rows: u64,
-    /// Those that became Samples.
+    /// Rows that became Samples.
     pub samples: u64,
-    /// Those that did not, and ought to have.
+    /// Rows that should have become Samples but did not.
     pub invalid: u64,
-    /// Rows that the filter left out.
+    /// Rows that the filter excluded.
     pub filtered: u64,
-    /// Samples whose id had occurred before, and which got a number.
+    /// Samples that got a number because their ID had occurred before.
     pub renamed: u64,
-    /// Why rows are no Samples, the most frequent reason first.
+    /// Reasons why rows are not valid Samples, the most frequent first.
     pub reasons: Vec<Reason>,
-    /// Samples without a usable answer. They are valid: not all metrics need one.
+    /// Samples without a usable answer. They are valid, because not all metrics need one.
     pub unanswered: Vec<ReferenceProblem>,
 }
 
@@ -142,7 +142,7 @@ impl Validation {
         }
     }
 
-    /// What came of it.
+    /// Returns the report.
     pub fn finish(self, filtered: u64, renamed: u64) -> ValidationReport {
         let Validation { rows, samples, invalid, mut reasons, unanswered } = self;
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.count));
@@ -152,7 +152,7 @@ impl Validation {
 }
 
 impl ValidationReport {
-    /// Returns whether there are no more invalid rows than a share of all.
+    /// Returns whether the share of invalid rows is within the allowed one.
     pub fn is_within(&self, allowed: f64) -> bool {
         // Numbers of rows stay far below 2^53.
         self.invalid as f64 <= allowed * self.rows as f64

@@ -9,9 +9,10 @@ mod together;
 
 use super::*;
 use crate::source::{DataFile, LabelsFile};
+use gage_recorded_messages::RecordedError as _;
 use std::path::Path;
 
-/// A folder with files, and what reads them.
+/// A folder with files, and the source that reads them.
 struct Data {
     folder: tempfile::TempDir,
     source: RowSource,
@@ -51,16 +52,16 @@ impl Data {
         rows.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The text of each row, or what is wrong with it after the name of the file.
+    /// Returns the text of each row, or its problem after the name of the file.
     fn bodies(&self) -> Vec<Result<String, String>> {
         let body = |row: Row| row.body.map_err(|problem| problem.message);
         self.rows().into_iter().map(body).collect()
     }
 
-    /// The good rows before the error, and the error.
+    /// Returns the number of good rows before the error, and the error.
     fn failure(&self) -> (usize, String) {
         match self.open() {
-            Err(error) => (0, error.to_string()),
+            Err(error) => (0, error.recorded("data")),
             Ok(mut rows) => {
                 let mut good = 0;
                 loop {
@@ -68,7 +69,7 @@ impl Data {
                         Some(Ok(_)) => good += 1,
                         Some(Err(error)) => {
                             assert!(rows.next().is_none(), "nothing comes behind an error");
-                            return (good, error.to_string());
+                            return (good, error.recorded("data"));
                         }
                         None => panic!("no error after {good} rows"),
                     }
@@ -87,13 +88,13 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("an encoder");
-    // Without a checksum some damage is simply other data.
+    // Without a checksum, some damage merely yields different data.
     encoder.include_checksum(true).expect("set");
     std::io::Write::write_all(&mut encoder, bytes).expect("compressed");
     encoder.finish().expect("compressed")
 }
 
-/// Rows that differ, as JSON Lines.
+/// Returns distinct rows, as JSON Lines.
 fn numbered(rows: u64) -> String {
     (0..rows).map(|number| format!("{{\"n\":{number}}}\n")).collect()
 }

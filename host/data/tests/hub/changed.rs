@@ -1,9 +1,10 @@
-//! Files of the cache that somebody changed.
+//! Cached files that were changed from outside.
 
 use crate::support::{NAME, Setup};
 use gage_config::{Environment, load_datasets};
 use gage_data::hub::NoProgress;
 use gage_data::{LocateOptions, locate};
+use gage_recorded_messages::RecordedError as _;
 use serde_json::json;
 
 #[test]
@@ -36,7 +37,8 @@ fn recorded_digests_match_the_rows_that_are_read() {
     file.set_modified(modified).expect("set");
     find(false).expect("its bytes are not looked at");
     let error = find(true).expect_err("it was changed");
-    assert!(error.to_string().starts_with("owner/data/train.jsonl was changed in the cache"), "{error}");
+    let message = error.recorded("data");
+    assert!(message.starts_with("owner/data/train.jsonl was changed in the cache"), "{message}");
     assert!(error.help().is_some_and(|help| help.contains("remove ") && help.contains("train.jsonl")));
     std::fs::remove_file(place).expect("removed");
     find(true).expect("fetched anew");

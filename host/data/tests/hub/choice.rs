@@ -73,7 +73,7 @@ fn paths_that_leave_the_cache_are_refused() {
     ] {
         let setup = Setup::new();
         setup.server.file(NAME, path, "{}\n");
-        assert_parts(&setup.refused(), &["not kept"]);
+        assert_parts(&setup.refused(), &["cannot be stored"]);
         let outside: Vec<_> = files_below(setup.cache.path())
             .into_iter()
             .filter(|path| !["lock", "dataset.json"].iter().any(|name| path.ends_with(name)))

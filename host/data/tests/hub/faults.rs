@@ -38,7 +38,7 @@ fn a_server_that_wants_an_hour_is_not_waited_for() {
         let later = vec![("retry-after", "3600".to_owned())];
         setup.server.fault(target, Fault::Status(429, later));
         let error = setup.refused();
-        assert_parts(&error, &["the server answers 429", "for 3600 s", "at most 60 s", "try again"]);
+        assert_parts(&error, &["the server answers 429", "wait 3600 s", "the limit of 60 s", "try again"]);
     }
     assert_eq!(setup.server.seen_of("train.jsonl").len(), 1);
     setup.fetch().expect("a dataset");
@@ -123,7 +123,7 @@ fn a_card_that_is_changed_on_the_way_is_not_used() {
     let setup = Setup::with_large(b"{}\n");
     setup.server.file(NAME, "README.md", "---\nconfigs: []\n---\n");
     setup.server.fault("README.md", Fault::WrongBytes);
-    assert_parts(&setup.refused(), &["card is not what the hub says"]);
+    assert_parts(&setup.refused(), &["card differs from what the hub says"]);
 }
 
 #[test]
@@ -139,4 +139,13 @@ fn redirects_end() {
     let target = "/api/datasets/owner/data/revision/main".to_owned();
     setup.server.fault("revision", Fault::Status(307, vec![("location", target)]));
     setup.fetch().expect("a dataset");
+}
+
+#[test]
+fn unusable_cache_folder_is_an_error() {
+    let setup = Setup::with_large(b"{\"row\":1}\n");
+    let cache = setup.cache.path().join("file");
+    std::fs::write(&cache, "").expect("written");
+    let error = run(&HubSource { cache, ..setup.source() }).expect_err("no folder").to_string();
+    assert_parts(&error, &["cache of the hub: cannot"]);
 }

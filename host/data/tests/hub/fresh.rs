@@ -1,8 +1,9 @@
-//! Downloads that nothing disturbs.
+//! Undisturbed downloads.
 
 use crate::support::{COMMIT, NAME, NEWER, Setup, files_below, rows, run};
 use gage_core::Digest;
 use gage_data::hub::{HubFile, HubFormat, HubProgress, HubSource, fetch};
+use gage_recorded_messages::RecordedError as _;
 use gage_secrets::SecretString;
 use std::cell::RefCell;
 
@@ -30,7 +31,7 @@ fn a_fresh_download_and_one_from_the_cache() {
     assert_eq!(std::fs::read(&expected[1].local).expect("a file"), large);
     assert!(files_below(&setup.commit_folder().join("partial")).is_empty());
 
-    // A branch may have moved, so that only the revision is asked for.
+    // A branch may have moved, so only the revision is requested.
     let before = setup.server.seen().len();
     assert_eq!(setup.fetch().expect("a dataset"), dataset);
     let asked: Vec<String> = setup.server.seen().into_iter().skip(before).map(|seen| seen.target).collect();
@@ -63,7 +64,7 @@ fn names_and_revisions_with_odd_characters() {
         HubSource { name: "squad".to_owned(), revision: "refs/convert/parquet".to_owned(), ..setup.source() };
     // A question mark cannot be in a file name everywhere.
     setup.server.file("squad", path, "a\n1\n");
-    assert!(run(&source).expect_err("a path").to_string().contains("'?'"));
+    assert!(run(&source).expect_err("a path").recorded("data").contains("'?'"));
 
     let setup = Setup::new();
     setup.server.commit("squad", "refs/convert/parquet", COMMIT);
@@ -104,7 +105,7 @@ fn the_token_stays_with_the_hub() {
 
     let source = HubSource { token: Some(SecretString::new("HF_TOKEN", "hf_other")), ..source };
     let source = HubSource { revision: NEWER.to_owned(), ..source };
-    let error = run(&source).expect_err("another token").to_string();
+    let error = run(&source).expect_err("another token").recorded("data");
     assert!(error.contains("gated") && !error.contains("hf_other"), "{error}");
 }
 

@@ -1,7 +1,7 @@
-//! A hub on the loopback interface, for tests: it lists commits and serves files like the real
-//! one, the large ones through redirects to a second port, and fails as it is told to.
+//! A hub on the loopback interface, for tests. It lists commits and serves files like the real one, large files
+//! through redirects to a second port, and injects the requested faults.
 //!
-//! Needs `serde_json`, `sha1` and `sha2`; ends when it is dropped.
+//! Needs `serde_json`, `sha1` and `sha2`; stops when dropped.
 
 use serde_json::json;
 use sha1::Digest as _;
@@ -12,35 +12,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// What the server does wrong, once.
+/// A one-time fault of the server.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Breaks the connection after so many bytes of the body.
+    /// Breaks the connection after this many bytes of the body.
     CutAfter(usize),
-    /// Ends the body after so many bytes, as if it were whole.
+    /// Ends the body after this many bytes, as if it were whole.
     EndAfter(usize),
     /// Answers with this status and these headers.
     Status(u16, Vec<(&'static str, String)>),
-    /// Sends other bytes, as many as there should be.
+    /// Sends wrong bytes of the right length.
     WrongBytes,
-    /// Sends the whole file with status 200, whatever range was asked for.
+    /// Sends the whole file with status 200, regardless of the requested range.
     IgnoreRange,
     /// Sends a range that begins elsewhere.
     OtherRange,
-    /// Waits at each of these before the file is sent.
+    /// Waits at each of these barriers before sending the file.
     Hold(Vec<Arc<Barrier>>),
 }
 
-/// One request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct SeenRequest {
-    /// Whether it came to the port of the large files.
+    /// True if it came to the port of the large files.
     pub is_large: bool,
-    /// The path and the query, still encoded.
+    /// Path and query, still encoded.
     pub target: String,
-    /// The headers, with lower-case names.
+    /// Headers, with lower-case names.
     pub headers: HashMap<String, String>,
-    /// How many bytes of a body were sent.
+    /// Number of body bytes sent.
     pub sent: usize,
 }
 
@@ -53,9 +53,9 @@ struct Stored {
 
 #[derive(Default)]
 struct Dataset {
-    /// Which commit a revision stands for.
+    /// Commit of each revision.
     revisions: HashMap<String, String>,
-    /// The files of each commit.
+    /// Files of each commit.
     commits: HashMap<String, BTreeMap<String, Stored>>,
     token: Option<String>,
 }
@@ -104,7 +104,7 @@ impl HubServer {
         HubServer { address, large_address, state, is_over, threads }
     }
 
-    /// The address of a large file, as of any server that says nothing of digests.
+    /// Returns the address of a large file, as if on a server that states no digests.
     pub fn address_of(&self, name: &str, commit: &str, path: &str) -> String {
         format!(
             "http://{}/large/{}?name={}&commit={commit}",
@@ -114,13 +114,12 @@ impl HubServer {
         )
     }
 
-    /// The address of the hub.
+    /// Returns the address of the hub.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Adds a dataset, if there is none of the name, and an empty commit that a revision stands
-    /// for from now on.
+    /// Adds a dataset if there is none with this name, and an empty commit that a revision resolves to from now on.
     pub fn commit(&self, name: &str, revision: &str, commit: &str) {
         let mut state = lock(&self.state);
         let dataset = state.datasets.entry(name.to_owned()).or_default();
@@ -133,7 +132,7 @@ impl HubServer {
         self.store(name, path, Stored { bytes: bytes.into(), is_large: false });
     }
 
-    /// The same for a file of the large file storage.
+    /// Adds a file of the large file storage to all commits of a dataset.
     pub fn large_file(&self, name: &str, path: &str, bytes: impl Into<Vec<u8>>) {
         self.store(name, path, Stored { bytes: bytes.into(), is_large: true });
     }
@@ -146,29 +145,29 @@ impl HubServer {
         }
     }
 
-    /// Lets nobody see a dataset without a token.
+    /// Hides a dataset from requests without its token.
     pub fn demand_token(&self, name: &str, token: &str) {
         let mut state = lock(&self.state);
         state.datasets.get_mut(name).expect("a dataset").token = Some(token.to_owned());
     }
 
-    /// Does something wrong once, at the next request for a path: one of a file, or `revision` or
-    /// `tree`. Faults of a large file come where its bytes are.
+    /// Injects a fault once, at the next request for a path: that of a file, or `revision` or `tree`. Faults of a
+    /// large file occur where its bytes are served.
     pub fn fault(&self, path: &str, fault: Fault) {
         lock(&self.state).faults.entry(path.to_owned()).or_default().push_back(fault);
     }
 
-    /// How many entries a page of a listing has; 1,000 at first.
+    /// Sets the number of entries per page of a listing; initially 1,000.
     pub fn page(&self, entries: usize) {
         lock(&self.state).page = entries;
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn seen(&self) -> Vec<SeenRequest> {
         lock(&self.state).seen.clone()
     }
 
-    /// The requests for the bytes of a large file, or of another whose bytes were sent.
+    /// Returns the requests for the bytes of a large file, or of another file whose bytes were sent.
     pub fn seen_of(&self, path: &str) -> Vec<SeenRequest> {
         let (large, small) = (format!("/large/{path}?"), format!("/{path}"));
         let is_of = |seen: &SeenRequest| match seen.is_large {
@@ -192,14 +191,14 @@ impl Drop for HubServer {
     }
 }
 
-/// What is sent back.
+/// An answer to send.
 struct Answer {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// After how many bytes the connection breaks.
+    /// Number of bytes after which the connection breaks.
     cut: Option<usize>,
-    /// Where it waits before that.
+    /// Barriers to wait at before sending.
     held: Vec<Arc<Barrier>>,
 }
 
@@ -283,7 +282,7 @@ fn answer(state: &mut HubState, is_large: bool, target: &str, headers: &HashMap<
         return bytes_of(state, &value("name="), &value("commit="), &path, headers);
     }
     let is_api = parts.first().is_some_and(|part| part == "api");
-    // The files of models stand at the top.
+    // The files of models have no prefix in the path.
     let above =
         usize::from(is_api) + usize::from(is_api || parts.first().is_some_and(|part| part == "datasets"));
     let rest = parts.get(above..).unwrap_or_default();
@@ -295,7 +294,7 @@ fn answer(state: &mut HubState, is_large: bool, target: &str, headers: &HashMap<
     let verb = rest.first().cloned().unwrap_or_default();
     let revision = rest.get(1).cloned().unwrap_or_default();
     let Some(dataset) = state.datasets.get(&name) else {
-        // The hub does not tell strangers what exists.
+        // The hub does not reveal to strangers what exists.
         return Answer::of(401, vec![("x-error-code", "RepoNotFound".to_owned())]);
     };
     if let Some(token) = &dataset.token

@@ -2,6 +2,7 @@
 
 use crate::support::{COMMIT, NAME, Setup, assert_parts, rows, run};
 use gage_data::hub::{HubFile, HubSource};
+use gage_recorded_messages::RecordedError as _;
 use std::fs::{File, FileTimes};
 
 /// A source whose hub cannot be reached.
@@ -24,7 +25,7 @@ fn a_complete_cache_is_used_without_asking() {
 #[test]
 fn missing_files_are_named() {
     let setup = Setup::with_large(&rows(10_000));
-    let refused = || setup.offline().expect_err("something is missing").to_string();
+    let refused = || setup.offline().expect_err("something is missing").recorded("data");
     assert_parts(
         &refused(),
         &["revision 'main' of dataset 'owner/data' is not in the cache", "fetch it once"],
@@ -49,11 +50,11 @@ fn damaged_files_are_not_used() {
         let setup = Setup::with_large(&bytes);
         setup.fetch().expect("a dataset");
         std::fs::write(setup.place("train.jsonl"), damage).expect("a file");
-        // Another time than the one that was noted, whatever the clock says.
+        // A time other than the recorded one, regardless of the clock.
         let times = FileTimes::new().set_modified(std::time::UNIX_EPOCH);
         let file = File::options().write(true).open(setup.place("train.jsonl")).expect("a file");
         file.set_times(times).expect("times");
-        let error = setup.offline().expect_err("damaged").to_string();
+        let error = setup.offline().expect_err("damaged").recorded("data");
         assert_parts(&error, &["'train.jsonl'", "damaged", "expected", "found"]);
         setup.fetch().expect("a dataset");
         assert_eq!(std::fs::read(setup.place("train.jsonl")).expect("a file"), bytes);
@@ -74,15 +75,15 @@ fn a_touched_file_is_checked_and_used() {
 fn a_hub_that_cannot_be_reached() {
     let setup = Setup::with_large(&rows(10_000));
     let source = unreachable(&setup);
-    let error = run(&source).expect_err("unreachable").to_string();
+    let error = run(&source).expect_err("unreachable").recorded("data");
     assert_parts(&error, &["/api/datasets/owner/data/revision/main: ", "5 attempts"]);
     assert!(!error.contains("offline"), "{error}");
     let online = setup.fetch().expect("a dataset");
-    // What was fetched lies where it would lie had it come from there.
+    // The fetched files are moved to where they would be had they come from that hub.
     std::fs::rename(setup.hub_folder(&setup.server.endpoint()), setup.hub_folder(source.endpoint.as_str()))
         .expect("moved");
-    assert_parts(&run(&source).expect_err("unreachable").to_string(), &["offline mode"]);
-    // A commit needs nobody to ask.
+    assert_parts(&run(&source).expect_err("unreachable").recorded("data"), &["offline mode"]);
+    // A commit needs no request.
     let source = HubSource { revision: COMMIT.to_owned(), ..source };
     let digests = |files: &[HubFile]| files.iter().map(|file| file.digest).collect::<Vec<_>>();
     assert_eq!(digests(&run(&source).expect("a dataset").files), digests(&online.files));
@@ -97,9 +98,15 @@ fn another_split_of_a_cached_commit_is_missing_offline() {
     run(&of("train")).expect("a dataset");
     let offline = |split: &str| run(&HubSource { offline: true, ..of(split) });
     assert!(offline("train").is_ok());
-    assert_parts(&offline("test").expect_err("missing").to_string(), &["'test.csv'", "not in the cache"]);
-    assert_parts(&offline("dev").expect_err("missing").to_string(), &["no split 'dev'", "'test', 'train'"]);
-    // Both lie beside one another.
+    assert_parts(
+        &offline("test").expect_err("missing").recorded("data"),
+        &["'test.csv'", "not in the cache"],
+    );
+    assert_parts(
+        &offline("dev").expect_err("missing").recorded("data"),
+        &["no split 'dev'", "'test', 'train'"],
+    );
+    // Both are stored side by side.
     run(&of("test")).expect("a dataset");
     assert!(offline("train").is_ok() && offline("test").is_ok());
 }

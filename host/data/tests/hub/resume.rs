@@ -1,14 +1,15 @@
-//! Downloads that are interrupted.
+//! Interrupted downloads.
 
 use crate::hub_server::Fault;
 use crate::support::{NAME, Setup, assert_parts, rows};
 use gage_data::hub::{HubError, HubProgress, NoProgress, fetch};
+use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use std::cell::Cell;
 
 const SIZE: usize = 4 << 20;
 
-/// Counts what has come.
+/// Counts the received bytes.
 #[derive(Default)]
 struct Came(Cell<u64>);
 
@@ -18,11 +19,11 @@ impl HubProgress for Came {
     }
 }
 
-/// Fetches until the first bytes have come, and returns how many are kept.
+/// Fetches until the first bytes arrive, and returns how many are kept.
 fn cancelled(setup: &Setup) -> usize {
     let came = Came::default();
     let error = fetch(&setup.source(), &came, &|| came.0.get() > 0).expect_err("cancelled");
-    assert!(matches!(error, HubError::Cancelled));
+    assert_eq!(error.recorded("data"), HubError::Cancelled.to_string());
     assert!(!setup.place("train.jsonl").exists());
     let kept = std::fs::metadata(setup.partial().0).expect("a partial file").len();
     assert_eq!(kept, came.0.get());
@@ -57,7 +58,7 @@ fn progress_gives_new_attempts() {
 #[test]
 fn a_server_that_always_begins_anew_is_given_up() {
     let setup = Setup::with_large(&rows(100_000));
-    // Breaks off at the same place each time, and knows no ranges.
+    // Breaks off at the same place each time, and supports no ranges.
     setup.server.fault("train.jsonl", Fault::CutAfter(5_000));
     for _ in 0..10 {
         setup.server.fault("train.jsonl", Fault::OtherRange);
@@ -136,7 +137,7 @@ fn waits_are_cancelled_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// However often and wherever a download breaks off, the file is what it should be.
+    /// The file is right regardless of how often and where a download breaks off.
     #[test]
     fn breaks_anywhere_leave_the_right_bytes(
         size in 1_usize..5_000,

@@ -2,6 +2,7 @@
 
 use crate::hub_server::HubServer;
 use gage_data::hub::{HubDataset, HubError, HubKind, HubSource, HubTimings, NoProgress, fetch};
+use gage_recorded_messages::RecordedError as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -18,12 +19,13 @@ pub struct Setup {
 
 impl Setup {
     pub fn new() -> Setup {
+        gage_recorded_messages::record_warnings("data");
         let server = HubServer::start();
         server.commit(NAME, "main", COMMIT);
         Setup { server, cache: tempfile::tempdir().expect("a folder") }
     }
 
-    /// One with a large file `train.jsonl`.
+    /// Creates a setup with a large file `train.jsonl`.
     pub fn with_large(bytes: &[u8]) -> Setup {
         let setup = Setup::new();
         setup.server.large_file(NAME, "train.jsonl", bytes);
@@ -55,12 +57,12 @@ impl Setup {
         run(&HubSource { offline: true, ..self.source() })
     }
 
-    /// The error of a fetch, as text.
+    /// Returns the error of a fetch, as text.
     pub fn refused(&self) -> String {
-        self.fetch().expect_err("it fails").to_string()
+        self.fetch().expect_err("it fails").recorded("data")
     }
 
-    /// Where datasets of a hub lie.
+    /// Returns the folder of a hub's datasets.
     pub fn hub_folder(&self, endpoint: &str) -> PathBuf {
         let hub = endpoint.trim_end_matches('/').replace("http://", "").replace(':', "_");
         self.cache.path().join("datasets").join(hub)
@@ -70,12 +72,12 @@ impl Setup {
         self.hub_folder(&self.server.endpoint()).join("owner--data").join(COMMIT)
     }
 
-    /// Where a file lies once it is whole.
+    /// Returns the path of a complete file.
     pub fn place(&self, path: &str) -> PathBuf {
         self.commit_folder().join("files").join(path)
     }
 
-    /// The one partial file, and the file beside it that describes it.
+    /// Returns the one partial file, and the file next to it that describes it.
     pub fn partial(&self) -> (PathBuf, PathBuf) {
         let all = files_below(&self.commit_folder().join("partial"));
         let find = |is_about: bool| {
@@ -90,19 +92,21 @@ pub fn run(source: &HubSource) -> Result<HubDataset, HubError> {
     fetch(source, &NoProgress, &|| false)
 }
 
-/// Rows enough for many chunks.
+/// Generates enough rows for many chunks.
 pub fn rows(bytes: usize) -> Vec<u8> {
     (0..).flat_map(|row: u64| format!("{{\"row\":{row}}}\n").into_bytes()).take(bytes).collect()
 }
 
-/// All plain files below a folder, in no order.
+/// Returns all plain files below a folder, in no order.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
+/// Fails the test unless an error has all of some parts.
 pub fn assert_parts(text: &str, parts: &[&str]) {
+    text.recorded("data");
     for part in parts {
         assert!(text.contains(part), "{text:?} lacks {part:?}");
     }

@@ -1,9 +1,10 @@
-//! Model files of servers that are no hub.
+//! Model files of servers that are not hubs.
 
 use crate::hub_server::Fault;
 use crate::support::{COMMIT, NAME, Setup, files_below};
 use gage_core::Digest;
 use gage_data::hub::{FetchedFile, HubError, HubProgress, HubTimings, NoProgress, UrlFetchOptions, WebModel};
+use gage_recorded_messages::RecordedError as _;
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -66,7 +67,7 @@ fn a_file_is_fetched_once_and_held_to_its_digest() {
     }
     assert_eq!(setup.server.seen_of(FILE).len(), 2, "it is there");
 
-    // What was changed in the cache is not used.
+    // A file changed in the cache is not used.
     std::fs::write(&file.local, content(5)).expect("written");
     assert!(fetch(&setup, None, true).is_err());
     let mended = fetch(&setup, None, false).expect("a file");
@@ -77,11 +78,11 @@ fn a_file_is_fetched_once_and_held_to_its_digest() {
 fn another_file_than_the_one_that_is_wanted_is_deleted() {
     let setup = setup(&content(1000));
     let wanted = Digest::of_bytes(b"another");
-    let refused = fetch(&setup, Some(wanted), false).expect_err("another digest").to_string();
-    assert!(refused.contains(&wanted.to_string()) && refused.contains("it was deleted"), "{refused}");
+    let refused = fetch(&setup, Some(wanted), false).expect_err("another digest").recorded("data");
+    assert!(refused.contains(&wanted.to_string()) && refused.contains("was deleted"), "{refused}");
     let left = files_below(setup.cache.path());
     assert!(left.iter().all(|path| path.ends_with("lock")), "{left:?}");
-    // The one that is there stays, where a new one is demanded that the server does not have.
+    // The existing file stays when the server lacks the new one demanded.
     let first = fetch(&setup, None, false).expect("a file");
     fetch(&setup, Some(wanted), false).expect_err("another digest");
     assert_eq!(fetch(&setup, None, true).expect("a file").digest, first.digest);
@@ -120,7 +121,7 @@ fn servers_that_do_not_go_on_begin_anew() {
 #[test]
 fn files_that_are_no_model_or_missing_are_refused() {
     let setup = setup(b"<html>log in first</html>");
-    let page = fetch(&setup, None, false).expect_err("a page").to_string();
+    let page = fetch(&setup, None, false).expect_err("a page").recorded("data");
     assert!(page.contains("is not in the GGUF format"), "{page}");
     let timings = HubTimings { first_wait: Duration::from_micros(1), ..HubTimings::default() };
     let options = UrlFetchOptions {
@@ -130,6 +131,6 @@ fn files_that_are_no_model_or_missing_are_refused() {
         progress: &NoProgress,
         is_cancelled: &|| false,
     };
-    let missing = model(&setup, "other.gguf").fetch(None, options).expect_err("nothing").to_string();
+    let missing = model(&setup, "other.gguf").fetch(None, options).expect_err("nothing").recorded("data");
     assert!(missing.contains("no such file (404)") && !missing.contains("revision"), "{missing}");
 }

@@ -1,4 +1,4 @@
-//! Tokens as the model would count them, where it is known how.
+//! Token counts as the model would make them, if its tokenizer is known.
 
 use crate::plan::PlannedTask;
 use gage_backend::{ModelProgram, Vocabulary};
@@ -6,10 +6,10 @@ use gage_config::{BackendKind, BackendSpec};
 use gage_data::TokenCounter;
 use serde::Serialize;
 
-/// Bytes of a token, where nobody counts.
+/// Assumed bytes per token if no tokenizer is available.
 pub(super) const BYTES_PER_TOKEN: f64 = 4.0;
 
-/// By what the tokens of prompts are counted.
+/// Source of the token counts of prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokensBy {
@@ -17,8 +17,7 @@ pub enum TokensBy {
     Model,
     /// A `tokenizer.json`.
     Tokenizer,
-    /// Four bytes each: an estimate. A model's own tokenizer usually makes fewer of them in English and more in
-    /// code.
+    /// An estimate of four bytes per token. A model's own tokenizer usually makes fewer tokens in English and more in code.
     Bytes,
 }
 
@@ -31,8 +30,8 @@ pub(super) enum Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// What counts for a task: the tokenizer that is given, else that of the model's file, else the one that lies
-    /// beside the `tokenizer_config` of the dataset. Where one cannot be read that is noted, and bytes are counted.
+    /// Selects the tokenizer of a task: the given one, else the one in the model's file, else the one next to the
+    /// dataset's `tokenizer_config`. If it cannot be read, adds a note and falls back to counting bytes.
     pub(super) fn of(
         task: &PlannedTask,
         backend: Option<&BackendSpec>,
@@ -71,7 +70,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// The tokens of a text.
+    /// Returns the number of tokens in a text.
     pub(super) fn count(&self, text: &str) -> f64 {
         // Both stay far below 2^53.
         let bytes = text.len() as f64 / BYTES_PER_TOKEN;

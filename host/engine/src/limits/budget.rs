@@ -1,7 +1,7 @@
 //! The usage of a run, and the budgets that end the run.
 //!
-//! The record of a sample holds what was spent on it, and a resumed run reads it there. The manifest holds what was spent on
-//! a sample without a record, which was cut off between two requests.
+//! The record of a sample holds its usage, and a resumed run reads it from there. The manifest holds the usage of samples
+//! without a record, which were cut off between two requests.
 
 use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::plan::{Plan, PlannedTask};
@@ -30,25 +30,25 @@ pub(crate) fn track_usage<F: Future>(work: F) -> impl Future<Output = F::Output>
 
 /// Marks the sample's usage so far as recorded in the journal.
 pub(crate) fn commit_usage() {
-    // Outside of a sample no usage is pending.
+    // Outside of a sample, no usage is pending.
     let _ = PENDING_USAGE.try_with(|open| open.take());
 }
 
-/// The number of the sample's pending usage entries, for [`BudgetTracker::keep_pending_usage_since`].
+/// Returns the number of the sample's pending usage entries, for [`BudgetTracker::keep_pending_usage_since`].
 pub(crate) fn pending_usage() -> usize {
     PENDING_USAGE.try_with(|open| open.borrow().len()).unwrap_or_default()
 }
 
-/// What a run has spent, by backend. Counts all processes of the run.
+/// Usage of a run, by backend, across all its processes.
 pub(crate) struct BudgetTracker {
     budget: BudgetSpec,
     accounts: HashMap<String, BackendUsage>,
     failures: AtomicU64,
-    /// The budget that was used up first.
+    /// The first budget that was exhausted.
     exhausted: OnceLock<BudgetLimit>,
-    /// What was spent on samples without a record, by backend.
+    /// Usage of samples without a record, by backend.
     unrecorded: Mutex<BTreeMap<String, Usage>>,
-    /// Answers of which the backend does not say how many tokens they took.
+    /// Number of answers whose token usage the backend does not report.
     uncounted: AtomicU64,
 }
 
@@ -67,16 +67,16 @@ struct BackendUsage {
     completion_tokens: AtomicU64,
 }
 
-/// What a run has spent in the end.
+/// Total usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunUsage {
-    /// Tokens of all prompts, those of judges too, as far as the backends count them.
+    /// Tokens of all prompts, including judge prompts, as far as the backends report them.
     pub prompt_tokens: u64,
     /// Tokens of all completions.
     pub completion_tokens: u64,
-    /// By the prices of the suite; none where it has none.
+    /// Cost at the suite's prices. `None` if the suite has no prices.
     pub cost: Option<f64>,
-    /// Answers of which the backend does not say how many tokens they took.
+    /// Number of answers whose token usage the backend does not report.
     pub uncounted: u64,
 }
 
@@ -102,8 +102,8 @@ impl BudgetTracker {
         }
     }
 
-    /// Adds what earlier processes of the run have spent, as far as the journal and the manifest say it, and ends the run
-    /// where that is too much already.
+    /// Adds the usage of earlier processes, as far as the journal and the manifest hold it. Ends the run if a budget is
+    /// already exhausted.
     pub(crate) fn add_recorded_usage(
         &self,
         plan: &Plan,
@@ -145,7 +145,7 @@ impl BudgetTracker {
         Ok(())
     }
 
-    /// Adds what every role of a recorded sample took.
+    /// Adds the usage of every role of a recorded sample.
     fn add_record(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
         self.add_support(task, record, stop);
         if record.model_output.is_some() && record.timing.attempts > 0 {
@@ -157,7 +157,7 @@ impl BudgetTracker {
         }
     }
 
-    /// Adds what the roles that support the model took, where they asked a model of their own.
+    /// Adds the usage of the roles that support the model, if they asked a model of their own.
     fn add_support(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
         for support_role in &task.support {
             let output =
@@ -173,7 +173,7 @@ impl BudgetTracker {
         }
     }
 
-    /// What the vectors of an answer took.
+    /// Adds the usage of an answer's embedding vectors.
     fn add_embedding(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
         let semantic = record.model_output.as_ref().and_then(|output| output.get(SEMANTIC));
         if let (Some(embed), Some(usage)) = (&task.embed, usage_in(semantic)) {
@@ -181,7 +181,7 @@ impl BudgetTracker {
         }
     }
 
-    /// An answer of a backend took so much. Ends the run where a budget is used up.
+    /// Adds the usage of one answer of a backend. Ends the run if a budget is exhausted.
     pub(crate) fn add_usage(&self, backend_id: &str, usage: Option<Usage>, stop: &CancelToken) {
         let Some(account) = self.accounts.get(backend_id) else { return };
         let Some(usage) = usage else {
@@ -200,12 +200,12 @@ impl BudgetTracker {
         }
     }
 
-    /// The sample of this task has no record that tells what was spent on it.
+    /// Keeps the current sample's pending usage as unrecorded, because no record of the sample holds it.
     pub(crate) fn keep_pending_usage(&self) {
         self.keep_pending_usage_since(0);
     }
 
-    /// The same of what was spent since so much was open.
+    /// Like `keep_pending_usage`, but only for entries after the first `mark`.
     pub(crate) fn keep_pending_usage_since(&self, mark: usize) {
         let open = PENDING_USAGE.try_with(|open| {
             let mut open = open.borrow_mut();
@@ -222,7 +222,7 @@ impl BudgetTracker {
         all.extend(sum.map(|sum| (backend_id.to_owned(), sum)));
     }
 
-    /// What all processes spent on samples without a record, by backend.
+    /// Returns the usage of samples without a record across all processes, by backend.
     pub(crate) fn unrecorded_usage(&self) -> BTreeMap<String, Usage> {
         self.unrecorded.lock().clone()
     }
@@ -232,7 +232,7 @@ impl BudgetTracker {
         stop.cancel_for(&StopReason::Budget(self.described(first)));
     }
 
-    /// The same reason with what is spent by now: what was in flight when a budget was used up came later.
+    /// Updates a budget reason to the current usage, which includes requests in flight when the budget was exhausted.
     pub(crate) fn with_final_usage(&self, reason: StopReason) -> StopReason {
         match (&reason, self.exhausted.get()) {
             (StopReason::Budget(_), Some(budget)) => StopReason::Budget(self.described(budget)),
@@ -258,7 +258,7 @@ impl BudgetTracker {
         spent.prompt_tokens.saturating_add(spent.completion_tokens)
     }
 
-    /// A sample has failed. Ends the run where too many have.
+    /// Counts a failed sample. Ends the run if too many have failed.
     pub(crate) fn add_failure(&self, stop: &CancelToken) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.check_failures(stop);
@@ -271,7 +271,7 @@ impl BudgetTracker {
         }
     }
 
-    /// Ends the run when its time is over; also one that was asked to end, and still goes on with what it had begun.
+    /// Ends the run when its time is up, including a cancelled run that is still draining.
     pub(crate) fn watch_time(
         self: &Arc<BudgetTracker>,
         stop: &CancelToken,
@@ -287,7 +287,7 @@ impl BudgetTracker {
         });
     }
 
-    /// What is spent by now.
+    /// Returns the usage so far.
     pub(crate) fn usage(&self) -> RunUsage {
         let sum = |of: fn(&BackendUsage) -> &AtomicU64| {
             let tokens = self.accounts.values().map(|account| of(account).load(Ordering::Relaxed));
@@ -325,7 +325,7 @@ impl BudgetTracker {
     }
 }
 
-/// What each judge took for an answer, by its backend.
+/// Returns the usage of each judge of an answer, with the judge's backend.
 fn usage_of_judges<'p>(
     judges: Option<&'p crate::plan::PlannedJudges>,
     record: &SampleRecord,
@@ -338,8 +338,7 @@ fn usage_of_judges<'p>(
     judges.judges.iter().map(|judge| of(judge)).collect()
 }
 
-/// Returns whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
-/// said.
+/// Returns true if the sample ended because of the data, the environment or a plugin, rather than the model's output.
 pub(crate) fn is_failure(outcome: Outcome) -> bool {
     match outcome {
         Outcome::BackendError
@@ -369,7 +368,7 @@ mod tests {
         budget.add_failure(&stop);
         let reason = stop.reason().expect("a budget");
         assert_eq!(reason, StopReason::Budget("max_failures 1: 2 samples failed".to_owned()));
-        // What was in flight failed, too.
+        // A sample that was in flight fails, too.
         budget.add_failure(&stop);
         let at_end = budget.with_final_usage(reason);
         assert_eq!(at_end, StopReason::Budget("max_failures 1: 3 samples failed".to_owned()));
@@ -408,7 +407,7 @@ mod tests {
         let stop = CancelToken::default();
         for (backend_id, prompt_tokens, completion_tokens, total, is_over) in [
             ("a", 40, 20, 60, false),
-            // A backend without an account is none of the run's.
+            // A backend without an account is not part of the run.
             ("b", 90, 90, 60, false),
             ("a", 39, 0, 99, false),
             ("a", 0, 1, 100, true),
@@ -446,7 +445,7 @@ mod tests {
             budget.add_usage("a", Some(usage(9)), &CancelToken::default());
             budget.keep_pending_usage();
             budget.keep_pending_usage();
-            // What a record tells is left.
+            // Recorded usage is not kept.
             budget.add_usage("a", Some(usage(11)), &CancelToken::default());
             let told = pending_usage();
             budget.add_usage("a", Some(usage(13)), &CancelToken::default());

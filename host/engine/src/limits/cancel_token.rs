@@ -5,55 +5,55 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Why a run or a task ends early.
+/// The reason a run or a task ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// A signal asked for the end.
+    /// A signal requested cancellation.
     Requested,
-    /// A budget is used up: which one, in words.
+    /// A budget is exhausted. Describes which one.
     Budget(String),
-    /// A sample failed and the suite says `fail_fast`: which one, in words.
+    /// A sample failed and the suite sets `fail_fast`. Describes which one.
     FailFast(String),
-    /// The model of a backend is gone and cannot be loaded again.
+    /// The model of a backend is gone and cannot be reloaded.
     ModelLost {
         /// The backend.
         backend_id: String,
-        /// What became of it, in words.
+        /// Description of the failure.
         message: String,
     },
     /// A backend refuses every request.
     BackendRefused {
         /// The backend.
         backend_id: String,
-        /// What it says, in words.
+        /// The backend's message.
         message: String,
     },
 }
 
-/// Ends a run, or one of its tasks, early: what is in flight is finished and recorded, and nothing new begins. When a budget
-/// is used up, requests in flight are finished, and no further one of the same sample is made. The first reason counts.
+/// Ends a run, or one of its tasks, early. Samples in flight are finished and recorded, and no new one starts. When a budget
+/// is exhausted, requests in flight are finished, but their samples make no further request. The first reason is kept.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
 #[derive(Debug, Default)]
 struct CancelState {
-    /// Samples in flight are finished, with all requests that they still need.
+    /// Samples in flight are finished, including all requests they still need.
     drain: CancellationToken,
-    /// Requests in flight are finished, and no further one is made.
+    /// Requests in flight are finished, and no further request is made.
     budget_exhausted: CancellationToken,
-    /// Requests in flight are given up.
+    /// Requests in flight are aborted.
     abort: CancellationToken,
     reason: Mutex<Option<StopReason>>,
     parent: Option<CancelToken>,
 }
 
 impl CancelToken {
-    /// Cancels because a signal asked for it.
+    /// Cancels because a signal requested it.
     pub fn cancel(&self) {
         self.cancel_for(&StopReason::Requested);
     }
 
-    /// Cancels for a reason. An earlier reason stays; a later one may still reach a later stage.
+    /// Cancels for a reason. An earlier reason is kept, but a later one may still reach a later stage.
     pub fn cancel_for(&self, reason: &StopReason) {
         self.0.keep_reason(reason);
         let CancelState { drain, budget_exhausted, abort, .. } = &*self.0;
@@ -64,11 +64,11 @@ impl CancelToken {
                 &[abort, budget_exhausted, drain]
             }
         };
-        // The last stage first: code that sees an early stage may look for a later one.
+        // The last stage comes first, because code that sees an early stage may check for a later one.
         stages.iter().for_each(|stage| stage.cancel());
     }
 
-    /// A token that is cancelled with this one, and can be cancelled alone.
+    /// Returns a token that is cancelled together with this one, and can also be cancelled alone.
     #[must_use]
     pub fn child(&self) -> CancelToken {
         CancelToken(Arc::new(CancelState {
@@ -80,34 +80,34 @@ impl CancelToken {
         }))
     }
 
-    /// Returns whether the end was asked for.
+    /// Returns true if cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.drain.is_cancelled()
     }
 
-    /// Why the end was asked for.
+    /// Returns the reason for the cancellation.
     pub fn reason(&self) -> Option<StopReason> {
         self.0.reason()
     }
 
-    /// Waits until the end is asked for.
+    /// Waits until cancellation is requested.
     pub async fn cancelled(&self) {
         self.0.drain.cancelled().await;
     }
 
-    /// Waits until no further request may be made, not even of a sample that was begun.
+    /// Waits until no further request may be made, not even for a sample in flight.
     pub(crate) async fn budget_exhausted(&self) {
         self.0.budget_exhausted.cancelled().await;
     }
 
-    /// Waits until requests in flight are given up.
+    /// Waits until requests in flight are to be aborted.
     pub(crate) async fn aborted(&self) {
         self.0.abort.cancelled().await;
     }
 }
 
 impl CancelState {
-    /// Returns its own reason, or that of the token that it is a child of.
+    /// Returns the token's own reason, or its parent's.
     fn reason(&self) -> Option<StopReason> {
         let own = self.reason.lock().clone();
         own.or_else(|| self.parent.as_ref()?.reason())
@@ -133,7 +133,7 @@ mod tests {
         StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no".to_owned() }
     }
 
-    /// Returns whether each stage is reached: drain, budget exhausted, abort.
+    /// Returns whether each stage has been reached: drain, budget exhausted, abort.
     fn stages(token: &CancelToken) -> [bool; 3] {
         let drain = token.cancelled().now_or_never().is_some();
         assert_eq!(drain, token.is_cancelled());

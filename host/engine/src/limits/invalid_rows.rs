@@ -1,25 +1,23 @@
-//! Rows that are no Samples, counted while a task runs: those that the reader finds, and those that show only when the
-//! model is to be asked.
+//! Counts of invalid rows while a task runs: those that the reader finds, and those that turn out invalid only at inference.
 
 use gage_config::{DatasetSpec, OnInvalid};
 use parking_lot::Mutex;
 
-/// If the number of rows is not known beforehand, this many are read before the share of invalid
-/// rows can end the run.
+/// If the number of rows is unknown in advance, this many are read before the share of invalid rows can end the run.
 const MIN_ROWS_FOR_INVALID_SHARE: u64 = 1_000;
 
-/// Rows that are no Samples, beyond what the dataset allows.
+/// More invalid rows than the dataset allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TooManyInvalid {
     /// The dataset.
     pub dataset_id: String,
-    /// How many there are.
+    /// Number of invalid rows.
     pub invalid: u64,
-    /// Of how many rows that were read.
+    /// Number of rows read.
     pub rows: u64,
-    /// What the dataset allows; none where it allows no such row.
+    /// Share of invalid rows that the dataset allows. `None` if it allows none.
     pub allowed: Option<f64>,
-    /// What is wrong with the first of them that was found.
+    /// Problem of the first invalid row found.
     pub first: String,
 }
 
@@ -31,19 +29,19 @@ impl std::fmt::Display for TooManyInvalid {
         match allowed {
             Some(allowed) => write!(
                 formatter,
-                "{invalid} of the first {rows} rows of `{dataset_id}` are no Samples ({share:.1} %); it allows {:.1} % \
-                 (max_invalid). The first: {first}",
+                "{invalid} of the first {rows} rows of `{dataset_id}` are invalid ({share:.1} %); {:.1} % is \
+                 allowed (max_invalid). The first: {first}",
                 allowed * 100.0
             ),
-            None => write!(formatter, "a row of `{dataset_id}` is no Sample (on_invalid: error): {first}"),
+            None => write!(formatter, "a row of `{dataset_id}` is invalid (on_invalid: error): {first}"),
         }
     }
 }
 
-/// Counts the rows that are no Samples. Shared by the reader and the dispatcher.
+/// Counter of invalid rows, shared by the reader and the dispatcher.
 pub(crate) struct InvalidRows {
     dataset_id: String,
-    /// The largest share; none where the first one ends the run.
+    /// The largest share allowed. `None` if the first invalid row ends the run.
     allowed: Option<f64>,
     total: Option<u64>,
     counts: Mutex<InvalidCounts>,
@@ -54,14 +52,14 @@ struct InvalidCounts {
     invalid: u64,
     rows: u64,
     first: String,
-    /// Whether there are more than the dataset allows, whatever the remaining rows are.
+    /// True if there are more than the dataset allows, even if all remaining rows are valid.
     are_too_many: bool,
-    /// Whether that turned out during inference.
+    /// True if the limit was exceeded during inference.
     ends_inference: bool,
 }
 
 impl InvalidRows {
-    /// `total` is the number of the task's rows, where it is known.
+    /// `total` is the number of the task's rows, if known.
     pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>) -> InvalidRows {
         InvalidRows {
             dataset_id: spec.dataset_id.clone(),
@@ -71,8 +69,8 @@ impl InvalidRows {
         }
     }
 
-    /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
-    /// so that nothing can make up for them.
+    /// Counts a row that was read, with the problem if it is invalid. Returns true if there are too many invalid rows for
+    /// the remaining ones to make up for.
     pub(crate) fn add_row(&self, message: Option<&str>) -> bool {
         let mut counts = self.counts.lock();
         counts.rows += 1;
@@ -82,25 +80,25 @@ impl InvalidRows {
         counts.are_too_many
     }
 
-    /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
+    /// Counts a row that is read now, but turned out invalid in an earlier process.
     pub(crate) fn add_recorded(&self, message: &str) {
         let mut counts = self.counts.lock();
         self.add(&mut counts, message);
     }
 
-    /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
+    /// Counts a row that was read, and turned out invalid at inference.
     pub(crate) fn add_late(&self, message: &str) {
         let mut counts = self.counts.lock();
         self.add(&mut counts, message);
         counts.ends_inference = counts.are_too_many;
     }
 
-    /// Returns whether the model need not be asked about further rows.
+    /// Returns true if the model need not be asked about further rows.
     pub(crate) fn ends_inference(&self) -> bool {
         self.counts.lock().ends_inference
     }
 
-    /// What is to be said in the end.
+    /// Returns the error if the rows read exceed the limit.
     pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
         let counts = self.counts.lock();
         (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {
@@ -140,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_shows_late_counts_as_what_shows_early() {
-        // Of 40 rows two may be invalid.
+        // Two of 40 rows may be invalid.
         let counted = rows(Some(0.05), Some(40));
         assert!(!counted.add_row(Some("the first")));
         (0..9).for_each(|_| assert!(!counted.add_row(None)));
@@ -160,7 +158,7 @@ mod tests {
         assert!(strict.ends_inference());
         assert_eq!(
             strict.finish().map(|said| said.to_string()).as_deref(),
-            Some("a row of `d` is no Sample (on_invalid: error): late")
+            Some("a row of `d` is invalid (on_invalid: error): late")
         );
 
         let unknown = rows(Some(0.05), None);

@@ -4,15 +4,15 @@
 //! | permit | bounds | acquired by | released |
 //! | --- | --- | --- | --- |
 //! | `unscored` | samples of a task whose scores are not in the journal yet | the dispatcher, before it takes a row | when the scores are in the journal, or the row ended without an answer |
-//! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | when the next row takes it over, at the first wait of the request, before a wait for a full queue, or when the sample is in the journal |
+//! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | on handover to the next row, at the request's first wait, before a wait for a full queue, or when the sample is in the journal |
 //! | `of_task` | requests in flight of the role under test, in one task | `RequestSlot`, for each request | when the reply is accounted for; during every wait for a retry |
 //! | `of_role` | requests in flight of a role, in all tasks of the run | `RequestSlot`, after `of_task` | together with `of_task` |
 //! | `unsynced` | samples of a task that only wait for the disk | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
 //!
-//! A sample acquires them in this order, and never waits for one while it holds a later one, so no cycle of waits is
-//! possible. `docs/contributing/scheduler.md` explains each with its size. The code that releases them: `RequestSlot` for
-//! requests, `ResultRouter` for full queues, and the recorder for what is synced. Backends bound requests once more: each HTTP
-//! host (`host_limiter`), and each role that components ask (`gage_backend::RoleModels`).
+//! A sample acquires them in this order, and never waits for one while it holds a later one, so waits cannot form a
+//! cycle. `docs/contributing/scheduler.md` explains each permit and its size. `RequestSlot` releases request permits,
+//! `ResultRouter` those held at full queues, and the recorder those of synced items. Backends also bound requests per HTTP
+//! host (`host_limiter`), and per role that components ask (`gage_backend::RoleModels`).
 
 mod drainable_semaphore;
 mod request_slot;
@@ -29,25 +29,25 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Answers that may wait for a slow neighbour, for each request in flight. A request that hangs takes as long as hundreds of
-/// others, and one in a hundred is enough to make every third batch wait.
+/// Answers that may wait for a slow neighbour, per request in flight. A hanging request takes as long as hundreds of
+/// others, and one in a hundred is enough to delay every third batch.
 const UNSCORED_PER_REQUEST: usize = 16;
-/// The bounds of that number for a task with few or very many requests in flight; 16 batches hold the least.
+/// Bounds of that number for a task with few or very many requests in flight. The lower bound is 16 batches.
 const UNSCORED_RANGE: RangeInclusive<usize> = 512..=8_192;
 
 /// The permits of the samples of one task.
 pub(crate) struct SamplePermits {
     /// Bounds the samples between the reader and the journal.
     pub(crate) in_flight: DrainableSemaphore,
-    /// Bounds the samples whose scores are not in the journal yet. A whole batch fits, for rows begin in order.
+    /// Bounds the samples whose scores are not in the journal yet. A whole batch fits, because rows start in order.
     pub(crate) unscored: DrainableSemaphore,
-    /// Bounds the samples that only wait for the disk. None where the task bounds its samples in flight: there a sample keeps
+    /// Bounds the samples that only wait for the disk. `None` if the task bounds its samples in flight: each sample then keeps
     /// its `in_flight` permit until it is in the journal.
     pub(crate) unsynced: Option<DrainableSemaphore>,
 }
 
 impl SamplePermits {
-    /// The permits of a task with `concurrency` requests in flight. The suite sets the task's mode and `max_inflight`.
+    /// Creates the permits of a task with `concurrency` requests in flight. The suite sets the task's mode and `max_inflight`.
     pub(crate) fn new(mode: LoopMode, max_inflight: Option<usize>, concurrency: usize) -> SamplePermits {
         let in_flight = match mode {
             LoopMode::Sequential => 1,
@@ -64,7 +64,7 @@ impl SamplePermits {
         }
     }
 
-    /// Waits until every permit has come back: everything of the task is in the journal then.
+    /// Waits until every permit is returned: by then, all of the task is in the journal.
     pub(crate) async fn drained(&self) {
         self.in_flight.drained().await;
         if let Some(unsynced) = &self.unsynced {
@@ -74,7 +74,7 @@ impl SamplePermits {
     }
 }
 
-/// The request permits of every role, for all tasks together.
+/// The request permits of every role, shared by all tasks.
 pub(crate) struct RolePermits {
     concurrency: usize,
     by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -85,7 +85,7 @@ impl RolePermits {
         RolePermits { concurrency, by_role: Mutex::default() }
     }
 
-    /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
+    /// Returns the permits of a role: the minimum of the run's, the backend's and the role's limits.
     pub(crate) fn semaphore_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
         let size = self.concurrency_of(role, backend);
         let mut by_role = self.by_role.lock();
@@ -93,7 +93,7 @@ impl RolePermits {
         Arc::clone(permits.or_insert_with(|| Arc::new(Semaphore::new(size))))
     }
 
-    /// Returns how many requests of a role may be in flight.
+    /// Returns the maximum number of requests of a role in flight.
     pub(crate) fn concurrency_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
         let most = self.concurrency.min(backend.info().max_concurrency);
         most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)
@@ -102,16 +102,16 @@ impl RolePermits {
 
 /// The permits that a request of a role needs.
 pub(crate) struct RequestPermits {
-    /// Bounds the requests of one task, where the task has a bound.
+    /// Bounds the requests of one task, if the task has a bound.
     pub(crate) of_task: Option<Semaphore>,
     /// Bounds the requests of all tasks.
     pub(crate) of_role: Arc<Semaphore>,
-    /// Who counts the requests of a task that are in flight, and the id of that task.
+    /// The reporter of a task's requests in flight, and the task's id.
     pub(crate) reporter: Option<(Arc<dyn Progress>, String)>,
 }
 
 impl RequestPermits {
-    /// The permits of a role that only the run bounds, and whose requests are not reported.
+    /// Creates the permits of a role without a per-task bound, whose requests are not reported.
     pub(crate) fn for_role(of_role: Arc<Semaphore>) -> Arc<RequestPermits> {
         Arc::new(RequestPermits { of_task: None, of_role, reporter: None })
     }

@@ -1,5 +1,5 @@
-//! The dispatcher of a task: starts rows in their order, as many at once as the permits allow. Workers ask the model, run the
-//! steps after it and route the result.
+//! The dispatcher of a task: starts rows in order, as many at once as the permits allow. Workers ask the model, run the
+//! post-inference steps and route the result.
 
 use super::infer::{InferenceStep, SampleRequest};
 use super::post_process::PostInferenceSteps;
@@ -24,14 +24,14 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-/// Starts every row of a task. Its workers share it.
+/// Starts every row of a task. Shared by its workers.
 pub(crate) struct Dispatcher {
-    /// Locked while a row is taken and begun, so that rows begin in their order.
+    /// Locked while a row is taken and started, so that rows start in order.
     pub(crate) rows: tokio::sync::Mutex<mpsc::Receiver<RowWork>>,
     pub(crate) permits: Arc<SamplePermits>,
     pub(crate) inference: InferenceStep,
     pub(crate) post_inference: Option<PostInferenceSteps>,
-    /// Counts samples that turn out to be invalid when the model is to be asked.
+    /// Counts samples that turn out to be invalid at inference.
     pub(crate) invalid: Arc<InvalidRows>,
     pub(crate) router: ResultRouter,
 }
@@ -40,13 +40,13 @@ pub(crate) struct Dispatcher {
 pub(crate) struct DispatchReport {
     pub(crate) spent: Duration,
     pub(crate) begun: u64,
-    /// The begun rows whose model had answered in an earlier process.
+    /// Number of started rows that the model had answered in an earlier process.
     pub(crate) resumed: u64,
-    /// Whether it left a row that it was given.
+    /// True if a row was left unprocessed.
     pub(crate) is_cut_off: bool,
 }
 
-/// A row that was begun, with its permits.
+/// A started row, with its permits.
 struct StartedRow {
     work: StartedWork,
     unscored: OwnedSemaphorePermit,
@@ -58,11 +58,11 @@ struct StartedRow {
 enum StartedWork {
     /// A Sample for the model.
     Sample { index: u64, row_digest: String, sample: Arc<Sample> },
-    /// An invalid row; counted already, so that no row begins after one that ends the run.
+    /// An invalid row. It is already counted, so that no row starts after one that ends the run.
     Rejected(Box<SampleRecord>),
     /// A sample that the model answered in an earlier process.
     Answered(Box<SampleRecord>),
-    /// The same, and its judges are to be asked.
+    /// A sample that the model answered in an earlier process, and that still needs its judges.
     AwaitingJudges(Box<SampleRecord>),
 }
 
@@ -77,7 +77,7 @@ impl StartedWork {
     }
 }
 
-/// The rows that a worker did, one after another.
+/// Counts of the rows that a worker processed in sequence.
 #[derive(Default)]
 struct WorkerReport {
     begun: u64,
@@ -95,13 +95,13 @@ impl WorkerReport {
 }
 
 impl Dispatcher {
-    /// Runs until there are no more rows or the task is stopped, and every begun row is recorded.
+    /// Runs until there are no more rows or the task is stopped, and every started row is recorded.
     pub(crate) async fn run(self: Arc<Dispatcher>) -> Result<DispatchReport, RunError> {
         let began = Instant::now();
         let mut report = WorkerReport::default();
         let mut workers: JoinSet<WorkerReport> = JoinSet::new();
         let spawned = self.spawn_workers(&mut workers, &mut report).await;
-        // A prepared row that has no turn any more is left.
+        // A prepared row that was not started is left over.
         let is_cut_off = {
             let mut rows = self.rows.lock().await;
             rows.close();
@@ -118,7 +118,7 @@ impl Dispatcher {
         Ok(DispatchReport { spent, begun, resumed, is_cut_off: is_cut_off || unrecorded > 0 })
     }
 
-    /// Spawns a worker for every row that no worker takes itself, until there are no more rows or the task is stopped.
+    /// Spawns a worker for every row that no existing worker takes, until there are no more rows or the task is stopped.
     async fn spawn_workers(
         self: &Arc<Dispatcher>,
         workers: &mut JoinSet<WorkerReport>,
@@ -131,7 +131,7 @@ impl Dispatcher {
                 Some(rows) = workers.join_next() => report.add(rows.map_err(panicked)?),
                 started = &mut next => {
                     let Some(started) = started else { return Ok(()) };
-                    // In a box, or the runtime would move all of it three times.
+                    // Boxed, or the runtime would move the whole future three times.
                     workers.spawn(Box::pin(Arc::clone(self).run_worker(started)));
                     next.set(self.next_row());
                 }
@@ -139,10 +139,10 @@ impl Dispatcher {
         }
     }
 
-    /// The next row with its permits; none when there is no more, the task is stopped, or too many rows were invalid.
+    /// Waits for the next row with its permits. `None` if there are no more rows, the task is stopped, or too many are invalid.
     async fn next_row(&self) -> Option<StartedRow> {
         let Dispatcher { rows, permits, inference, invalid, .. } = self;
-        // Permits before the row, so that no row that was taken is lost when the task is stopped.
+        // Acquire the permits before taking a row, so that no row is lost when the task is stopped.
         let next = async {
             let unscored = permits.unscored.acquire().await?;
             let in_flight = permits.in_flight.acquire().await?;
@@ -160,8 +160,8 @@ impl Dispatcher {
         }
     }
 
-    /// Does a row, and then others with the same permit for as long as some are ready. A future of the runtime for each row
-    /// would cost more, and find less of what it needs in the caches.
+    /// Processes a row, and then further rows with the same permit while some are ready. Spawning a future for each row
+    /// would cost more and use the CPU caches less well.
     async fn run_worker(self: Arc<Dispatcher>, mut started: StartedRow) -> WorkerReport {
         let mut report = WorkerReport::default();
         loop {
@@ -177,11 +177,11 @@ impl Dispatcher {
         }
     }
 
-    /// The next row, if one is ready.
+    /// Starts the next row, if one is ready.
     fn try_next_row(&self, in_flight: OwnedSemaphorePermit) -> Option<StartedRow> {
         let unscored = self.permits.unscored.try_acquire()?;
         let mut rows = self.rows.try_lock().ok()?;
-        // The row before may have ended the run, which its worker was the first to know.
+        // The previous row may have ended the run, and its worker is the first to know.
         if self.inference.task.stop.is_cancelled() || self.invalid.ends_inference() {
             return None;
         }
@@ -189,7 +189,7 @@ impl Dispatcher {
         Some(self.start_row(next, unscored, in_flight))
     }
 
-    /// Begins a row. The caller has locked the rows, so that they begin in their order.
+    /// Starts a row. The caller holds the lock on the rows, so that they start in order.
     fn start_row(
         &self,
         next: RowWork,
@@ -212,12 +212,12 @@ impl Dispatcher {
         StartedRow { work, unscored, in_flight, completed_batch: self.router.begin_row(index) }
     }
 
-    /// Does a row.
+    /// Processes a started row.
     async fn run_row(&self, started: StartedRow) -> RowResult {
         let StartedRow { work, unscored, in_flight, completed_batch } = started;
         // The row keeps its permit while it waits here.
         if !self.router.score(completed_batch, &mut None).await {
-            // The scorers are gone: the run ends.
+            // The scorers are gone, so the run is ending.
             return RowResult { is_recorded: false, was_resumed: false, in_flight: None };
         }
         match work {
@@ -231,7 +231,7 @@ impl Dispatcher {
             StartedWork::Answered(record) => {
                 let answer = Arc::new(SampleResult::of_record(*record));
                 let (index, mut in_flight) = (answer.index, Some(in_flight));
-                // It is in the journal already.
+                // The answer is already in the journal.
                 let pending = PendingAnswer { answer, unscored };
                 let is_recorded = self.router.end_row(index, Some(pending), &mut in_flight).await;
                 RowResult { is_recorded, was_resumed: true, in_flight }
@@ -252,7 +252,7 @@ impl Dispatcher {
     ) -> RowResult {
         let (router, index) = (&self.router, sample.index);
         let slot: SampleSlot = Arc::new(Mutex::new(Some(in_flight)));
-        // Where the task bounds its samples in flight, a sample that waits is one of them.
+        // If the task bounds its samples in flight, a waiting sample still counts.
         let sample_slot = self.permits.unsynced.is_some().then(|| Arc::clone(&slot));
         let result = self.inference.infer(SampleRequest { sample_slot, ..sample }).await;
         let result = result.map(|result| router.without_secrets(result));
@@ -270,7 +270,7 @@ impl Dispatcher {
         router.row_ended(index, judged, in_flight, unscored).await
     }
 
-    /// The same for a sample that the model answered in an earlier process.
+    /// Runs the post-inference steps of a sample that the model answered in an earlier process, and routes the result.
     async fn judge_row(
         &self,
         result: Box<SampleResult>,
@@ -285,8 +285,8 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the post-inference steps of an answer, if the task has some. In a box, so that a sample without such steps needs no
-    /// room for them.
+    /// Runs the post-inference steps of an answer, if the task has any. The future is boxed, so that a sample without such steps
+    /// reserves no space for them.
     async fn run_post_inference(&self, result: Box<SampleResult>) -> Option<Box<SampleResult>> {
         match &self.post_inference {
             Some(steps) if result.outcome == Outcome::Scored => {
@@ -297,12 +297,12 @@ impl Dispatcher {
     }
 }
 
-/// The error of a future that ended without a result.
+/// Returns the error for a future that ended without a result.
 fn panicked(_: tokio::task::JoinError) -> RunError {
     RunError::Internal("request")
 }
 
-/// The record of a row that did not become a Sample.
+/// Returns the record of a row that did not become a Sample.
 fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Rejection) -> SampleRecord {
     let stage = match rejection.stage {
         RejectionStage::Load => Stage::Load,

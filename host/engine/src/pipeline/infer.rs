@@ -1,4 +1,4 @@
-//! Inference: the request of a sample is made and sent, and the reply becomes its result.
+//! Inference: builds and sends the request of a sample, and turns the reply into its result.
 
 pub(crate) mod call_coalescer;
 pub(crate) mod support_role;
@@ -27,7 +27,7 @@ pub(crate) struct InferenceStep {
     pub(crate) task: Arc<TaskState>,
     pub(crate) client: RoleClient,
     pub(crate) media: Arc<MediaStore>,
-    /// The roles that find something for the model to read, in order.
+    /// The roles that supply context for the model, in order.
     pub(crate) support: Vec<SupportRole>,
     /// The role that answers the model's tool calls.
     pub(crate) tools: Option<SupportRole>,
@@ -35,32 +35,32 @@ pub(crate) struct InferenceStep {
 
 /// A sample that the model is asked about.
 pub(crate) struct SampleRequest {
-    /// The number of the row in the task, repeats counted.
+    /// The number of the row in the task, counting repeats.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
     pub(crate) sample: Arc<Sample>,
-    /// The permit that the request gives back at its first wait.
+    /// The permit that the request releases at its first wait.
     pub(crate) sample_slot: Option<SampleSlot>,
 }
 
 /// A request that is ready to be sent.
 struct PreparedRequest {
     request: Request,
-    /// The sampling parameters that are sent, where the sample has some of its own.
+    /// The sampling parameters sent, if the sample has some of its own.
     own_params: Option<Value>,
     slot: Arc<RequestSlot>,
     result: Box<SampleResult>,
 }
 
 impl InferenceStep {
-    /// Asks the model about a sample. None when the run is stopped before the sample has its permits, while its request waits
-    /// for a retry, or because the backend refuses every request.
+    /// Asks the model about a sample. `None` if the run is stopped before the sample has its permits or while its request
+    /// waits for a retry, or if the backend refuses every request.
     pub(crate) async fn infer(&self, sample: SampleRequest) -> Option<Box<SampleResult>> {
         let SampleRequest { index, row_digest, sample, sample_slot } = sample;
         let (task, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
         let (read, sample) = (Arc::clone(&sample), SampleView::Read(sample));
-        // Support steps are in a box of their own, so that samples of tasks without them need no room for them.
+        // Support steps are boxed, so that samples of tasks without them reserve no space for them.
         let SupportStepsResult { output: support_output, failure } = match self.support.is_empty() {
             true => SupportStepsResult::default(),
             false => Box::pin(support_role::run_steps(&self.support, task, &read.id, &sample)).await?,
@@ -68,7 +68,7 @@ impl InferenceStep {
         let parts = PromptParts::of(planned, &read);
         let has_own_params = parts.has_own_params;
         let request = parts.request(planned, &read.id, &sample, &support_output, index % planned.spec.repeat);
-        // In a box, because every function that it passes through would move it.
+        // Boxed, because every function that it passes through would move it.
         let mut result = Box::new(SampleResult {
             index,
             row_digest,
@@ -100,7 +100,7 @@ impl InferenceStep {
         }
     }
 
-    /// Sends a request: once, or turn by turn where the task has tools.
+    /// Sends a request: once, or turn by turn if the task has tools.
     async fn send(&self, prepared: PreparedRequest) -> Option<Box<SampleResult>> {
         let planned = &self.task.planned;
         match (prepared, self.tools.as_ref().zip(planned.tools.as_ref())) {
@@ -110,14 +110,14 @@ impl InferenceStep {
             ) => {
                 let turns =
                     ToolLoop { task: &self.task, client: &self.client, support_role, bounds: &tools.bounds };
-                // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
+                // Boxed, because most samples have no tools and would otherwise move the space for a conversation.
                 Box::pin(turns.run(request, own_params, slot, result)).await
             }
             (prepared, _) => self.answer(prepared).await,
         }
     }
 
-    /// The one answer of the model to a request.
+    /// Sends a request once and returns the result with the answer.
     async fn answer(&self, prepared: PreparedRequest) -> Option<Box<SampleResult>> {
         let PreparedRequest { request, own_params, slot, mut result } = prepared;
         let planned = &self.task.planned;
@@ -143,13 +143,13 @@ impl InferenceStep {
         Some(result)
     }
 
-    /// Refuses media that the backend does not take, before they are read.
+    /// Rejects media that the backend does not accept, before reading them.
     fn check_media(&self, request: Request) -> Result<Request, ErrorNote> {
         let info = self.client.backend().info();
         let Some(kind) = info.capabilities.media.refuses(request.messages()) else { return Ok(request) };
         let backend_id = &self.task.planned.role.backend_id;
         let message = format!(
-            "the backend `{backend_id}` ({}) takes {}, and a message of the sample holds media ({})",
+            "the backend `{backend_id}` ({}) accepts {}, but a message of the sample contains media ({})",
             info.kind,
             info.capabilities.media.described(),
             kind.type_name()
@@ -157,7 +157,7 @@ impl InferenceStep {
         Err(prompt_note("media_unsupported", message, Some("/messages")))
     }
 
-    /// Puts the media that lie on this machine into the request.
+    /// Embeds local media files into the request.
     async fn with_media(&self, mut request: Request) -> Result<Request, ErrorNote> {
         if !request.has_media() {
             return Ok(request);
@@ -207,8 +207,8 @@ async fn send(
     }
 }
 
-/// The choice among the options. The backend counted the bytes of prefix and option; those of the prefix say
-/// nothing about the option's length and are taken off.
+/// Returns the choice among the options. Subtracts the prefix from the backend's byte counts, which cover both prefix
+/// and option.
 fn chosen_option(output: LoglikelihoodOutput, continuation_prefix: &str) -> ModelOutput {
     let LoglikelihoodOutput { mut scores, usage } = output;
     let prefix_bytes = u32::try_from(continuation_prefix.len()).unwrap_or(u32::MAX);
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(bytes, [5, 9, 4, 10]);
         assert_eq!(with_prefix.answer, "vegetable");
         assert_eq!(with_prefix.answer_normalized.as_deref(), Some("instrument"));
-        // A blank that belongs to the text itself counts.
+        // A space that belongs to the text itself counts.
         assert_eq!(chosen_option(output, "").answer_normalized.as_deref(), Some("vegetable"));
     }
 }

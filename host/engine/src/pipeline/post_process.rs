@@ -1,4 +1,4 @@
-//! The steps between an answer and its scores that ask further models: one that makes vectors, and judges.
+//! The steps between an answer and its scores that ask further models: embedding and judging.
 
 pub(crate) mod embedding;
 pub(crate) mod judging;
@@ -11,14 +11,14 @@ use crate::sample::result::SampleResult;
 use gage_core::Outcome;
 use std::sync::Arc;
 
-/// The steps of a task between the answer and its scores that ask further models; at least one.
+/// The steps of a task between the answer and its scores that ask further models. Has at least one step.
 pub(crate) struct PostInferenceSteps {
     embedding: Option<EmbeddingStep>,
     judging: Option<JudgeStep>,
 }
 
 impl PostInferenceSteps {
-    /// The steps; nothing where there are none.
+    /// Creates the steps. `None` if there are none.
     pub(crate) fn new(
         embedding: Option<EmbeddingStep>,
         judging: Option<JudgeStep>,
@@ -26,9 +26,9 @@ impl PostInferenceSteps {
         (embedding.is_some() || judging.is_some()).then_some(PostInferenceSteps { embedding, judging })
     }
 
-    /// Asks about an answer; nothing where the run is stopped before all have replied. What fails ends the sample.
+    /// Runs the steps on an answer. `None` if the run is stopped before all have replied. A failed step ends the sample.
     pub(crate) async fn run(&self, task: &TaskState, result: Arc<SampleResult>) -> Option<SampleResult> {
-        // Taken apart only when an answer has come: whoever writes it into the journal has it until then.
+        // Unwrapped only after a reply arrives, because the journal writer shares the result until then.
         let compared = match &self.embedding {
             Some(embedding) => {
                 let mark = budget::pending_usage();

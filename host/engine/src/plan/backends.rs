@@ -141,6 +141,6 @@ pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &m
         );
         problems
             .error(step.span, "request", message)
-            .help("ask a backend of the type `llama_cpp`; servers give none of a text's first token");
+            .help("use a backend of the type `llama_cpp`; servers give none of a text's first token");
     }
 }

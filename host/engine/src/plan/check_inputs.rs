@@ -32,13 +32,13 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
 /// Why a metric is never compared with that of another run, where it is not.
 fn never_compared(planned: &PlannedMetric) -> Option<&'static str> {
     if planned.is_timing {
-        return Some("it reads a clock, so that it differs between equal runs");
+        return Some("it reads a clock, so it differs between equal runs");
     }
     let is_categorical = planned.aggregator.is_none() && planned.aggregation == "categorical";
     is_categorical.then_some("it is aggregated by `categorical`, and categories have no scores")
 }
 
-/// A gate on a metric that is never compared judges nothing, and a margin as wide as the whole scale of its metric can
+/// A gate on a metric that is never compared has no effect, and a margin as wide as the whole scale of its metric can
 /// never be exceeded.
 pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problems: &mut Problems) {
     for gate in &config.gate {
@@ -57,14 +57,15 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
             match compared.is_empty() {
                 true => {
                     let message = format!(
-                        "the gate on `{}` judges nothing: the metric is never compared, since {why}",
+                        "the gate on `{}` has no effect: the metric is never compared, since {why}",
                         gate.metric_id
                     );
                     problems.error(gate.span, "gate.metric", message).help(help);
                 }
                 false => {
                     let message = format!(
-                        "the gate on `{}` does not judge the task `{task_id}`: there it is never compared, since {why}",
+                        "the gate on `{}` does not apply to the task `{task_id}`: there it is never \
+                         compared, since {why}",
                         gate.metric_id
                     );
                     problems.warning(gate.span, "gate.metric", message);
@@ -116,11 +117,11 @@ pub(super) fn check_required_inputs(
     let absent = absent_inputs(config, task);
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
-            "the metric `{}` reads `{path}`, and the task `{}` has no {}",
+            "the metric `{}` reads `{path}`, but the task `{}` has no {}",
             metric.metric_id, task.task_id, need.source
         );
         problems.error(metric.span, "metrics", message).help(format!(
-            "{}, or leave the metric out; what Samples bring along themselves is read by the path `sample.{path}`",
+            "{}, or leave the metric out; a field of the Sample itself is read by the path `sample.{path}`",
             need.remedy
         ));
     }
@@ -137,12 +138,12 @@ pub(super) fn check_recorded_inputs(
     let absent = absent_inputs(config, asked);
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
-            "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
+            "the metric `{}` reads `{path}`, but the run has none: its task `{}` had no {}",
             metric.metric_id, task.task_id, need.source
         );
         problems.error(metric.span, "metrics", message).help(format!(
-            "scoring again asks no model: run the suite with {}, or score with other metrics; what Samples bring \
-             along themselves is read by the path `sample.{path}`",
+            "scoring again asks no model: run the suite with {}, or score with other metrics; a field of the \
+             Sample itself is read by the path `sample.{path}`",
             need.entry
         ));
     }

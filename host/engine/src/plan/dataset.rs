@@ -61,7 +61,7 @@ fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
         problems.error(spec.spans.of(key), key, error.to_string());
     }
     if let Some(root) = spec.media.content_root.as_ref().filter(|root| !root.is_dir()) {
-        let message = format!("{} is no folder", gage_config::shown_path(root));
+        let message = format!("{} is not a folder", gage_config::shown_path(root));
         problems.error(spec.spans.of("content_root"), "content_root", message);
     }
 }
@@ -101,7 +101,7 @@ fn doc_hook(
     let gives = declared.and_then(|described| described.hook).unwrap_or_default();
     // Pictures and sounds are both media; text is not.
     if declared.is_some() && (gives == "text") != (spec.kind == HookKind::Text) {
-        let message = format!("`{}` is a hook for {gives}, which `{key}` does not take", spec.reference);
+        let message = format!("`{}` is a hook for {gives}, which `{key}` does not accept", spec.reference);
         problems.error(spec.span, key, message).help("`gage-host list hooks` says what each is for");
         return None;
     }

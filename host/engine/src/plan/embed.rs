@@ -22,11 +22,10 @@ pub(super) fn plan_embed(
     let Some(step) = &task.steps.embed else { return Some(None) };
     let role = config.embed_role_of(step)?;
     if let Some(backend) = config.backend_of(role).filter(|backend| !has_embeddings(backend)) {
-        let message =
-            format!("the backend `{}` has no embeddings, which `embed` asks for", backend.backend_id);
+        let message = format!("the backend `{}` has no embeddings, which `embed` needs", backend.backend_id);
         problems
             .error(step.span, "adapter_id", message)
-            .help("ask a backend of the type `llama_cpp` or `openai_http`");
+            .help("use a backend of the type `llama_cpp` or `openai_http`");
     }
     Some(Some(Arc::new(PlannedEmbed { role: role.clone(), step: step.clone() })))
 }

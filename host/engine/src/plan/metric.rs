@@ -61,8 +61,8 @@ fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, p
         }
         let aggregator = aggregator.name();
         let message = format!(
-            "`{name}` of the metric is for the scores of samples alone; the figure is made by the aggregator \
-             `{aggregator}`, which has parameters of its own, and there `{name}` is {counts}"
+            "`{name}` of the metric applies only to the scores of samples; the figure comes from the \
+             aggregator `{aggregator}`, which has its own `{name}`: {counts}"
         );
         let span = spec.params.nearest(&format!("/{name}")).span;
         problems

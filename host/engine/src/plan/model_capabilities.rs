@@ -19,7 +19,7 @@ pub(super) fn check_purpose(
     let wrong = match key {
         "mmproj" if gguf.purpose() == Purpose::Projector => None,
         "mmproj" => Some(format!(
-            "{} does not make tokens of images; `mmproj` is the file that is published beside a vision model",
+            "{} is not an image projector; `mmproj` is the file that is published with a vision model",
             shown_path(path)
         )),
         _ => gguf.no_model(path).or_else(|| gguf.unknown_architecture(path)),

@@ -9,7 +9,7 @@ const ANY_HUB: &str = "https://huggingface.co";
 
 /// What to write where a reference cannot be read.
 pub(crate) const REFERENCE_HELP: &str =
-    "write a path, or hub:owner/name/file.gguf with @revision unless it is main";
+    "write a path, or hub:owner/name/file.gguf with @revision if it is not main";
 
 /// The files that a model is made of, as the suite names them, with their keys and places.
 pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Span)> {

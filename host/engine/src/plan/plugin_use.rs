@@ -75,8 +75,9 @@ impl<'u> PluginUse<'u> {
             let spelled =
                 public.get(key)?.as_str().filter(|public| *public != path && public.contains("${"))?;
             let message = format!(
-                "this path is made of `{spelled}`, and a variable of such a name holds a secret: paths stand in records and \
-                 reports as they are; write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name"
+                "this path uses `{spelled}`, and a variable with such a name is a secret: paths appear in \
+                 records and reports as they are; write it out, or take it from a variable without KEY, \
+                 TOKEN, SECRET or PASSWORD in its name"
             );
             Some(FieldError { pointer: format!("/{key}"), message })
         });

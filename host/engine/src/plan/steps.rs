@@ -55,7 +55,7 @@ pub(super) fn plan_extractors(
             let extractor = used.configure::<ExtractorKind>(registry, problems)?;
             used.check_paths(&extractor.description().inputs, problems)?;
             if super::reads_clock(extractor.inputs()) {
-                let message = "an extractor cannot read what varies from run to run".to_owned();
+                let message = "an extractor cannot read a value that varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
                     "name a path other than model_output.{}",
                     gage_core::TIMING_KEYS.join(", model_output.")
@@ -102,12 +102,13 @@ fn reads_prompt(judge: &Judge, span: Span, role: &RoleAdapterSpec, problems: &mu
     };
     let name = judge.name();
     let message = format!(
-        "the judge `{name}` asks with several prompts of its own, and the role `{}` sends the prompt `{prompt_id}` in their place",
+        "the judge `{name}` uses several prompts of its own, but the role `{}` would send the prompt \
+         `{prompt_id}` instead",
         role.adapter_id
     );
     problems.error(span, "judge", message).help(format!(
-        "take `prompt_id` from the role, and say what is to be judged in `judge: {{{name}: {{instructions: …}}}}`; or name a \
-         judge that reads one reply, such as `verdict`"
+        "remove `prompt_id` from the role, and put the instructions into `judge: {{{name}: {{instructions: \
+         …}}}}`; or use a judge that reads one reply, such as `verdict`"
     ));
     false
 }

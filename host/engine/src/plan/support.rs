@@ -79,10 +79,10 @@ pub(super) fn plan_tools(
     let Some(bounds) = &task.steps.inference.tools else { return Some(None) };
     let backend = config.inference_role_of(task).and_then(|role| config.backend_of(role));
     if let Some(backend) = backend.filter(|backend| !calls_tools(backend)) {
-        let message = format!("the backend `{}` hands over no calls of tools", backend.backend_id);
+        let message = format!("the backend `{}` does not support tool calls", backend.backend_id);
         problems
             .error(bounds.span, "tools", message)
-            .help("ask a chat API over HTTP (openai_http, anthropic_http, gemini_http), or remove `tools`");
+            .help("use a chat API over HTTP (openai_http, anthropic_http, gemini_http), or remove `tools`");
     }
     let support_role = PlannedSupportRole::new(config, config.tool_role_of(bounds)?, registry, problems)?;
     Some(Some(PlannedTools { support_role, bounds: bounds.clone() }))

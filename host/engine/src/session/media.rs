@@ -37,17 +37,16 @@ pub(crate) fn check_first_row(
         return;
     }
     let message = format!(
-        "the first Sample of `{}` holds media, and the backend `{}` ({kind}) takes {}",
+        "the first Sample of `{}` contains media, but the backend `{}` ({kind}) accepts {}",
         task.spec.dataset_id,
         task.role.backend_id,
         takes.described()
     );
     problems.error(task.spec.spans.dataset_id, "dataset_id", message).help(match kind {
         "llama_cpp" if takes == MediaSupport::Nothing => {
-            "name the file that makes tokens of images as `mmproj` of the backend, or leave out what puts media into the \
-             Samples"
+            "set `mmproj` of the backend to the model's image projector, or leave the media out of the Samples"
         }
-        _ => "ask a backend that takes such media, or leave out what puts them into the Samples",
+        _ => "use a backend that accepts such media, or leave the media out of the Samples",
     });
 }
 

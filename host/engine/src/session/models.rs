@@ -39,7 +39,7 @@ pub fn fetch_models(
 
 fn fetch_one(text: &str, hub: &ModelHub, options: &LocateOptions<'_>) -> Result<PathBuf, String> {
     let reference = ModelReference::read(text, &hub.endpoint)?;
-    let cache = options.cache_folder.ok_or("the cache has no place; set GAGE_CACHE_DIR")?;
+    let cache = options.cache_folder.ok_or("there is no cache folder; set GAGE_CACHE_DIR")?;
     let fetched = reference
         .fetch(
             hub.token.clone(),

@@ -29,7 +29,7 @@ fn an_interval_of_a_mean_is_near_that_of_the_formula() {
 
 #[test]
 fn an_interval_of_a_median_is_near_that_of_the_order_statistics() {
-    // Of 401 numbers the ranks 181 and 221 hold the median with 95 % (binomial distribution).
+    // Among 401 numbers, the ranks 181 and 221 enclose the median with a probability of 95 % (binomial distribution).
     let scores: Vec<ResampledScore> = (1..=401).map(|number| drawn(f64::from(number), 0)).collect();
     let found = resampled(&scores, Statistic::Quantile(500), false).unwrap().1;
     assert!((found.low - 181.0).abs() < 5.0 && (found.high - 221.0).abs() < 5.0, "{found:?}");
@@ -37,7 +37,7 @@ fn an_interval_of_a_median_is_near_that_of_the_order_statistics() {
 
 #[test]
 fn clusters_are_drawn_whole() {
-    // Two samples in each of twenty clusters say no more than one of each.
+    // Two samples in each of twenty clusters carry no more information than one of each.
     let once: Vec<ResampledScore> = (0..20).map(|number| drawn((number % 7) as f64, number)).collect();
     let twice: Vec<ResampledScore> = once.iter().flat_map(|drawn| [*drawn, *drawn]).collect();
     for statistic in [Statistic::WeightedMean, Statistic::Quantile(500)] {
@@ -73,7 +73,7 @@ fn a_reservoir_keeps_its_limit_and_every_score_alike() {
     assert!((430..=570).contains(&early), "{early}");
 }
 
-/// Bytes of a summary rest on these numbers, which a program of the same steps in Python gave.
+/// The bytes of a summary depend on these numbers, which were computed by the same steps in Python.
 #[test]
 fn resamples_never_change() {
     let scores: Vec<ResampledScore> =
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// What is found in one pass over the counts is the quantile of the drawn scores written out.
+    /// The result of one pass over the counts is the quantile of the drawn scores, listed in full.
     #[test]
     fn resampled_quantiles_are_quantiles(
         scores in prop::collection::vec(-1e3..1e3, 2..30),

@@ -12,19 +12,19 @@ use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Most scores of a task, and of one of its slices, that an error is resampled from; of more a
-/// random part is taken. The value is always that of all scores.
+/// Maximum number of scores of a task, and of a slice, from which an error is resampled; larger sets are
+/// sampled at random. The value always uses all scores.
 const MAX_RESAMPLED_SAMPLES: u64 = 100_000;
 const MAX_RESAMPLED_SLICE_SAMPLES: u64 = 10_000;
 
-/// Makes the figure of a metric from results that are seen once, in dataset order.
+/// Builds the figure of a metric from its results, in one pass, in dataset order.
 pub(super) struct FigureBuilder<'a> {
     task_id: String,
     description: MetricDescription,
     aggregators: CustomAggregators<'a>,
     is_clustered: bool,
     whole: Tally,
-    /// By path and number.
+    /// Tallies of slices, by path and slice number.
     slices: Vec<Vec<Tally>>,
     sample: RepeatedSample,
     sub_scores: BTreeMap<String, SubScore>,
@@ -33,7 +33,7 @@ pub(super) struct FigureBuilder<'a> {
     outcomes: OutcomeCounts,
 }
 
-/// What the repeats of the sample add up to that is being added.
+/// Sums over the repeats of the current sample.
 #[derive(Default)]
 struct RepeatedSample {
     scored: u64,
@@ -42,7 +42,7 @@ struct RepeatedSample {
     is_graded: bool,
 }
 
-/// A sub-score, and what the repeats of a sample that is not complete add up to.
+/// A sub-score, with the sum over the repeats of the current sample.
 struct SubScore {
     samples: Accumulator,
     repeats: u64,
@@ -76,7 +76,7 @@ impl<'a> FigureBuilder<'a> {
         &self.description.metric_id
     }
 
-    /// Adds a record: what the metric said about it, and how it ended.
+    /// Adds a record: the metric's result and the outcome.
     pub(super) fn add(
         &mut self,
         results: &[MetricResult],
@@ -88,13 +88,13 @@ impl<'a> FigureBuilder<'a> {
         let outcome = result.map_or(record.outcome, |result| result.outcome);
         let scored = card.and_then(|card| {
             let aggregation = &self.description.aggregation;
-            // A card without a score is recorded as skipped, and may say what the aggregation is about all the same.
+            // A card without a score is recorded as skipped, but may still hold the category.
             let is_entered = match outcome {
                 Outcome::Scored => true,
                 Outcome::Skipped => *aggregation == Aggregation::Categorical,
                 _ => return None,
             };
-            // What an aggregator reads is no number that enters a figure.
+            // The 0.0 is a placeholder: the aggregator reads other parts of the card.
             let unscored = || self.whole.counts_unscored(card).then_some(0.0);
             let score = is_entered.then(|| entered(aggregation, card)).flatten().or_else(unscored)?;
             Some((card, score))
@@ -145,7 +145,7 @@ impl<'a> FigureBuilder<'a> {
         }
     }
 
-    /// Ends the sample whose records were added since the last was ended.
+    /// Ends the current sample.
     pub(super) fn end_sample(&mut self, membership: &SliceMembership) {
         let sample = std::mem::take(&mut self.sample).observed(membership.cluster);
         let aggregation = self.description.aggregation.clone();
@@ -158,7 +158,7 @@ impl<'a> FigureBuilder<'a> {
         }
     }
 
-    /// Calls for the tally of the task, and for that of each slice that the sample is in.
+    /// Calls `visit` with the tally of the task, and with that of each slice of the sample.
     fn visit(&mut self, membership: &SliceMembership, visit: impl Fn(&mut Tally)) {
         visit(&mut self.whole);
         for (tallies, numbers) in self.slices.iter_mut().zip(&membership.slices) {
@@ -175,7 +175,7 @@ impl<'a> FigureBuilder<'a> {
         }
     }
 
-    /// The figure, of a task in which so many records are missing. Of these nobody knows in which slices they are.
+    /// Returns the figure, given the number of missing records of the task. The slices of these are unknown.
     pub(super) fn finish(mut self, slicing: &Slicing, missing: u64) -> MetricFigure {
         self.whole.add_missing(missing, slicing.repeat());
         let scale = self.description.scale_of(&self.description.value_name);
@@ -203,7 +203,7 @@ impl<'a> FigureBuilder<'a> {
             implementation: description.implementation,
             schema_version: RESULT_SCHEMA_VERSION.to_owned(),
             scorer_version: description.scorer_version,
-            // Known to whoever knows the task.
+            // Set by `FigureSet`, which knows the task.
             prompt_version: String::new(),
             aggregation,
             value_name: description.value_name,
@@ -279,18 +279,18 @@ fn categories(counts: NameCounts) -> Vec<CategoryCount> {
     sorted.into_iter().map(|(name, count)| CategoryCount { share: share(count), name, count }).collect()
 }
 
-/// What a scored card adds to the value; `None` where it says nothing to it.
+/// Returns the number that a scored card contributes to the value; `None` if it has none.
 fn entered(aggregation: &Aggregation, card: &ScoreCard) -> Option<f64> {
     let score = card.primary_score.filter(|score| score.is_finite());
     match aggregation {
         Aggregation::PassRate => card.pass.map(f64::from),
-        // The number only stands for the category, and enters no figure.
+        // The number is a placeholder for the category, and enters no figure.
         Aggregation::Categorical => score.or_else(|| label(card.detail.member("category")?).map(|_| 0.0)),
         _ => score,
     }
 }
 
-/// The weight of a score: `detail.weight` where that is a number that is not negative, else 1.
+/// Returns the weight of a score: `detail.weight` if that is a nonnegative number, otherwise 1.
 fn weight(card: &ScoreCard) -> f64 {
     card.detail.member("weight").and_then(number).filter(|weight| *weight >= 0.0).unwrap_or(1.0)
 }

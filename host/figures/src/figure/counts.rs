@@ -1,10 +1,10 @@
-//! Counts of names, of which there may be any number.
+//! Counts of an unbounded number of names.
 
 use crate::label::OTHER_LABEL;
 use std::collections::BTreeMap;
 
-/// Most different names that are told apart, so that a scorer that makes up names cannot fill the
-/// memory. Further ones are counted as [`OTHER_LABEL`].
+/// Maximum number of distinct names, so that a scorer that makes up names cannot exhaust memory. Further
+/// ones are counted as [`OTHER_LABEL`].
 pub(super) const MAX_NAMES: usize = 1_000;
 
 /// Counts of names.
@@ -18,10 +18,10 @@ impl NameCounts {
         *self.0.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// The names and their counts, the most frequent first, and those of one count by name.
+    /// Returns the names and their counts, the most frequent first, then by name.
     pub(super) fn into_sorted(self) -> Vec<(String, u64)> {
         let mut counts: Vec<(String, u64)> = self.0.into_iter().collect();
-        // Stable, so that names of one count stay sorted.
+        // The sort is stable, so names with equal counts stay sorted.
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts
     }

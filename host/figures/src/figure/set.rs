@@ -8,8 +8,7 @@ use crate::{FiguresError, MetricDescription, TaskCompleteness, TaskDescription, 
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 
-/// Makes the figures of some metrics of a task from its records, which are seen once, in dataset
-/// order.
+/// Builds the figures of metrics of a task from its records, in one pass, in dataset order.
 pub(crate) struct FigureSet<'a> {
     slicing: Slicing,
     figures: Vec<FigureBuilder<'a>>,
@@ -39,7 +38,7 @@ impl<'a> FigureSet<'a> {
     /// Adds the next record with its results.
     ///
     /// # Errors
-    /// When a result is of a metric that was not described.
+    /// If a result belongs to a metric that was not described.
     pub(crate) fn add(
         &mut self,
         results: &[MetricResult],
@@ -68,7 +67,7 @@ impl<'a> FigureSet<'a> {
         Ok(())
     }
 
-    /// The paths at which no sample has a value.
+    /// Returns the paths at which no sample has a value.
     pub(crate) fn unfound_paths(&self) -> Vec<UnfoundPath> {
         self.slicing.unfound_paths()
     }
@@ -80,7 +79,7 @@ impl<'a> FigureSet<'a> {
         }
     }
 
-    /// The figures of a run that came so far of the task, in the order of the metrics.
+    /// Returns the figures in the order of the metrics, given the completeness of the task.
     pub(crate) fn finish(mut self, reach: TaskCompleteness) -> Vec<MetricFigure> {
         self.end_sample();
         let (slicing, prompt_version) = (&self.slicing, &self.prompt_version);

@@ -1,4 +1,4 @@
-//! Tally of samples: those of a task, or of one slice of it.
+//! Tally of the samples of a task, or of one slice of it.
 
 use crate::accumulator::per_mille;
 use crate::bootstrap::{ResampledScore, Reservoir, Statistic};
@@ -8,9 +8,10 @@ use crate::statistics::{is_no_spread, t_interval, wilson_of_proportion, wilson_o
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
 use gage_core::ScoreCard;
 
-/// From how many samples on the mean of repeated scores of 0 and 1 has the interval of any mean. Repeats of a sample that
-/// disagree vary less than single trials, so that Wilson's interval is too wide for them. Scores of one trial each have
-/// Wilson's interval at every number of samples.
+/// Minimum number of samples at which the mean of repeated 0/1 scores gets the interval of any mean.
+///
+/// Repeats of a sample that disagree vary less than single trials, so Wilson's interval is too wide for them. Scores of one
+/// trial each use Wilson's interval at any number of samples.
 const MIN_REPEATED_SAMPLES_FOR_T: u64 = 300;
 
 /// The scale of proportions.
@@ -22,23 +23,23 @@ pub(super) struct ObservedScore {
     pub(super) score: f64,
     pub(super) weight: f64,
     pub(super) cluster: u64,
-    /// Whether every repeat scored 0 or 1.
+    /// True if every repeat scored 0 or 1.
     pub(super) is_binary: bool,
 }
 
-/// Adds up samples that are seen once, in dataset order.
+/// Accumulates samples in one pass, in dataset order.
 pub(super) struct Tally {
     scores: Accumulator,
     spread: Spread,
     is_binary: bool,
-    /// Whether the repeats of a sample scored both 0 and 1, so that its score is none of them.
+    /// True if the repeats of a sample scored both 0 and 1, so that its score is neither.
     has_mixed_repeats: bool,
-    /// Between which values the scores lie, where that is known.
+    /// Range of the scores, if known.
     scale: Option<Scale>,
     /// Sums of the weights and of their squares.
     weights: [f64; 2],
     clusters: Option<ClusterSums>,
-    /// For figures without a formula for their error.
+    /// Scores to resample, for figures whose error has no formula.
     reservoir: Option<(Statistic, Reservoir)>,
     aggregator: Option<AggregatorState>,
     samples: u64,
@@ -46,7 +47,7 @@ pub(super) struct Tally {
     scored_records: u64,
 }
 
-/// What a tally came to.
+/// Result of a tally.
 #[derive(Default)]
 pub(super) struct TallyResult {
     pub(super) value: Option<f64>,
@@ -61,8 +62,8 @@ pub(super) struct TallyResult {
 }
 
 impl Tally {
-    /// A tally without samples, that resamples at most so many scores. Scores that are no proportion are not one
-    /// either where all of them are 0 or 1.
+    /// Returns an empty tally that resamples at most `max_resampled` scores. If `is_proportion` is false, the scores are not
+    /// treated as a proportion even if all of them are 0 or 1.
     pub(super) fn new(
         aggregation: &Aggregation,
         is_proportion: bool,
@@ -103,7 +104,7 @@ impl Tally {
         }
     }
 
-    /// Adds a sample, whose records were counted before; `None` where none of them was scored.
+    /// Adds a sample whose records were already counted; `None` if none of them was scored.
     pub(super) fn add_sample(&mut self, aggregation: &Aggregation, sample: Option<ObservedScore>) {
         self.samples += 1;
         let Some(ObservedScore { score, weight, cluster, is_binary }) = sample else { return };
@@ -121,7 +122,7 @@ impl Tally {
         }
     }
 
-    /// Counts records that never came, so many of them a sample.
+    /// Counts missing records, `repeat` per sample.
     pub(super) fn add_missing(&mut self, records: u64, repeat: u64) {
         self.records += records;
         if records > 0 {
@@ -170,8 +171,8 @@ impl Tally {
         }
     }
 
-    /// The standard error and the interval of the value; null where there is no way to know them,
-    /// and for fewer than two samples or clusters.
+    /// Returns the standard error and the interval of the value; `None` if they cannot be computed, or for fewer
+    /// than two samples or clusters.
     fn uncertainty(mut self, aggregation: &Aggregation, value: f64) -> (Option<f64>, Option<Interval>) {
         let is_mean = matches!(aggregation, Aggregation::Mean | Aggregation::PassRate);
         let units = self.clusters.as_ref().map_or(self.scores.count(), ClusterSums::count);
@@ -185,7 +186,7 @@ impl Tally {
         }
         if let Some((statistic, reservoir)) = self.reservoir.take() {
             return match reservoir.resample(statistic, self.clusters.is_some()) {
-                // Samples vary, but none of those that were drawn made another figure.
+                // Samples vary, but no resample changed the figure.
                 Some((stderr, _)) if is_no_spread(stderr, size) => self.bounds(aggregation, scale, value),
                 Some((stderr, interval)) => {
                     (Some(stderr), Some(interval).filter(|interval| interval.low < interval.high))
@@ -208,14 +209,15 @@ impl Tally {
         (stderr, interval.map(|interval| scale.map_or(interval, |scale| within(scale, value, interval))))
     }
 
-    /// Returns whether Wilson's interval is that of the mean of so many samples.
+    /// Returns whether the mean of `samples` samples gets Wilson's interval.
     fn is_wilson(&self, samples: u64) -> bool {
         self.is_binary && (!self.has_mixed_repeats || samples < MIN_REPEATED_SAMPLES_FOR_T)
     }
 
-    /// Returns whether nothing is known of how samples vary, as where all scores are equal: the spread between
-    /// them is nothing then, and
-    /// says nothing of what may be true. Of means in clusters it is the spread between these. `size` is that of the scale, or of the value.
+    /// Returns whether the variation of samples is unknown, as if all scores are equal: a spread of zero carries no
+    /// information about the true value.
+    ///
+    /// For means with clusters, the spread is between the clusters. `size` is that of the scale, or of the value.
     fn does_not_vary(&self, aggregation: &Aggregation, size: f64, value: f64) -> bool {
         let is_nothing = |error: f64| is_no_spread(error, size);
         let by_clusters = self.clusters.as_ref().filter(|_| is_any_mean(aggregation));
@@ -223,7 +225,8 @@ impl Tally {
         by_clusters.is_some_and(is_nothing) || self.spread.standard_error().is_some_and(is_nothing)
     }
 
-    /// What bounds the value where samples do not vary: of a mean the scale, otherwise nothing.
+    /// Returns the standard error and interval if samples do not vary: a mean is bounded by its scale, other values are
+    /// unbounded.
     fn bounds(
         &self,
         aggregation: &Aggregation,
@@ -246,14 +249,14 @@ fn t(value: f64, stderr: Option<f64>, degrees: u64, method: IntervalMethod) -> O
     stderr.and_then(|stderr| t_interval(value, stderr, degrees, method))
 }
 
-/// A mean lies on the scale of its scores, and so does what may be true of it; rounding may take the mean itself beyond.
+/// Clamps an interval to the scale of its scores, but keeps the mean inside, which rounding may take beyond the scale.
 fn within([least, greatest]: Scale, mean: f64, interval: Interval) -> Interval {
     let (low, high) = (interval.low.max(least.min(mean)), interval.high.min(greatest.max(mean)));
     Interval { low, high, ..interval }
 }
 
-/// What is resampled to find the error of an aggregation; `None` where there is a formula, and
-/// where resampling cannot tell either.
+/// Returns the statistic to resample for the error of an aggregation; `None` if there is a formula, or if
+/// resampling cannot provide the error either.
 fn statistic(aggregation: &Aggregation, is_clustered: bool) -> Option<Statistic> {
     match aggregation {
         Aggregation::WeightedMean => Some(Statistic::WeightedMean),

@@ -80,7 +80,7 @@ fn a_length_of_one_is_no_proportion() {
     assert_eq!((found.value, found.stderr, found.interval), (Some(1.0), None, None));
 }
 
-/// The figure of scores on a scale, in clusters of so many where there are any, with these weights.
+/// The figure of scores on a scale with these weights, optionally in clusters of a given size.
 fn on_scale(
     aggregation: &str,
     scale: Option<[f64; 2]>,
@@ -117,7 +117,7 @@ fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
         ("mean", None, None, equal(5.0, 4), None),
         ("mean", None, None, equal(0.0, 4), None),
         ("mean", ten, Some(2), equal(5.0, 8), tenfold(4.0)),
-        // Clusters vary within and not between each other.
+        // Scores vary within clusters but not between them.
         ("mean", ten, Some(2), [(1.0, 1.0), (9.0, 1.0)].repeat(3), tenfold(3.0)),
         ("mean", None, Some(2), [(1.0, 1.0), (9.0, 1.0)].repeat(3), None),
         ("weighted_mean", one, None, equal(0.5, 4), plain(4.0)),
@@ -125,12 +125,12 @@ fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
         ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (5.0, 2.0)], tenfold(16.0 / 6.0)),
         ("weighted_mean", ten, Some(2), equal(5.0, 8), tenfold(4.0)),
         ("weighted_mean", None, None, equal(0.1, 7), None),
-        // Each of three clusters has the weighted mean 5, and the weight 4: as the mean of such clusters.
+        // Each of three clusters has the weighted mean 5 and the weight 4, so the result equals the mean's.
         ("weighted_mean", ten, Some(2), [(2.0, 1.0), (6.0, 3.0)].repeat(3), tenfold(3.0)),
         ("weighted_mean", None, Some(2), [(2.0, 1.0), (6.0, 3.0)].repeat(3), None),
-        // What has no weight makes no figure another.
+        // Scores without weight do not change the figure.
         ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (9.0, 0.0)], tenfold(2.0)),
-        // All resamples come to the same.
+        // All resamples give the same figure.
         ("p90", one, None, [equal(1.0, 8), equal(0.0, 2)].concat(), None),
         ("median", None, Some(3), [(1.0, 1.0), (5.0, 1.0), (9.0, 1.0)].repeat(4), None),
         ("median", one, None, equal(0.5, 20), None),
@@ -182,7 +182,7 @@ fn scores_of_0_and_1_have_a_wilson_interval_at_every_size() {
     assert_eq!(graded.interval, t_interval(0.5, graded.stderr.unwrap(), 2, IntervalMethod::T));
 }
 
-/// With 299 of 300 right an interval by Student's t is 0.9901 to 1.0, narrower at its lower end than that of 298 of 299.
+/// With 299 of 300 right, the interval by Student's t is 0.9901 to 1.0, narrower at its lower end than for 298 of 299.
 #[test]
 fn one_more_right_answer_does_not_halve_the_interval() {
     let width = |count: u64| {
@@ -330,7 +330,7 @@ fn a_value_beyond_all_numbers_is_an_error() {
     assert!(figure.error.unwrap().contains("beyond 1.7976931348623157e308"));
 }
 
-/// Gives the sum of all weights and how many rows there were; fails at a score of -1.
+/// Returns the sum of all weights and the number of rows; fails at a score of -1.
 #[derive(Default)]
 struct Weights {
     sum: f64,
@@ -352,7 +352,7 @@ impl CustomAggregator for Weights {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
-        // Where all rows weigh the same, they do not vary.
+        // If all rows have the same weight, they do not vary.
         let stderr = Some(if self.sum == self.rows as f64 { 0.0 } else { 0.5 });
         let figure = |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr, n: self.rows };
         match self.rows {
@@ -393,7 +393,7 @@ fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
     assert!(alike.figures.iter().all(|named| named.stderr.is_none()), "{:?}", alike.figures);
 }
 
-/// Most resamples have the same median, and some another one.
+/// Most resamples have the same median, and a few a different one.
 #[test]
 fn an_interval_without_width_is_none() {
     let scored = [vec![(1.0, 1.0); 64], vec![(0.0, 1.0); 40]].concat();

@@ -1,22 +1,22 @@
 //! Student's t distribution.
 //!
-//! The quantile enters `summary.json`, whose bytes are the same on every machine. So it is computed here, by operations that
-//! IEEE 754 rounds correctly. `statrs` rests on logarithms and powers, whose last bit may differ between platforms; it is
-//! used for p-values, in `gage-compare`, which no digest depends on.
+//! The quantile enters `summary.json`, whose bytes are the same on every machine. So it is computed here, using only
+//! operations that IEEE 754 rounds correctly. `statrs` uses logarithms and powers, whose last bit may differ between
+//! platforms; `gage-compare` uses it for p-values, which no digest depends on.
 
 use super::Z_95;
 
-/// From how many degrees of freedom on the series in powers of their inverse is used; its error is
+/// Number of degrees of freedom from which the series in powers of their inverse is used; its error is
 /// then below 1e-11.
 const MANY_DEGREES: u64 = 200;
 
-/// The 0.975 quantile of Student's t distribution, half the width of a 95 % interval in standard
-/// errors; `None` without degrees of freedom. Exact to 1e-10.
+/// Returns the 0.975 quantile of Student's t distribution, half the width of a 95 % interval in standard
+/// errors; `None` without degrees of freedom. Accurate to 1e-10.
 ///
-/// Below 200 degrees the distribution function has a closed form, formulas 26.7.3 and 26.7.4 of
-/// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), which is solved by
-/// bisection; from there on formula 26.7.5 is exact enough. Only what IEEE 754 rounds correctly is
-/// used, so that the result has the same bits on every machine.
+/// The formulas are from Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964). Below 200
+/// degrees, the closed form of the distribution function, 26.7.3 and 26.7.4, is solved by bisection. From
+/// there on, formula 26.7.5 is accurate enough. All operations are rounded correctly by IEEE 754, so the
+/// result has the same bits on every machine.
 pub fn student_t_975(degrees: u64) -> Option<f64> {
     match degrees {
         0 => None,
@@ -25,9 +25,9 @@ pub fn student_t_975(degrees: u64) -> Option<f64> {
     }
 }
 
-/// Where the probability of lying within ±t is 0.95.
+/// Solves for the t at which the probability of being within ±t is 0.95.
 fn solved(degrees: u64) -> f64 {
-    // The quantile falls with the degrees, from 12.7 to that of the normal distribution.
+    // The quantile falls as the degrees grow, from 12.7 to that of the normal distribution.
     let (mut low, mut high) = (Z_95, 13.0_f64);
     for _ in 0..64 {
         let middle = low.midpoint(high);
@@ -36,7 +36,7 @@ fn solved(degrees: u64) -> f64 {
     low.midpoint(high)
 }
 
-/// The probability of lying between -t and t.
+/// Probability of a value between -t and t.
 fn probability_within(t: f64, degrees: u64) -> f64 {
     let count = degrees as f64;
     let scale = t.mul_add(t, count).sqrt();
@@ -57,20 +57,20 @@ fn probability_within(t: f64, degrees: u64) -> f64 {
     }
 }
 
-/// The arc tangent of a number that is not negative: four times halved, then by its power series.
-/// That of the standard library may differ between platforms in the last bit.
+/// Arc tangent of a nonnegative number: the angle is halved four times, then computed by the power series.
+/// The standard library's result may differ between platforms in the last bit.
 fn arc_tangent(number: f64) -> f64 {
     let mut reduced = number;
     for _ in 0..4 {
         reduced /= 1.0 + reduced.mul_add(reduced, 1.0).sqrt();
     }
     let square = reduced * reduced;
-    // Below a tenth, so that the terms left out are below 1e-17.
+    // Below a tenth, so the omitted terms are below 1e-17.
     let series = (0..9).rev().fold(0.0, |sum, step| 1.0 / f64::from(2 * step + 1) - square * sum);
     16.0 * reduced * series
 }
 
-/// The quantile as that of the normal distribution and four corrections.
+/// Computes the quantile from that of the normal distribution with four corrections.
 fn expanded(degrees: f64) -> f64 {
     let z = Z_95;
     let square = z * z;
@@ -87,8 +87,8 @@ fn expanded(degrees: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// By mpmath with thirty digits, solving its regularised incomplete beta function; the digits of
-    /// `qt(0.975, df)` in R are the same.
+    /// Computed by mpmath with thirty digits, by solving its regularised incomplete beta function; identical to
+    /// `qt(0.975, df)` in R.
     const QUANTILES: [(u64, f64); 20] = [
         (1, 12.7062047361747),
         (2, 4.302652729749464),

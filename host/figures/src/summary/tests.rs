@@ -3,6 +3,7 @@
 use super::*;
 use crate::no_custom_aggregators;
 use crate::test_records::{failed, sample, task};
+use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -49,7 +50,7 @@ fn coverage_of_a_stopped_run_is_of_what_it_planned() {
     for (reach, total, coverage, is_least) in [
         (TaskCompleteness::Whole, 3, 2.0 / 3.0, false),
         (TaskCompleteness::Of(8), 8, 0.25, false),
-        // Less than what is there says nothing.
+        // A planned number below the existing one has no effect.
         (TaskCompleteness::Of(2), 3, 2.0 / 3.0, false),
         (TaskCompleteness::Unknown, 3, 2.0 / 3.0, true),
     ] {
@@ -67,7 +68,7 @@ fn coverage_of_a_stopped_run_is_of_what_it_planned() {
         let wanted = if total == 3 && !is_least { TaskCompleteness::Whole } else { reach };
         assert_eq!(summary.tasks[0].completeness(), wanted);
     }
-    // What was repeated is a sample once, also where it was stopped amid its repeats.
+    // A repeated sample counts once, even if the run was stopped amid its repeats.
     let repeated = TaskDescription { repeat: 3, ..task("a") };
     let mut builder = SummaryBuilder::new(&[repeated], &no_custom_aggregators);
     (0..4).for_each(|index| builder.add(&sample("a", index, 1.0, 5.0)).unwrap());
@@ -78,11 +79,12 @@ fn coverage_of_a_stopped_run_is_of_what_it_planned() {
 #[test]
 fn what_was_not_described_is_refused() {
     let mut builder = SummaryBuilder::new(&[task("a")], &no_custom_aggregators);
-    let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().to_string();
+    let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().recorded("figures");
     assert!(error.contains("task 'c'") && error.ends_with("its tasks are: a"), "{error}");
     let mut record = sample("a", 0, 1.0, 1.0);
     record.metrics[0].metric_id = "other".into();
-    assert!(matches!(builder.add(&record), Err(FiguresError::UnknownMetric { .. })));
+    let error = builder.add(&record).unwrap_err().recorded("figures");
+    assert!(error.contains("has a result of metric"), "{error}");
 }
 
 #[test]
@@ -92,7 +94,7 @@ fn a_summary_is_read_back_and_a_newer_one_is_refused() {
     assert!(text.ends_with("}\n"));
     assert!(text.contains("\"value\": 0.2,"), "{text}");
     assert_eq!(Summary::from_value(serde_json::from_str(&text).unwrap()).unwrap(), summary);
-    let error = Summary::from_value(json!({"format_version": 2})).unwrap_err().to_string();
+    let error = Summary::from_value(json!({"format_version": 2})).unwrap_err().recorded("figures");
     assert!(error.contains("summary.json") && error.contains("use a newer gage-host"), "{error}");
 }
 
@@ -105,7 +107,7 @@ fn bytes_do_not_depend_on_clocks() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// Records that were finished in any order and in batches of any size, and then put into
+    /// Records that were finished in any order and in batches of any size, and then sorted into
     /// dataset order, give the same bytes.
     #[test]
     fn figures_do_not_depend_on_how_samples_were_batched(

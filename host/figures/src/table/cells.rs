@@ -1,27 +1,27 @@
-//! Cells of a table, in columns as wide as what they hold.
+//! Cells of a table, in columns that fit their content.
 
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Narrowest that a column of names becomes.
+/// Minimum width of a column of names.
 const MIN_CELL_COLUMNS: usize = 12;
 
-/// Fewest columns that are worth showing of the path of a slice, its ellipsis among them.
+/// Minimum width at which a slice's path is shown, including the ellipsis.
 const MIN_PATH_CHARS: usize = 3;
 
-/// To which side the cells of a column go.
+/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// Returns how many columns of a terminal a text takes.
+/// Returns the width of a text in terminal columns.
 pub(super) fn width_of(text: &str) -> usize {
     text.width()
 }
 
-/// A text in a column: cut to its width, or filled up with blanks.
+/// Fits a text to a column: cuts it to the width, or pads it with blanks.
 pub(super) fn fitted(text: &str, width: usize, align: Align) -> String {
     let text = if width_of(text) > width { Cow::Owned(cut_to(text, width)) } else { Cow::Borrowed(text) };
     let blanks = " ".repeat(width.saturating_sub(width_of(&text)));
@@ -31,8 +31,7 @@ pub(super) fn fitted(text: &str, width: usize, align: Align) -> String {
     }
 }
 
-/// Narrows the first `names` columns, the widest first, until the table has a width, or they are as narrow as they may
-/// be.
+/// Narrows the first `names` columns, the widest first, until the table fits a width or they have their minimum width.
 pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usize) {
     let total = widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1);
     for _ in width..total {
@@ -43,8 +42,8 @@ pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usiz
     }
 }
 
-/// A text cut to a width. Of `path=key`, as slices are named, the key stays where there is room for it and for the end of
-/// the path: the keys tell one slice from the next.
+/// Cuts a text to a width. The keys distinguish the slices, so the key of `path=key` is kept if there is room for it and
+/// the end of the path.
 fn cut_to(text: &str, width: usize) -> String {
     let name = text.trim_start();
     let indent = text.len() - name.len();
@@ -57,13 +56,13 @@ fn cut_to(text: &str, width: usize) -> String {
     shortened(text, width)
 }
 
-/// The end of a text that fits a width, behind an ellipsis.
+/// Returns the end of a text that fits a width, after an ellipsis.
 fn end_of(text: &str, width: usize) -> String {
     let reversed: String = text.chars().rev().collect();
     shortened(&reversed, width).chars().rev().collect()
 }
 
-/// The beginning of a text that fits a width, with an ellipsis.
+/// Returns the beginning of a text that fits a width, with an ellipsis.
 fn shortened(text: &str, width: usize) -> String {
     let mut left = width.saturating_sub(1);
     let mut short = String::new();

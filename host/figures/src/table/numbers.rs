@@ -1,16 +1,16 @@
-//! Numbers as a person reads them.
+//! Numbers formatted for people.
 
 use crate::Interval;
 
-/// What stands where there is no number.
+/// Placeholder for a missing number.
 const NOTHING: &str = "–";
 
-/// The value of a figure.
+/// Formats the value of a figure.
 pub(super) fn number_or_nothing(value: Option<f64>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), plain)
 }
 
-/// The interval of a value, with as many decimals as the value.
+/// Formats the interval of a value, with as many decimals as the value.
 pub(super) fn interval(value: Option<f64>, interval: Option<Interval>) -> String {
     match (value, interval) {
         (Some(value), Some(interval)) => {
@@ -21,22 +21,22 @@ pub(super) fn interval(value: Option<f64>, interval: Option<Interval>) -> String
     }
 }
 
-/// Returns how much of so many samples was scored.
+/// Formats the share of samples that were scored.
 pub(super) fn coverage(part: f64, samples: u64) -> String {
     if samples == 0 { NOTHING.to_owned() } else { percent(part) }
 }
 
-/// A part of the whole in percent. Rounded down, so that only the whole is 100%.
+/// Formats a share as a percentage, rounded down so that only the whole is 100%.
 pub(super) fn percent(part: f64) -> String {
     if part >= 1.0 {
         return "100%".to_owned();
     }
-    // What was rounded when the part was divided must not take a tenth away.
+    // The rounding error of the division must not cost a tenth.
     let tenths = ((part * 1_000.0 + 1e-9).floor() as u64).min(999);
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// A length of time.
+/// Formats a duration.
 pub(super) fn duration(seconds: f64) -> String {
     if seconds < 59.95 {
         return format!("{seconds:.1} s");
@@ -48,7 +48,7 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A short length of time.
+/// Formats a short duration.
 pub(super) fn milliseconds(milliseconds: f64) -> String {
     match milliseconds {
         short if short < 9.95 => format!("{short:.1} ms"),
@@ -57,7 +57,7 @@ pub(super) fn milliseconds(milliseconds: f64) -> String {
     }
 }
 
-/// A value: four decimals between -1 and 1, where most scores are; else as few as keep four
+/// Formats a value: four decimals between -1 and 1, where most scores are; otherwise as few as keep four
 /// digits, and none for a whole number.
 fn plain(value: f64) -> String {
     if value.abs() >= 1e9 {

@@ -1,10 +1,10 @@
-//! The rows of a table: one for every metric, and below it those of its parts.
+//! The rows of a table: one for every metric, with those of its parts below.
 
 use super::numbers::{coverage, interval, number_or_nothing, percent};
 use crate::{Aggregation, Interval, MetricFigure, SliceFigure};
 use gage_core::printable_line;
 
-/// Most rows of one kind below a metric; the rest is in `summary.json`.
+/// Maximum number of rows of one kind below a metric; the rest is in `summary.json`.
 const MAX_PARTS: usize = 20;
 
 /// Cells in the order of the columns: task, metric, value, interval, scored, coverage.
@@ -14,13 +14,13 @@ pub(super) type Cells = [String; 6];
 #[derive(Debug)]
 pub(super) struct TableRow {
     pub(super) cells: Cells,
-    /// Whether it is of a part of a metric, below that.
+    /// True if the row is for a part of a metric, below that metric.
     pub(super) is_part: bool,
-    /// Whether some samples were not scored.
+    /// True if some samples were not scored.
     pub(super) is_partial: bool,
 }
 
-/// The rows of a metric.
+/// Returns the rows of a metric.
 pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow> {
     let counts = RowCounts {
         n: figure.n,
@@ -35,7 +35,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
     }];
     let categories = figure.categories.iter();
     rows.extend(bounded(categories.map(|one| counted_part(&one.name, percent(one.share), one.count))));
-    // The first is the value of the metric.
+    // The first figure is the value of the metric.
     let named = figure.figures.iter().skip(1);
     rows.extend(bounded(named.map(|one| counted_part(&one.name, number_or_nothing(Some(one.value)), one.n))));
     for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
@@ -52,7 +52,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
     rows
 }
 
-/// How many samples a row stands for.
+/// Number of samples that a row covers.
 #[derive(Clone, Copy)]
 struct RowCounts {
     n: u64,
@@ -67,7 +67,7 @@ impl RowCounts {
     }
 }
 
-/// The name of a metric, with what its value is where that is no mean.
+/// Returns the name of a metric, with its aggregation if that is not the mean.
 fn metric_name(figure: &MetricFigure) -> String {
     let metric_id = printable_line(&figure.metric_id);
     match &figure.aggregation {
@@ -80,7 +80,7 @@ fn part_name(name: &str) -> String {
     format!("  {}", printable_line(name))
 }
 
-/// A part with a value and how many samples it stands for, of which no others are known.
+/// Returns the row of a part with only a value and a number of samples.
 fn counted_part(name: &str, value: String, count: u64) -> TableRow {
     let (nothing, name) = (String::new, part_name(name));
     let cells = [nothing(), name, value, nothing(), count.to_string(), nothing()];
@@ -105,7 +105,7 @@ fn cells(
     [task, name, number_or_nothing(value), interval(value, range), scored, covered]
 }
 
-/// The first of the rows, and how many more there are.
+/// Returns the first rows, and a row with the number of further ones.
 fn bounded(rows: impl ExactSizeIterator<Item = TableRow>) -> Vec<TableRow> {
     let left = rows.len().saturating_sub(MAX_PARTS);
     let mut shown: Vec<TableRow> = rows.take(MAX_PARTS).collect();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::test_runs::TestRun;
 use crate::{BASELINES_FILE, BaselineState, RefreshReport};
+use gage_recorded_messages::RecordedError as _;
 use std::fs;
 
 fn opened(root: &Path) -> History {
@@ -39,7 +40,7 @@ fn only_what_changed_is_read_again() {
     assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 1 });
     assert_eq!(ids(&history), ["a", "c"]);
     assert_eq!(history.run("a").unwrap().figures[0].value, Some(0.0));
-    // Another process finds the index as it is.
+    // Another process finds the index up to date.
     assert_eq!(History::open(root.path()).unwrap().refresh().unwrap(), RefreshReport::default());
 }
 
@@ -66,7 +67,7 @@ fn an_index_that_cannot_be_used_is_built_anew() {
         assert_eq!(!history.notes().is_empty(), has_note, "{:?}", history.notes());
         assert!(history.notes().iter().all(|note| note.contains("is rebuilt")), "{:?}", history.notes());
     }
-    // Of another program, and of another version of this one.
+    // Created by another program, and by another version of this one.
     for (application, version, has_note) in [(7, 1, true), (0x6761_6765, 0, false), (0x6761_6765, 99, false)]
     {
         let connection = Connection::open(&file).unwrap();
@@ -78,7 +79,7 @@ fn an_index_that_cannot_be_used_is_built_anew() {
         assert_eq!(ids(&history), ["a"]);
         assert_eq!(!history.notes().is_empty(), has_note);
     }
-    // A program of another version makes its own tables while this one looks.
+    // A program of another version recreates its own tables meanwhile.
     let mut history = History::open(root.path()).unwrap();
     Connection::open(&file).unwrap().execute_batch("DROP TABLE runs").unwrap();
     history.refresh().unwrap();
@@ -133,7 +134,7 @@ fn other_folders_get_no_index_and_unreadable_runs_are_listed() {
     assert!(unreadable[0].reason.contains("use a newer gage-host"), "{unreadable:?}");
     let run = history.run("killed").unwrap();
     assert_eq!((run.state(), run.suite.as_deref()), ("killed", None));
-    let error = history.run("kiled").unwrap_err().to_string();
+    let error = history.run("kiled").unwrap_err().recorded("history");
     assert!(error.contains("did you mean 'killed'?"), "{error}");
 }
 
@@ -157,9 +158,9 @@ fn trends_say_where_the_suite_became_another() {
     let suites = history.suites().unwrap();
     let names: Vec<(&str, u64)> = suites.iter().map(|suite| (suite.name.as_str(), suite.runs)).collect();
     assert_eq!(names, [("other", 1), ("words", 4)]);
-    let error = history.trend("word", None).unwrap_err().to_string();
+    let error = history.trend("word", None).unwrap_err().recorded("history");
     assert!(error.contains("did you mean 'words'?") && error.contains("other, words"), "{error}");
-    let error = history.trend("words", Some("exactmatch")).unwrap_err().to_string();
+    let error = history.trend("words", Some("exactmatch")).unwrap_err().recorded("history");
     assert!(error.contains("did you mean 'exact_match'?"), "{error}");
 }
 
@@ -172,14 +173,14 @@ fn flips_are_counted_between_equal_runs_alone() {
     TestRun { status: RunStatus::Interrupted, ..TestRun::new("c", 4, "0011") }.write(root.path());
     TestRun::new("d", 5, "0101").write(root.path());
     let history = opened(root.path());
-    // a and b share three scores, of which none differs; b and d share three, of which one does.
+    // Runs a and b share three scores, all equal; b and d share three, one of them different.
     for _ in 0..2 {
         let rates = history.flip_rate("words").unwrap();
         assert_eq!(rates.len(), 1);
         let rate = &rates[0];
         assert_eq!((rate.model.as_deref(), rate.pairs, rate.compared, rate.flips), (Some("one"), 2, 6, 1));
         assert!((rate.rate - 1.0 / 6.0).abs() < 1e-15);
-        // The second time the index tells.
+        // The second time, the counts come from the index.
         for run in ["a", "b"] {
             fs::write(root.path().join(run).join("samples.jsonl"), "no sample").unwrap();
         }
@@ -199,7 +200,10 @@ fn a_baseline_is_kept_apart_from_the_index() {
     }
     let mut history = opened(root.path());
     let (a, b) = (history.run("a").unwrap(), history.run("b").unwrap());
-    let error = history.baseline_for(&b).unwrap_err().to_string();
+    let without_suite = HistoryRun { suite: None, ..b.clone() };
+    let error = history.baseline_for(&without_suite).unwrap_err().recorded("history");
+    assert!(error.contains("run 'b' does not name its suite"), "{error}");
+    let error = history.baseline_for(&b).unwrap_err().recorded("history");
     assert!(error.contains("has no baseline") && error.contains("runs baseline RUN"), "{error}");
     assert_eq!(history.choose_baseline(&a).unwrap().state, BaselineState::There);
     assert_eq!(history.baseline_for(&b).unwrap(), a);
@@ -215,10 +219,11 @@ fn a_baseline_is_kept_apart_from_the_index() {
 
     TestRun::new("a", 1, "1111").write(root.path());
     history.refresh().unwrap();
-    assert!(matches!(history.baseline_for(&b), Err(HistoryError::BaselineChanged { .. })));
+    let error = history.baseline_for(&b).unwrap_err().recorded("history");
+    assert!(error.contains("has other samples than when it was chosen"), "{error}");
     fs::remove_dir_all(root.path().join("a")).unwrap();
     history.refresh().unwrap();
-    let error = history.baseline_for(&b).unwrap_err().to_string();
+    let error = history.baseline_for(&b).unwrap_err().recorded("history");
     assert!(error.contains("run 'a', is gone"), "{error}");
     assert!(history.remove_baseline("words").unwrap() && !history.remove_baseline("words").unwrap());
     assert_eq!(history.baseline("words").unwrap(), None);
@@ -226,13 +231,11 @@ fn a_baseline_is_kept_apart_from_the_index() {
     TestRun { status: RunStatus::Interrupted, ..TestRun::new("c", 3, "1") }.write(root.path());
     history.refresh().unwrap();
     let run = history.run("c").unwrap();
-    assert!(matches!(
-        history.choose_baseline(&run),
-        Err(HistoryError::NotEnded { status: "interrupted", .. })
-    ));
+    let error = history.choose_baseline(&run).unwrap_err().recorded("history");
+    assert!(error.contains("run 'c' is interrupted and not finished"), "{error}");
     for (text, part) in [("{", "EOF"), ("{\"format_version\": 2, \"baselines\": []}", "format version 2")] {
         fs::write(root.path().join(BASELINES_FILE), text).unwrap();
-        let error = history.choose_baseline(&b).unwrap_err().to_string();
+        let error = history.choose_baseline(&b).unwrap_err().recorded("history");
         assert!(error.contains(part) && error.contains(BASELINES_FILE), "{error}");
         assert_eq!(
             fs::read_to_string(root.path().join(BASELINES_FILE)).unwrap(),
@@ -263,7 +266,7 @@ fn choices_made_at_once_are_all_kept() {
     assert_eq!(opened(root.path()).baselines().unwrap().len(), suites.len());
 }
 
-/// Copies the folder of a run.
+/// Copies a run folder.
 fn copy(root: &Path, from: &str, to: &str) {
     fs::create_dir(root.join(to)).unwrap();
     for entry in fs::read_dir(root.join(from)).unwrap() {
@@ -287,13 +290,13 @@ fn copies_are_told_apart_by_their_folders() {
     let points = &history.trend("words", None).unwrap()[0].points;
     let folders: Vec<(&str, &str)> = points.iter().map(|point| (&*point.folder, &*point.label)).collect();
     assert_eq!(folders, [("a", "a"), ("a-copy", "a-copy (a)"), ("b", "b")]);
-    // A copy is no run that came out alike.
+    // A copy is not an independent run with equal results.
     let rates = history.flip_rate("words").unwrap();
     assert_eq!((rates[0].pairs, rates[0].compared, rates[0].flips), (1, 2, 1));
 
     fs::rename(root.path().join("a"), root.path().join("moved")).unwrap();
     let history = opened(root.path());
-    let error = history.run("a").unwrap_err().to_string();
+    let error = history.run("a").unwrap_err().recorded("history");
     assert_eq!(error, "several folders hold a run with the id 'a': a-copy, moved; name the folder");
 }
 
@@ -313,24 +316,24 @@ fn a_baseline_is_found_in_a_moved_folder_only() {
         (baseline.state, baseline.folder_name().to_owned(), measured)
     };
     let is = |folder: &str| (BaselineState::There, folder.to_owned(), Some(folder.to_owned()));
-    // A copy beside it changes nothing.
+    // A copy next to it changes nothing.
     copy(root.path(), "a", "copy");
     assert_eq!(found(root.path()), is("a"));
-    // Its folder is gone, and one other folder holds it.
+    // Its folder is gone, and one other folder has the run.
     fs::remove_dir_all(root.path().join("a")).unwrap();
     assert_eq!(found(root.path()), is("copy"));
-    // Which of two is meant nobody knows.
+    // With two copies, the choice is ambiguous.
     copy(root.path(), "copy", "other-copy");
     assert_eq!(found(root.path()), (BaselineState::Gone, "a".to_owned(), None));
     let history = opened(root.path());
-    let error = history.baseline_for(&history.run("b").unwrap()).unwrap_err().to_string();
+    let error = history.baseline_for(&history.run("b").unwrap()).unwrap_err().recorded("history");
     let part = "; copies of it are in copy, other-copy, and the choice is ambiguous; choose another with";
     assert!(error.contains(part), "{error}");
     fs::remove_dir_all(root.path().join("other-copy")).unwrap();
-    // Another run in the folder of the one that was chosen is not it.
+    // Another run in the chosen run's folder is not the baseline.
     copy(root.path(), "b", "a");
     assert_eq!(found(root.path()), is("copy"));
-    // Nor is one of the same id that holds other samples.
+    // Neither is a run with the same id but other samples.
     fs::remove_dir_all(root.path().join("a")).unwrap();
     fs::remove_dir_all(root.path().join("copy")).unwrap();
     TestRun::new("a", 9, "01").write(root.path());

@@ -9,22 +9,22 @@ use gage_model_protocol::{JobError, to_u32};
 use std::ops::Range;
 use std::time::Instant;
 
-/// Tokens that are worth waiting for until another request has computed them.
+/// Minimum number of shared tokens worth waiting for while another request computes them.
 const WORTH_WAITING: usize = 32;
 
-/// Where the beginning of a prompt can be taken from.
+/// Source of the beginning of a prompt.
 enum Source {
     Nowhere,
-    /// From the sequence that an earlier request left.
+    /// Copied from the sequence that an earlier request left.
     Cached(i32, usize),
-    /// From the sequence of a request that is being worked on.
+    /// Copied from the sequence of a request in progress.
     Active(i32, usize),
-    /// From one that has not computed it yet.
+    /// Available later, from a request that has not computed it yet.
     Later,
 }
 
 impl Scheduler<'_> {
-    /// Lets requests in as long as there is room.
+    /// Admits requests while there is room.
     pub(super) fn admit(&mut self) {
         while let Some(request) = self.waiting.front() {
             let settings = self.preparation.settings;
@@ -49,7 +49,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Where the beginning of a prompt can be taken from. The last token is always computed.
+    /// Finds a source for the beginning of a prompt. The last token is always computed.
     fn source(&self, asked: &Request) -> Source {
         let prompt = &asked.prompt;
         if !self.shares {
@@ -85,8 +85,9 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Makes room for a request, at the cost of earlier prompts, and gives its sequences and how many tokens of
-    /// its prompt they hold; `None` when it has to wait.
+    /// Makes room for a request by evicting earlier prompts.
+    ///
+    /// Returns its sequences and how many tokens of its prompt they hold, or `None` if it has to wait.
     fn make_room(&mut self, cells: usize, count: usize, source: &Source) -> Option<(Vec<i32>, usize)> {
         let in_use: usize = self.active.iter().map(Request::cells).sum();
         let mut taken_over = None;
@@ -94,7 +95,7 @@ impl Scheduler<'_> {
             let held = self.sequences.cached_cells();
             let has_cells = in_use + held + cells <= self.cells || (in_use == 0 && held == 0);
             let needed = count - usize::from(taken_over.is_some());
-            // In one request's own memory nothing else may lie.
+            // With `deterministic`, the memory must hold nothing but this request.
             let is_alone = !self.preparation.settings.deterministic || held == 0;
             if has_cells && is_alone && self.sequences.free() >= needed {
                 break;
@@ -105,7 +106,7 @@ impl Scheduler<'_> {
                 }
                 Some(held) => self.drop_cached(held),
                 None if taken_over.is_some() => {
-                    // It has to wait, and what it would have taken over is lost to it.
+                    // It has to wait, and loses the prefix that it would have reused.
                     if let Some(sequence) = taken_over {
                         shorten(&mut self.context, sequence, 0);
                         self.sequences.release(sequence);
@@ -128,7 +129,7 @@ impl Scheduler<'_> {
         Some((sequences, length))
     }
 
-    /// Lets a sequence share some cells of another one, or all.
+    /// Shares some or all cells of one sequence with another.
     pub(super) fn copy(&mut self, from: i32, to: i32, cells: Option<Range<usize>>) -> Result<(), JobError> {
         let (start, end) = cells.map(|cells| (to_u32(cells.start), to_u32(cells.end))).unzip();
         self.context

@@ -1,4 +1,4 @@
-//! An answer that is being generated.
+//! State of an answer that is being generated.
 
 use crate::sampling::{SampledToken, Sampler};
 use crate::text::AnswerText;
@@ -9,11 +9,11 @@ use llama_cpp_2::token::LlamaToken;
 
 /// An answer that is being generated.
 pub struct Generation {
-    /// Chooses its tokens.
+    /// Sampler of its tokens.
     pub chooser: Sampler,
-    /// Most tokens that it may have.
+    /// Maximum number of tokens.
     pub most_tokens: u32,
-    /// Tokens of the prompt that were left out.
+    /// Number of prompt tokens that were dropped.
     pub left_out: usize,
     text: AnswerText,
     logprobs: Vec<TokenLogprob>,
@@ -23,7 +23,7 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// An empty answer.
+    /// Creates an empty answer.
     pub fn new(
         chooser: Sampler,
         stops: Vec<String>,
@@ -43,12 +43,12 @@ impl Generation {
         }
     }
 
-    /// The token that is to be computed next, and how many tokens of the answer stand before it.
+    /// Returns the token to compute next, and the number of answer tokens before it.
     pub fn next(&self) -> Option<(LlamaToken, usize)> {
         self.last.map(|last| (last, to_usize(self.tokens).saturating_sub(1)))
     }
 
-    /// Takes a token in; `Some` when the answer ends with it.
+    /// Adds a token. Returns `Some` if the answer ends with it.
     pub fn push(&mut self, chosen: SampledToken, tokenizer: &Tokenizer<'_>) -> Option<FinishReason> {
         let SampledToken { token, logprob, is_last } = chosen;
         self.last = Some(token);
@@ -65,7 +65,7 @@ impl Generation {
         (self.tokens >= self.most_tokens).then_some(FinishReason::Length)
     }
 
-    /// The answer; one to a prompt that lost its beginning counts as cut off.
+    /// Returns the answer. If its prompt lost its beginning, it counts as cut off.
     pub fn finish(self, reason: FinishReason, prompt_tokens: usize) -> Completion {
         let usage = Usage {
             prompt_tokens: u64::from(to_u32(prompt_tokens)),

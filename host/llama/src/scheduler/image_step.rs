@@ -1,4 +1,4 @@
-//! Images in prompts: each is computed by itself when its request has come to it.
+//! Computes images in prompts, each by itself when its request has reached it.
 
 use super::Scheduler;
 use super::request::Request;
@@ -6,8 +6,9 @@ use crate::runtime::internal;
 use gage_model_protocol::{JobError, to_u32};
 
 impl Scheduler<'_> {
-    /// Computes the image that a request has come to, of the first such request. One image a step, so that others
-    /// go on meanwhile. Where it fails, its request does, and no other.
+    /// Computes the next image of the first request that has reached one.
+    ///
+    /// Each step computes one image, so that other requests can proceed. If it fails, only its own request fails.
     pub(super) fn compute_image(&mut self) {
         let Some(index) = self.active.iter().position(|request| request.next_image().is_some()) else {
             return;

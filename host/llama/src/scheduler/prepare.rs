@@ -1,4 +1,4 @@
-//! Preparation of a job: its tokens.
+//! Prepares jobs: turns them into requests of tokens.
 
 use super::generation::Generation;
 use super::scoring::Scoring;
@@ -15,35 +15,35 @@ use gage_model_protocol::{
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
-/// What makes requests of jobs.
+/// Converter from jobs to requests.
 pub struct Preparation<'m> {
     /// The model.
     pub model: &'m LlamaModel,
-    /// The tokens.
+    /// Tokenizer.
     pub tokenizer: Tokenizer<'m>,
-    /// How it is run.
+    /// Settings of the model.
     pub settings: Settings,
-    /// Whether prompts that are too long lose their beginning rather than fail.
+    /// True if overlong prompts lose their beginning instead of failing.
     pub truncates_prompts: bool,
-    /// What makes tokens of images.
+    /// Projector, which turns images into tokens.
     pub vision: Option<Vision<'m>>,
 }
 
-/// A prompt as tokens, with the images among them.
+/// A tokenized prompt, including its images.
 pub struct PreparedPrompt {
-    /// The tokens; where an image stands, its number once for each position.
+    /// Tokens. An image is represented by its number, once for each position.
     pub tokens: Vec<LlamaToken>,
-    /// The images, in order.
+    /// Images, in order.
     pub images: Vec<ImageTokens>,
 }
 
 impl PreparedPrompt {
-    /// Cells that it takes.
+    /// Returns the number of cells that it takes.
     fn cells(&self) -> usize {
         self.tokens.len() + further_cells(&self.images)
     }
 
-    /// Where its last image ends.
+    /// Returns the position where its last image ends.
     fn last_image(&self) -> usize {
         self.images.last().map_or(0, |image| image.span().end)
     }
@@ -58,7 +58,7 @@ fn too_long(name: &str, reason: impl std::fmt::Display) -> JobError {
 }
 
 impl Preparation<'_> {
-    /// What is known of the images of a prompt, and their files, in order.
+    /// Returns the facts and the files of a prompt's images, in order.
     fn images(&mut self, name: &str, prompt: &Prompt) -> Result<(Vec<ImageFacts>, Vec<Vec<u8>>), JobError> {
         let mut found = (Vec::new(), Vec::new());
         for (number, data) in (1..).zip(&prompt.images) {
@@ -74,7 +74,7 @@ impl Preparation<'_> {
         Ok(found)
     }
 
-    /// The prompt of an answer.
+    /// Prepares the prompt of an answer.
     pub fn generation(
         &mut self,
         name: &str,
@@ -109,7 +109,7 @@ impl Preparation<'_> {
                 return Err(too_long(name, message));
             }
             let tokens = &mut prompt.tokens;
-            // Room for the answer, but never more than half of all.
+            // Leave room for the answer, but never more than half of the context.
             let kept = context - to_usize(asked).min(context / 2).max(1);
             left_out = tokens.len() - kept;
             // A token that every sequence begins with stays.
@@ -124,7 +124,7 @@ impl Preparation<'_> {
         Ok((prompt, generation))
     }
 
-    /// The prompt that continuations share, the continuations, and how many tokens the prompt has by itself.
+    /// Prepares the shared prompt and its continuations. Also returns the number of tokens of the prompt alone.
     pub fn scoring(
         &mut self,
         name: &str,
@@ -145,15 +145,14 @@ impl Preparation<'_> {
             wholes.push(whole);
         }
         let branches = branches(&tokens, wholes, self.tokenizer.lead)
-            .ok_or_else(|| rejected(name, "the prompt is empty, so that nothing can follow it"))?;
+            .ok_or_else(|| rejected(name, "the prompt is empty, so no continuation can be scored"))?;
         let images = placed(&tokens, facts, images);
         let last_image = images.last().map_or(0, |image| image.span().end);
         let further = further_cells(&images);
         for (text, branch) in continuations.iter().zip(&branches) {
             if !images.is_empty() && branch.scored_from <= last_image {
                 let message = format!(
-                    "nothing stands between the last image and the continuation '{}' that the model could be asked \
-                     about; let text follow the image",
+                    "there is no text between the last image and the continuation '{}'; add text after the image",
                     text.id
                 );
                 return Err(rejected(name, message));
@@ -174,7 +173,8 @@ impl Preparation<'_> {
         Ok((prompt, scoring, (tokens.len() + further).max(1)))
     }
 
-    /// The windows in which a text is scored, each a request of its own, and the number of its tokens.
+    /// Prepares the windows in which a text is scored, each as a request. Also returns the number of tokens of the
+    /// text.
     pub fn rolling(
         &self,
         name: &str,
@@ -201,7 +201,9 @@ impl Preparation<'_> {
         Ok((windows.into_iter().map(of).collect(), tokens.len()))
     }
 
-    /// What branches share, and the rounds in which they are scored, where so many cells are taken beside.
+    /// Returns the prefix that branches share, and the rounds in which they are scored.
+    ///
+    /// `further` is the number of additional cells in use.
     fn of_branches(&self, branches: Vec<Branch<LlamaToken>>, further: usize) -> (Vec<LlamaToken>, Scoring) {
         let shared = shared(&branches);
         let prompt: Vec<LlamaToken> = branches

@@ -1,4 +1,4 @@
-//! A request that is being worked on.
+//! State of a request that is being worked on.
 
 use super::generation::Generation;
 use super::prepare::PreparedPrompt;
@@ -11,17 +11,17 @@ use llama_cpp_2::token::LlamaToken;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// What is done for a request.
+/// Work of a request.
 pub enum RequestWork {
-    /// An answer.
+    /// Generates an answer.
     Generate(Box<Generation>),
-    /// Scores, and how far they are.
+    /// Scores texts, and tracks progress.
     Score(Scoring, ScoredPart),
 }
 
-/// What is scored.
+/// Part that is scored.
 pub enum ScoredPart {
-    /// Continuations, after a prompt that has a number of tokens by itself.
+    /// Continuations, and the number of tokens of the prompt alone.
     Continuations(Vec<ScoredText>, usize),
     /// One window of a text, by its number.
     Window(usize),
@@ -29,30 +29,30 @@ pub enum ScoredPart {
 
 /// A request, or one window of one.
 pub struct Request {
-    /// The number.
+    /// Number of the request.
     pub number: u64,
-    /// The name in errors.
+    /// Name in errors.
     pub name: String,
-    /// What all its sequences begin with.
+    /// Tokens that all its sequences begin with.
     pub prompt: Vec<LlamaToken>,
-    /// The images in it, in order.
+    /// Images in the prompt, in order.
     pub images: Vec<ImageTokens>,
-    /// What is done for it.
+    /// Work to do.
     pub work: RequestWork,
-    /// The sequences; the first holds the prompt.
+    /// Sequences; the first holds the prompt.
     pub sequences: Vec<i32>,
-    /// How many of the further ones this round takes.
+    /// Number of additional sequences that this round uses.
     pub lanes_in_use: usize,
-    /// Tokens of the prompt that are in memory.
+    /// Number of prompt tokens in memory.
     pub computed: usize,
-    /// When work on it began.
+    /// Time when work on it began.
     pub started: Instant,
-    /// From then to the first token of its answer.
+    /// Time from the start to the first token of its answer.
     pub first_token: Option<Duration>,
 }
 
 impl Request {
-    /// A request that waits.
+    /// Creates a waiting request.
     pub fn new(number: u64, name: &str, prompt: PreparedPrompt, work: RequestWork) -> Request {
         let PreparedPrompt { tokens, images } = prompt;
         Request {
@@ -76,7 +76,7 @@ impl Request {
         self.started = Instant::now();
     }
 
-    /// The image that has to be computed next, if one stands where the prompt is computed up to.
+    /// Returns the image to compute next, if the prompt has been computed up to one.
     pub fn next_image(&self) -> Option<&ImageTokens> {
         if self.sequences.is_empty() {
             return None;
@@ -84,23 +84,23 @@ impl Request {
         self.images.iter().find(|image| image.start == self.computed)
     }
 
-    /// Where its images stand.
+    /// Returns the spans of its images.
     pub fn spans(&self) -> Vec<Range<usize>> {
         self.images.iter().map(ImageTokens::span).collect()
     }
 
-    /// Cells that the first so many positions of its prompt take.
+    /// Returns the number of cells that the first `positions` positions of its prompt take.
     pub fn cells_of(&self, positions: usize) -> usize {
         let images = self.images.iter().filter(|image| image.span().end <= positions);
         positions + further_cells(images)
     }
 
-    /// Returns whether it is an answer.
+    /// Returns true if it generates an answer.
     pub fn is_generation(&self) -> bool {
         matches!(self.work, RequestWork::Generate(_))
     }
 
-    /// The scores, if it is about any.
+    /// Returns the scoring state, if it scores anything.
     pub fn scoring(&mut self) -> Option<&mut Scoring> {
         match &mut self.work {
             RequestWork::Generate(_) => None,
@@ -108,7 +108,7 @@ impl Request {
         }
     }
 
-    /// Sequences in addition to that of the prompt.
+    /// Returns the number of sequences in addition to the prompt's.
     pub fn lanes(&self) -> usize {
         if !self.sequences.is_empty() {
             return self.sequences.len() - 1;
@@ -119,7 +119,7 @@ impl Request {
         }
     }
 
-    /// Cells that it may need.
+    /// Returns the number of cells that it may need.
     pub fn cells(&self) -> usize {
         self.cells_of(self.prompt.len())
             + match &self.work {
@@ -128,10 +128,10 @@ impl Request {
             }
     }
 
-    /// What came of it. It is spent afterwards.
+    /// Returns the result. The request is consumed afterwards.
     ///
     /// # Errors
-    /// When a likelihood is not a number.
+    /// If a likelihood is not a number.
     pub fn finish(&mut self, reason: FinishReason) -> Result<Answer, JobError> {
         let prompt_length = self.cells_of(self.prompt.len());
         let spent = RequestWork::Score(Scoring::new(Vec::new(), 0, 0), ScoredPart::Window(0));
@@ -179,20 +179,22 @@ fn score(
 
 /// A text that is scored in windows.
 pub struct Rolling {
-    /// When work on its first window began.
+    /// Time when work on its first window began.
     pub started: Option<Instant>,
     windows: Vec<Option<f64>>,
     token_count: usize,
 }
 
 impl Rolling {
-    /// A text of a number of windows and tokens.
+    /// Creates the state of a text with a number of windows and tokens.
     pub fn new(windows: usize, token_count: usize) -> Rolling {
         Rolling { started: None, windows: vec![None; windows], token_count }
     }
 
-    /// Takes a window in; the whole, or what went wrong, and how long it took, when there is nothing to wait
-    /// for any more. Windows are summed in the order of the text.
+    /// Adds the result of a window.
+    ///
+    /// When no window is left to wait for, returns the total (or the error) and the time taken. Windows are summed in
+    /// the order of the text.
     pub fn add_window(
         &mut self,
         window: usize,

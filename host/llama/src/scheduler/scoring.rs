@@ -1,4 +1,4 @@
-//! Log-likelihoods of what might follow a prompt.
+//! Log-likelihoods of continuations of a prompt.
 
 use crate::continuations::{Branch, rounds};
 use crate::likelihood::{Distribution, check_logits};
@@ -6,45 +6,47 @@ use llama_cpp_2::token::LlamaToken;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Most continuations of one request that are computed together.
+/// Maximum number of continuations of one request that are computed together.
 pub const MAX_LANES: usize = 16;
 
-/// What was found about a continuation so far.
+/// Score of a continuation so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tally {
-    /// The natural logarithm of its probability.
+    /// Natural logarithm of its probability.
     pub logprob: f64,
-    /// Whether each of its tokens is the most likely one.
+    /// True if each of its tokens is the most likely one.
     pub is_greedy: bool,
 }
 
 /// A token of a continuation that is to be computed.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoringStep {
-    /// Which continuation.
+    /// Index of the continuation.
     pub branch: usize,
-    /// In which of the request's sequences; the first holds the prompt.
+    /// Index among the request's sequences; the first holds the prompt.
     pub lane: usize,
-    /// The position of the token.
+    /// Position of the token.
     pub position: usize,
 }
 
-/// A request that is being scored.
+/// Scoring state of a request.
 pub struct Scoring {
-    /// The continuations of the prompt that all share.
+    /// Continuations of the shared prompt.
     pub branches: Vec<Branch<LlamaToken>>,
-    /// What was found about each.
+    /// Score of each so far.
     pub tallies: Vec<Tally>,
-    /// Cells that its largest round takes in addition to those of the prompt.
+    /// Number of cells that its largest round takes in addition to the prompt's.
     pub most_cells: usize,
-    /// The tokens that are still to be computed in this round.
+    /// Tokens still to be computed in this round.
     pub steps: VecDeque<ScoringStep>,
     shared: usize,
     rounds: VecDeque<Range<usize>>,
 }
 
 impl Scoring {
-    /// The continuations of a prompt of so many tokens, in rounds that take so many cells beside it.
+    /// Creates the state for continuations of a prompt of `shared` tokens.
+    ///
+    /// Its rounds take at most `most_cells` cells beside the prompt's.
     pub fn new(branches: Vec<Branch<LlamaToken>>, shared: usize, most_cells: usize) -> Scoring {
         let own: Vec<usize> = branches.iter().map(|branch| own_tokens(branch, shared)).collect();
         let mut scoring = Scoring {
@@ -59,7 +61,7 @@ impl Scoring {
         scoring
     }
 
-    /// Sequences that its largest round takes in addition to that of the prompt.
+    /// Returns the number of sequences that its largest round takes in addition to the prompt's.
     pub fn lanes(&self) -> usize {
         self.rounds.iter().map(|round| self.members(round).count()).max().unwrap_or(0)
     }
@@ -74,7 +76,7 @@ impl Scoring {
         self.rounds.iter().map(of).max().unwrap_or(0)
     }
 
-    /// Begins the next round and gives the number of its lanes; `None` after the last.
+    /// Begins the next round and returns the number of its lanes; `None` after the last.
     pub fn next_round(&mut self) -> Option<usize> {
         let round = self.rounds.pop_front()?;
         let members: Vec<usize> = self.members(&round).collect();
@@ -86,24 +88,23 @@ impl Scoring {
         Some(members.len())
     }
 
-    /// The branches of a round that have tokens to compute.
+    /// Returns the branches of a round that have tokens to compute.
     fn members(&self, round: &Range<usize>) -> impl Iterator<Item = usize> {
         round.clone().filter(|index| {
             self.branches.get(*index).is_some_and(|branch| own_tokens(branch, self.shared) > 0)
         })
     }
 
-    /// The token of a step, and whether its logits are wanted.
+    /// Returns the token of a step, and whether its logits are needed.
     pub fn token(&self, step: ScoringStep) -> Option<(LlamaToken, bool)> {
         let branch = self.branches.get(step.branch)?;
         Some((*branch.tokens.get(step.position)?, step.position + 1 >= branch.scored_from))
     }
 
-    /// Adds the logits after a token: of a branch, or, if none is named, of the last token that
-    /// all share.
+    /// Adds the logits after a token: of `branch`, or, if that is `None`, of the last token that all share.
     ///
     /// # Errors
-    /// When they are not numbers.
+    /// If they are not numbers.
     pub fn add_logits(
         &mut self,
         logits: &[f32],
@@ -127,7 +128,7 @@ impl Scoring {
     }
 }
 
-/// Tokens of a branch that have to be computed beside the prompt: the last one is only predicted.
+/// Returns how many tokens of a branch are computed in addition to the prompt. The last one is only predicted.
 fn own_tokens(branch: &Branch<LlamaToken>, shared: usize) -> usize {
     (branch.tokens.len() - 1).saturating_sub(shared)
 }

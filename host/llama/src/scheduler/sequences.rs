@@ -1,16 +1,16 @@
-//! Sequences: the free ones, and those with the beginnings of earlier prompts.
+//! Sequences of a context: free ones, and those that keep prefixes of earlier prompts.
 
 use crate::prefix_cache::common;
 use llama_cpp_2::token::LlamaToken;
 use std::collections::{BTreeSet, VecDeque};
 
-/// The memory of earlier prompts that a later one may begin like.
+/// Cached beginning of an earlier prompt, which a later one may share.
 pub struct CachedPrefix {
-    /// The sequence.
+    /// Number of the sequence.
     pub sequence: i32,
-    /// What it holds.
+    /// Tokens that it holds.
     pub tokens: Vec<LlamaToken>,
-    /// The cells that it takes; more than tokens where images in it take more than their positions.
+    /// Number of cells that it takes; more than tokens if it contains images that take more cells than positions.
     pub cells: usize,
 }
 
@@ -19,18 +19,19 @@ pub struct Sequences {
     free: BTreeSet<i32>,
     held: VecDeque<CachedPrefix>,
     most_cached: usize,
-    /// Whether a prompt has begun like an earlier one. Until then one is held: what is held takes time from all
-    /// others, which look through its cells.
+    /// True once a prompt has shared a prefix with an earlier one.
+    ///
+    /// Until then only one prefix is held: held cells slow down all other requests, which scan them.
     are_alike: bool,
 }
 
 impl Sequences {
-    /// `count` sequences, of which `most_cached` may hold earlier prompts.
+    /// Creates `count` sequences. Up to `most_cached` of them may hold earlier prompts.
     pub fn new(count: i32, most_cached: usize) -> Sequences {
         Sequences { free: (0..count).collect(), held: VecDeque::new(), most_cached, are_alike: false }
     }
 
-    /// Returns how many are free.
+    /// Returns the number of free sequences.
     pub fn free(&self) -> usize {
         self.free.len()
     }
@@ -43,43 +44,44 @@ impl Sequences {
         Some((0..count).filter_map(|_| self.free.pop_first()).collect())
     }
 
-    /// Gives one back.
+    /// Releases a sequence.
     pub fn release(&mut self, sequence: i32) {
         self.free.insert(sequence);
     }
 
-    /// Cells that earlier prompts hold, at most: those that share some are counted twice.
+    /// Returns an upper bound on the cells that earlier prompts hold: shared cells are counted twice.
     pub fn cached_cells(&self) -> usize {
         self.held.iter().map(|held| held.cells).sum()
     }
 
-    /// The one that a prompt has most in common with, and how much. `counted` says how much of what they have in
-    /// common can be taken over.
+    /// Returns the sequence with the longest usable common prefix with a prompt, and its length.
+    ///
+    /// `counted` returns how much of a common prefix can be reused.
     pub fn best(&self, prompt: &[LlamaToken], counted: impl Fn(usize) -> usize) -> Option<(i32, usize)> {
         let of = |held: &CachedPrefix| counted(common(&held.tokens, prompt));
         let best = self.held.iter().map(|held| (of(held), held.sequence)).max()?;
         (best.0 > 0).then_some((best.1, best.0))
     }
 
-    /// Takes out the one that was used the longest time ago.
+    /// Removes the least recently used prefix.
     pub fn pop_oldest(&mut self) -> Option<CachedPrefix> {
         self.held.pop_front()
     }
 
-    /// Notes that one is of use.
+    /// Marks a sequence as recently used.
     pub fn touch(&mut self, sequence: i32) {
         let index = self.held.iter().position(|held| held.sequence == sequence);
         let held = index.and_then(|index| self.held.remove(index));
         self.held.extend(held);
     }
 
-    /// A prompt began like an earlier one: from now on as many are held as may be.
+    /// Records that a prompt shared a prefix with an earlier one: from now on, up to `most_cached` are held.
     pub fn expect_more(&mut self) {
         self.are_alike = true;
     }
 
-    /// Keeps one, and gives back those that are too many: one that holds no more than this does, else the
-    /// oldest.
+    /// Adds a prefix and returns the evicted ones: one that is a prefix of the new one, and the oldest ones beyond the
+    /// limit.
     pub fn cache(&mut self, new: CachedPrefix) -> Vec<CachedPrefix> {
         let mut dropped = Vec::new();
         if let Some(index) = self.held.iter().position(|held| new.tokens.starts_with(&held.tokens)) {

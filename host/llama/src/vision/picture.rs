@@ -1,27 +1,27 @@
-//! Decoder of images: from files to pixels.
+//! Decoder of image files to pixels.
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Most pixels of an image.
+/// Maximum number of pixels of an image.
 const MAX_PIXELS: u64 = 64 << 20;
 
-/// Most bytes that a decoder may take beside the pixels.
+/// Maximum number of bytes that a decoder may allocate in addition to the pixels.
 const DECODER_BYTES: u64 = 32 << 20;
 
-/// Bytes of an image of three colours; none where there would be too many.
+/// Returns the number of bytes of an RGB image; 0 if there would be too many.
 pub fn rgb_bytes(width: u32, height: u32) -> usize {
     let pixels = u64::from(width) * u64::from(height);
     usize::try_from(pixels.saturating_mul(3)).unwrap_or(0)
 }
 
-/// Decodes an image, the first frame of an animation, turned as its file says. Transparency is left out.
+/// Decodes an image, or the first frame of an animation, rotated as its file specifies. Transparency is dropped.
 ///
 /// # Errors
-/// When it is no image, is broken, or has more than 64 Mi pixels.
+/// If the file is not an image, is broken, or has more than 64 Mi pixels.
 pub fn decode(bytes: &[u8]) -> Result<RgbImage, String> {
-    // A decoder that panics has found an image that it cannot read.
+    // A panic in a decoder means that it cannot read the image.
     let decoded = catch_unwind(AssertUnwindSafe(|| pixels(bytes)));
     decoded.unwrap_or_else(|_| Err("it cannot be decoded: the decoder gave up".to_owned()))
 }
@@ -75,7 +75,7 @@ mod tests {
             let found = decode(&whole[..length]);
             assert!(found.is_err(), "{length} of {}", whole.len());
         }
-        // A header that claims far more than there is.
+        // A header that claims far more data than there is.
         let mut huge = whole;
         huge[16..20].copy_from_slice(&[0, 1, 0, 0]);
         huge[20..24].copy_from_slice(&[0, 1, 0, 0]);

@@ -1,10 +1,10 @@
-//! Model files that are none, or not whole, or of no use: each is told with what to do.
+//! Files that are not models, truncated, or useless: each error says what to do.
 
 use crate::support::{open_file, tiny, tiny_file, try_generate};
 use gage_core::SamplingParams;
 use std::path::{Path, PathBuf};
 
-/// The tiny model with some bytes changed.
+/// Writes a copy of the tiny model with some bytes changed.
 fn changed(folder: &Path, change: impl Fn(&mut Vec<u8>)) -> PathBuf {
     let mut bytes = std::fs::read(tiny_file()).expect("the model");
     change(&mut bytes);
@@ -13,7 +13,7 @@ fn changed(folder: &Path, change: impl Fn(&mut Vec<u8>)) -> PathBuf {
     file
 }
 
-/// Puts a text of the same length in the place of another one.
+/// Replaces a byte string with another of the same length.
 fn replace(bytes: &mut [u8], sought: &[u8], by: &[u8]) {
     assert_eq!(sought.len(), by.len());
     let at = bytes.windows(sought.len()).position(|window| window == sought).expect("it is there");
@@ -45,7 +45,7 @@ async fn what_is_wrong_with_a_file_is_said() {
     let message = refused(&file, "").await;
     assert!(message.contains("is not in the GGUF format"), "{message}");
 
-    // The value of `general.architecture`, with its length before it.
+    // The value of `general.architecture`, preceded by its length.
     let file = changed(path, |bytes| replace(bytes, b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0lhama"));
     let message = refused(&file, "").await;
     assert!(
@@ -74,7 +74,7 @@ async fn a_model_without_a_template_takes_messages_as_they_are() {
     let backend = open_file(&file, "").await.unwrap_or_else(|errors| panic!("{errors:?}"));
     let details = &backend.info().details;
     let template = details.get("chat_template").and_then(serde_json::Value::as_str).expect("said");
-    assert!(template.starts_with("none: the model file carries no template"), "{template}");
+    assert!(template.starts_with("none: the model file has no template"), "{template}");
     let params = SamplingParams { max_new_tokens: Some(2), ..SamplingParams::default() };
     assert!(try_generate(backend.as_ref(), "What is 1 + 1?", params).await.is_ok());
 }
@@ -82,7 +82,7 @@ async fn a_model_without_a_template_takes_messages_as_they_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failing_template_is_reported_for_file_or_request() {
     let message = refused(&tiny_file(), ", chat_template: '{% if %}'").await;
-    assert!(message.contains("give another one, or `none`"), "{message}");
+    assert!(message.contains("set another one, or `none`"), "{message}");
     let backend = tiny(", chat_template: \"{{ raise_exception('no users') }}\"").await;
     let error = try_generate(backend.as_ref(), "What is 1 + 1?", SamplingParams::default())
         .await

@@ -1,4 +1,4 @@
-//! With `deterministic: true` every bit is the same, whatever else is in flight.
+//! With `deterministic: true`, every bit is the same regardless of the other requests in flight.
 
 use crate::support::{generate, loglikelihood, texts, tiny};
 use gage_backend::Backend;
@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Lengths around the borders of chunks, prompts that share much and little, both kinds of requests.
+/// Questions with lengths around chunk boundaries, with prompts that share much and little, and of both kinds.
 fn questions() -> Vec<String> {
     (0..24)
         .map(|number| {
@@ -17,7 +17,7 @@ fn questions() -> Vec<String> {
         .collect()
 }
 
-/// What came of every question, by its number: the bits of the likelihoods, or the answer with those of its
+/// Returns the result of every question, by number: the bits of the likelihoods, or the answer with the bits of its
 /// tokens.
 async fn ask_all(backend: &Arc<dyn Backend>, order: &[usize], concurrency: usize) -> Vec<String> {
     let questions = questions();
@@ -66,7 +66,7 @@ async fn bits_depend_on_no_concurrency_order_threads_or_batch_size() {
     }
 }
 
-/// Any order of arrival, any concurrency, and what came before in the same model.
+/// Varies the order of arrival, the concurrency, and the requests before in the same model.
 #[test]
 fn no_bit_depends_on_any_order_of_arrival() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

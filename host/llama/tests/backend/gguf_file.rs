@@ -1,8 +1,8 @@
-//! GGUF files of tests: the tiny model with other keys, and small ones that are made up.
+//! GGUF files for tests: the tiny model with changed keys, and small synthetic ones.
 
 use std::path::Path;
 
-/// A value of a key.
+/// Value of a key.
 pub enum Setting<'a> {
     Number(u32),
     Real(f32),
@@ -12,7 +12,7 @@ pub enum Setting<'a> {
     Integers(Vec<i32>),
 }
 
-/// The numbers that the format has for kinds of values.
+/// Numbers of value types in the format.
 const UINT32: u32 = 4;
 const INT32: u32 = 5;
 const FLOAT32: u32 = 6;
@@ -20,7 +20,7 @@ const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// Bytes that tensors begin at multiples of.
+/// Alignment of tensors, in bytes.
 const ALIGNMENT: usize = 32;
 
 fn text(out: &mut Vec<u8>, text: &str) {
@@ -34,7 +34,7 @@ fn list(out: &mut Vec<u8>, kind: u32, length: usize) {
     out.extend((length as u64).to_le_bytes());
 }
 
-/// A key with its value, as a file has it.
+/// Encodes a key with its value.
 fn entry(key: &str, setting: &Setting<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     text(&mut out, key);
@@ -67,7 +67,7 @@ fn entry(key: &str, setting: &Setting<'_>) -> Vec<u8> {
     out
 }
 
-/// Reads a file from its beginning.
+/// Sequential reader of a file.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.take(length)).expect("UTF-8")
     }
 
-    /// Passes over a value; of a list of texts it returns them.
+    /// Skips a value. Returns the texts if it is a list of texts.
     fn value(&mut self) -> Vec<&'a str> {
         let kind = self.number32();
         let size = |kind: u32| match kind {
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A model file: the head, the keys as they stand in it, and what comes behind them.
+/// Parts of a model file: the header, the encoded keys, and everything after them.
 struct Parts<'a> {
     head: &'a [u8],
     tensors: usize,
@@ -146,7 +146,7 @@ fn parts(bytes: &[u8]) -> Parts<'_> {
     for _ in 0..tensors {
         cursor.text();
         let dimensions = cursor.number32() as usize;
-        // Each dimension, the kind of the numbers, and where they lie.
+        // Dimensions, type of the elements, and offset.
         cursor.take(8 * dimensions + 4 + 8);
     }
     let descriptions = &bytes[from..cursor.at];
@@ -171,7 +171,7 @@ fn joined(head: &[u8], tensors: usize, entries: &[Vec<u8>], descriptions: &[u8],
     out
 }
 
-/// A model file with some keys left out, and some of other values, or new.
+/// Returns a model file with some keys removed, changed or added.
 pub fn with_keys(file: &Path, without: &[&str], settings: &[(&str, Setting<'_>)]) -> Vec<u8> {
     let bytes = std::fs::read(file).expect("the model");
     let parts = parts(&bytes);
@@ -182,7 +182,7 @@ pub fn with_keys(file: &Path, without: &[&str], settings: &[(&str, Setting<'_>)]
     joined(parts.head, parts.tensors, &entries, parts.descriptions, parts.data)
 }
 
-/// A model file as one of another architecture, under whose name all its keys stand.
+/// Returns a model file converted to another architecture, with all its keys under that name.
 pub fn of_architecture(file: &Path, architecture: &str) -> Vec<u8> {
     let bytes = std::fs::read(file).expect("the model");
     let parts = parts(&bytes);
@@ -200,20 +200,20 @@ pub fn of_architecture(file: &Path, architecture: &str) -> Vec<u8> {
     joined(parts.head, parts.tensors, &entries, parts.descriptions, parts.data)
 }
 
-/// The number of a token in the vocabulary of a model file.
+/// Returns the number of a token in the vocabulary of a model file.
 pub fn token(file: &Path, sought: &str) -> u32 {
     let bytes = std::fs::read(file).expect("the model");
     let place = parts(&bytes).tokens.iter().position(|token| *token == sought).expect("a token");
     u32::try_from(place).expect("a small vocabulary")
 }
 
-/// A BERT of one layer that was never trained: it makes vectors of texts and predicts no tokens.
+/// Returns an untrained BERT of one layer: an embedding model, which predicts no tokens.
 pub fn encoder() -> Vec<u8> {
     const WIDTH: usize = 64;
     const INNER: usize = 64;
     let mut tokens: Vec<String> = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(str::to_owned).into();
     let special = tokens.len();
-    // Words begin with a mark, and go on without it.
+    // Words begin with a mark, and continue without it.
     tokens.extend(('a'..='z').map(|letter| format!("\u{2581}{letter}")));
     tokens.extend(('a'..='z').map(String::from));
     let count = tokens.len();
@@ -264,11 +264,11 @@ pub fn encoder() -> Vec<u8> {
         text(&mut descriptions, name);
         descriptions.extend((dimensions.len() as u32).to_le_bytes());
         dimensions.iter().for_each(|length| descriptions.extend((*length as u64).to_le_bytes()));
-        // Numbers of 32 bits.
+        // 32-bit floats.
         descriptions.extend(0_u32.to_le_bytes());
         descriptions.extend((data.len() as u64).to_le_bytes());
         for _ in 0..dimensions.iter().product::<usize>() {
-            // Any numbers do, as long as they differ.
+            // Any numbers will do, as long as they differ.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let number = constant.unwrap_or((state >> 16) as f32 / 65_536.0 - 0.5);
             data.extend(number.to_le_bytes());

@@ -1,4 +1,4 @@
-//! An adapter on top of the tiny model, written by this test.
+//! A LoRA adapter for the tiny model, written by this test.
 
 use crate::support::{loglikelihood, open_file, texts, tiny, tiny_file};
 use gage_backend::EmbedRequest;
@@ -71,7 +71,7 @@ async fn an_adapter_counts_as_strongly_as_is_asked() {
     assert!(plain.info().details.get("lora").is_none());
 }
 
-/// What it makes of a text's vector depends on it, too.
+/// Embeddings depend on the adapter too.
 #[tokio::test(flavor = "multi_thread")]
 async fn vectors_are_made_with_the_adapter() {
     let folder = tempfile::tempdir().expect("a folder");

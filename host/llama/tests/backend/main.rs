@@ -1,4 +1,4 @@
-//! llama.cpp as a backend, with the tiny model that ships with the project and with files made from it.
+//! Tests of llama.cpp as a backend, with the bundled tiny model and files derived from it.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

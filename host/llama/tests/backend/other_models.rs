@@ -1,4 +1,4 @@
-//! Models that are not made to answer, and what they want of texts.
+//! Models that are not made to generate answers, and the special tokens that they require.
 
 use crate::gguf_file::{Setting, encoder, of_architecture, token, with_keys};
 use crate::support::{model_program, open_file, question, tiny_file, try_generate};
@@ -38,11 +38,11 @@ async fn an_encoder_makes_vectors_and_does_nothing_else() {
     let [one, other, again] = output.vectors.as_slice() else { panic!("{output:?}") };
     assert_eq!((one.len(), one), (64, again));
     assert!(one != other && one.iter().all(|number| number.is_finite()));
-    // A token for each of two letters, with those at both ends.
+    // One token for each of two letters, and one at either end.
     assert_eq!(output.usage.map(|usage| usage.prompt_tokens), Some(3 * 4));
 }
 
-/// llama.cpp loads these like any other model, and gives numbers for whatever is asked.
+/// llama.cpp loads these like any other model, and returns numbers for any request.
 #[tokio::test(flavor = "multi_thread")]
 async fn models_that_predict_no_token_give_vectors_alone() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -52,9 +52,9 @@ async fn models_that_predict_no_token_give_vectors_alone() {
         (
             "noncausal.gguf",
             with_keys(&tiny, &[], &[("llama.attention.causal", Setting::Flag(false))]),
-            "vectors",
+            "is an embedding model",
         ),
-        ("llama-embed.gguf", of_architecture(&tiny, "llama-embed"), "makes vectors of texts"),
+        ("llama-embed.gguf", of_architecture(&tiny, "llama-embed"), "is an embedding model"),
         ("llada.gguf", of_architecture(&tiny, "llada"), "is a diffusion model"),
     ] {
         let backend = opened(folder.path(), name, bytes).await;
@@ -88,7 +88,7 @@ async fn what_is_no_model_is_refused_with_what_to_do() {
     let adapter = [("general.type", Setting::Text("adapter")), ("adapter.type", Setting::Text("lora"))];
     for (name, bytes, expected) in [
         ("adapter.gguf", with_keys(&tiny_file(), &[], &adapter), "name it as `lora: {path: …}`"),
-        ("t5.gguf", of_architecture(&tiny_file(), "t5"), "reads with one half"),
+        ("t5.gguf", of_architecture(&tiny_file(), "t5"), "is an encoder-decoder model"),
         ("clip.gguf", of_architecture(&tiny_file(), "clip"), "name it as `mmproj`"),
     ] {
         let file = folder.path().join(name);
@@ -99,7 +99,7 @@ async fn what_is_no_model_is_refused_with_what_to_do() {
     }
 }
 
-/// A check of llama.cpp would end the whole process.
+/// Without our check, an assertion in llama.cpp would end the whole process.
 #[test]
 fn an_encoder_is_not_measured() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -109,7 +109,7 @@ fn an_encoder_is_not_measured() {
         BenchOptions { model_path: file, prompt_tokens: 8, answer_tokens: 2, queued_prompts: 1, repeats: 1 };
     let refused = bench(&options, &model_program()).expect_err("refused");
     assert!(
-        refused.contains("encoder.gguf makes vectors of texts") && refused.contains("name a language model"),
+        refused.contains("encoder.gguf is an embedding model") && refused.contains("name a language model"),
         "{refused}"
     );
 }
@@ -124,11 +124,11 @@ async fn a_reranker_gives_no_vectors() {
     let error = backend.embed(request).await.expect_err("refused");
     assert_eq!(error.kind, BackendErrorKind::Unsupported);
     assert!(error.message.contains("gives texts a rank, and no vectors"), "{error}");
-    // It has all that predicts tokens, and may be asked for a yes or no.
+    // It can predict tokens, so it may be asked for a yes or no.
     let params = SamplingParams { max_new_tokens: Some(2), ..SamplingParams::default() };
     assert!(try_generate(backend.as_ref(), "What is 1 + 1?", params).await.is_ok());
 
-    // One that is an encoder as well predicts nothing either.
+    // One that is also an encoder predicts nothing either.
     let file = folder.path().join("encoder.gguf");
     std::fs::write(&file, encoder()).expect("written");
     let bytes = with_keys(&file, &[], &[("bert.pooling_type", Setting::Number(4))]);
@@ -139,7 +139,7 @@ async fn a_reranker_gives_no_vectors() {
     );
 }
 
-/// Where the vector of the last token stands for a text, the token at the end is all that counts.
+/// If the vector of the last token represents the text, only the token at the end counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_ends_with_the_token_that_the_model_wants() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -10,18 +10,19 @@ use gage_plugin::{HostOptions, PluginHost, Registry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The tiny model.
+/// Returns the path of the tiny model.
 pub fn tiny_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf")
 }
 
-/// The program that these tests are built with.
+/// Returns the program that these tests are built with.
 pub fn model_program() -> ModelProgram {
     ModelProgram { file: Some(PathBuf::from(env!("CARGO_BIN_EXE_gage-model"))), log_filter: None }
 }
 
 /// Opens a model file with some settings.
 pub async fn open_file(file: &Path, settings: &str) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
+    gage_recorded_messages::record_warnings("model_files");
     let text = format!(
         "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
          datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
@@ -44,12 +45,12 @@ pub async fn tiny(settings: &str) -> Arc<dyn Backend> {
     open_file(&tiny_file(), settings).await.unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// A conversation of one question.
+/// Returns a conversation of one question.
 pub fn question(text: &str) -> Vec<Message> {
     vec![Message::text(Role::User, text)]
 }
 
-/// Asks for an answer.
+/// Requests an answer.
 pub async fn try_generate(
     backend: &dyn Backend,
     text: &str,
@@ -67,12 +68,12 @@ pub async fn try_generate(
     Ok(backend.generate(Box::new(request)).await?.output)
 }
 
-/// The answer to a question.
+/// Returns the answer to a question.
 pub async fn generate(backend: &dyn Backend, text: &str, params: SamplingParams) -> ModelOutput {
     try_generate(backend, text, params).await.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Returns how likely some answers are.
+/// Returns the log-likelihoods of some answers.
 pub async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]) -> LoglikelihoodOutput {
     let continuation = |text: &String| Continuation { id: text.clone(), text: text.clone() };
     let request = LoglikelihoodRequest {
@@ -84,18 +85,18 @@ pub async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]
     backend.loglikelihood(request).await.unwrap_or_else(|error| panic!("{text}: {error}")).output
 }
 
-/// The most likely of some scores.
+/// Returns the most likely option.
 pub fn best(scores: &[ContinuationScore]) -> &str {
     let best = scores.iter().max_by(|one, two| one.logprob.total_cmp(&two.logprob)).expect("some");
     &best.id
 }
 
-/// Texts as the configuration and requests hold them.
+/// Converts texts to the type that configuration and requests hold.
 pub fn texts(options: &[&str]) -> Vec<String> {
     options.iter().map(|option| (*option).to_owned()).collect()
 }
 
-/// A number that the backend counted.
+/// Returns a counter of the backend.
 pub fn counted(backend: &dyn Backend, key: &str) -> u64 {
     backend.statistics().get(key).and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("no {key}"))
 }

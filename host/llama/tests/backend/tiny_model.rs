@@ -1,4 +1,4 @@
-//! llama.cpp with the tiny model that ships with the project.
+//! Tests of llama.cpp with the bundled tiny model.
 
 use crate::support::{
     best, counted, generate, loglikelihood, open_file, question, texts, tiny, tiny_file, try_generate,
@@ -63,8 +63,9 @@ async fn the_right_option_is_the_most_likely() {
     );
 }
 
-/// Many questions together give what each gives alone, within what the order of sums changes; and the examples
-/// that all begin with are computed once.
+/// Questions asked together give the same results as alone, within the error caused by the order of sums.
+///
+/// The examples that all begin with are computed once.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_questions_share_is_computed_once() {
     let examples = "Which is larger, 3 or 5? ".repeat(20);
@@ -88,7 +89,7 @@ async fn what_questions_share_is_computed_once() {
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(best(expected), best(found));
         for (expected, found) in expected.iter().zip(found) {
-            // As docs/reference/llama-cpp.md says of the real model.
+            // Tolerance that docs/reference/llama-cpp.md gives for the real model.
             let tolerance = 0.15 * f64::from(expected.token_count);
             assert!((expected.logprob - found.logprob).abs() < tolerance, "{expected:?} {found:?}");
         }
@@ -97,7 +98,7 @@ async fn what_questions_share_is_computed_once() {
         (counted(together.as_ref(), "evaluated_tokens"), counted(together.as_ref(), "reused_tokens"));
     let count = u64::try_from(questions.len()).expect("few");
     let each = prompt_tokens / count;
-    // The prefix once, and of each question its own few tokens and those of four options.
+    // The prefix is computed once, plus a few tokens of each question and those of four options.
     assert!(evaluated < each + count * 40, "{evaluated} computed of {prompt_tokens}");
     assert!(reused > (count - 1) * (each - 40), "{reused} taken over of {prompt_tokens}");
     assert!(counted(together.as_ref(), "most_requests") > 2, "{:?}", together.statistics());
@@ -120,7 +121,7 @@ async fn a_prompt_that_is_too_long_is_refused_or_cut_as_configured() {
         try_generate(refusing.as_ref(), &text, SamplingParams::default()).await.expect_err("too long");
     assert_eq!(error.kind, BackendErrorKind::ContextLength);
     assert!(error.message.contains("64") && error.message.contains("truncate_left"), "{error}");
-    // The backend goes on.
+    // The backend keeps working.
     assert_eq!(generate(refusing.as_ref(), "What is 23 + 45?", SamplingParams::default()).await.answer, "68");
 
     let cutting = tiny(", context_length: 64, on_long_prompt: truncate_left").await;
@@ -192,13 +193,13 @@ async fn log_probabilities_of_an_answer_are_those_of_its_likelihood() {
         assert_eq!(token["top"].as_array().map(Vec::len), Some(2));
         assert_eq!(token["top"][0]["token"], token["token"], "greedy");
     }
-    // The last token ends the answer, and is no part of its text.
+    // The last token ends the answer, and is not part of its text.
     let sum: f64 = tokens[..tokens.len() - 1].iter().map(number).sum();
     let scored = loglikelihood(backend.as_ref(), text, &texts(&["Paris"])).await;
     assert!((sum - scored.scores[0].logprob).abs() < 1e-2, "{sum} {scored:?}");
 }
 
-/// A text that is longer than the context is scored in windows, each token once.
+/// A text longer than the context is scored in windows, each token once.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_texts_are_scored() {
     let text = "What is the capital of France? Which is larger, 3 or 5? ".repeat(12);
@@ -252,7 +253,7 @@ async fn texts_become_vectors_that_do_not_depend_on_others() {
     assert!(error.message.contains("text 1"), "{error}");
 }
 
-/// A request that nobody waits for any more leaves its place to others.
+/// A request that is no longer awaited makes room for others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_given_up_leaves_its_place() {
     let backend = tiny(", slots: 1").await;

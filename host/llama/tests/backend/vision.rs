@@ -1,4 +1,4 @@
-//! Questions about images, with the tiny model and what makes it see: it reads sums, half of which stand in a picture.
+//! Questions about images, with the tiny model and its projector. The model reads sums whose first half is an image.
 
 use crate::support::{best, counted, generate, loglikelihood, open_file, texts, tiny, tiny_file};
 use base64::Engine as _;
@@ -28,12 +28,12 @@ fn image(bytes: &[u8]) -> ContentPart {
     media(MediaKind::Image, format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 
-/// The picture of a number and a sign, such as `19-plus`.
+/// Returns the picture of a number and a sign, such as `19-plus`.
 fn picture(name: &str) -> ContentPart {
     image(&std::fs::read(shipped(&format!("data/tiny/pictures/{name}.png"))).expect("a picture"))
 }
 
-/// `What is [picture]35?`, behind some text.
+/// Returns the question `What is [picture]35?`, after some text.
 fn sum(before: &str, name: &str, second: u32) -> Vec<Message> {
     let mut message = Message::text(Role::User, format!("{before}What is "));
     message.content.extend([picture(name), ContentPart::text(format!("{second}?"))]);
@@ -68,7 +68,7 @@ async fn weigh(
     Ok(backend.loglikelihood(request).await?.output)
 }
 
-/// Names of pictures, the first numbers in them with their signs, and second numbers.
+/// Names of pictures, the numbers that they show with their signs, and second numbers.
 const SUMS: [(&str, i64, u32); 8] = [
     ("19-plus", 19, 35),
     ("92-plus", 92, 17),
@@ -100,7 +100,7 @@ async fn pictures_are_read_where_the_message_has_them() {
         let expected = if name.ends_with("plus") { first + second } else { first - second };
         assert_eq!(output.answer, expected.to_string(), "{name} {second}");
     }
-    // A picture has the four tokens that the same text has.
+    // A picture has the same four tokens as its text.
     let as_text = generate(backend.as_ref(), "What is 19 + 35?", SamplingParams::default()).await;
     assert_eq!(
         answers[0].usage.map(|usage| usage.prompt_tokens),
@@ -108,7 +108,7 @@ async fn pictures_are_read_where_the_message_has_them() {
     );
 }
 
-/// All tokens are counted, and a picture that stands where it stood before is not computed again.
+/// All tokens are counted, and a picture at the same place as before is not computed again.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_prompts_share_ends_where_their_pictures_differ() {
     let options = texts(&["54", "61", "45"]);
@@ -117,7 +117,7 @@ async fn what_prompts_share_ends_where_their_pictures_differ() {
         let behind = "Which is larger, 3 or 5? ".repeat(8);
         let first = weigh(backend.as_ref(), sum(&behind, "19-plus", 35), &options).await.expect("scores");
         let prompt = first.usage.expect("counted").prompt_tokens;
-        // Of each option of two digits one token is computed, but not its last.
+        // For each two-digit option, only the first token is computed.
         assert_eq!(counted(backend.as_ref(), "evaluated_tokens"), prompt + 3, "{settings}");
         assert_eq!(counted(backend.as_ref(), "images"), 1);
         let same = weigh(backend.as_ref(), sum(&behind, "19-plus", 42), &options).await.expect("scores");
@@ -129,7 +129,7 @@ async fn what_prompts_share_ends_where_their_pictures_differ() {
         assert_eq!(best(&other.scores), "45", "{settings}");
         let text_only = prompt - 4 - 3 - 2;
         assert!(counted(backend.as_ref(), "reused_tokens") - reused <= text_only, "{settings}");
-        // And it is scored as if there had been no other.
+        // It is scored as if there had been no other request.
         let alone = weigh(seeing(settings).await.as_ref(), sum(&behind, "10-plus", 35), &options).await;
         for (one, two) in alone.expect("scores").scores.iter().zip(&other.scores) {
             let tolerance = if settings.is_empty() { 1e-3 } else { 0.0 };
@@ -138,7 +138,7 @@ async fn what_prompts_share_ends_where_their_pictures_differ() {
     }
 }
 
-/// The weights of the file were made so that a picture is what its text is.
+/// The projector's weights were made so that a picture is equivalent to its text.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_picture_is_as_likely_as_its_text() {
     let backend = seeing(", deterministic: true").await;
@@ -151,7 +151,7 @@ async fn a_picture_is_as_likely_as_its_text() {
     }
 }
 
-/// What came of all sums, as bits.
+/// Returns the results of all sums, as bits.
 async fn ask_all(backend: &Arc<dyn Backend>, backwards: bool) -> Vec<String> {
     let asked = (0..24_usize).map(|index| {
         let index = if backwards { 23 - index } else { index };
@@ -204,12 +204,12 @@ async fn what_cannot_be_shown_fails_by_itself() {
         (
             vec![media(MediaKind::Image, "https://example.org/a.png".to_owned()), text()],
             BackendErrorKind::Unsupported,
-            "fetches nothing",
+            "downloads nothing",
         ),
         (
             vec![media(MediaKind::Audio, "data:audio/wav;base64,QQ==".to_owned()), text()],
             BackendErrorKind::Unsupported,
-            "takes text and images only, and a message holds media (audio_url)",
+            "accepts text and images only, but a message contains media (audio_url)",
         ),
         (
             (0..70).map(|_| picture("19-plus")).chain([text()]).collect(),
@@ -224,7 +224,7 @@ async fn what_cannot_be_shown_fails_by_itself() {
     assert_eq!(right.answer, "54");
     let blind = tiny("").await;
     let error = ask(blind.as_ref(), sum("", "19-plus", 35)).await.expect_err("no mmproj");
-    assert!(error.message.contains("takes text only"), "{error}");
+    assert!(error.message.contains("accepts text only"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +235,7 @@ async fn an_image_needs_text_behind_it() {
         ..Message::text(Role::User, "")
     }];
     let error = ask(backend.as_ref(), messages.clone()).await.expect_err("nothing behind it");
-    assert!(error.message.contains("an image stands at the end of the prompt"), "{error}");
+    assert!(error.message.contains("an image is at the end of the prompt"), "{error}");
     let error = weigh(backend.as_ref(), messages, &texts(&["35?"])).await.expect_err("nothing behind it");
     assert!(error.message.contains("between the last image and the continuation"), "{error}");
 }

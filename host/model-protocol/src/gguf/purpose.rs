@@ -1,19 +1,20 @@
 //! Purpose of a model file, by its metadata.
 //!
-//! llama.cpp loads encoders and diffusion models like any other, and gives numbers for whatever is asked of them. Which
-//! architectures are what is read off llama.cpp's sources of the version that the workspace pins
-//! ([`BuildInfo::llama_cpp_sys_2`](crate::BuildInfo::llama_cpp_sys_2)): which graphs compute no logits, and which set `causal_attn` to false. For all
-//! others the file says itself whether a token sees those behind it (`<architecture>.attention.causal`).
+//! llama.cpp loads encoders and diffusion models like any other model, and returns numbers for any request. The lists
+//! of architectures come from the llama.cpp sources of the version that the workspace pins
+//! ([`BuildInfo::llama_cpp_sys_2`](crate::BuildInfo::llama_cpp_sys_2)). They record which graphs compute no logits, and
+//! which set `causal_attn` to false. For all other architectures, the file states whether tokens attend to later ones
+//! (`<architecture>.attention.causal`).
 
 use super::Gguf;
 use serde_json::Value;
 use std::path::Path;
 use strum::{EnumMessage, EnumProperty, IntoStaticStr};
 
-/// The number of the pooling of models that sort search results: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
+/// Pooling type of rerankers: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
 const RANK_POOLING: u64 = 4;
 
-/// Architectures whose graph computes vectors and no logits.
+/// Architectures whose graph computes embeddings and no logits.
 const ENCODERS: [&str; 11] = [
     "bert",
     "eurobert",
@@ -28,26 +29,26 @@ const ENCODERS: [&str; 11] = [
     "t5encoder",
 ];
 
-/// Architectures whose tokens see those behind them, whatever the file says, and that fill in text all at once.
+/// Architectures whose tokens attend to later ones regardless of the file, and that fill in text all at once.
 const DIFFUSION: [&str; 4] = ["dream", "llada", "llada-moe", "rnd1"];
 
-/// Architectures that give scores alone.
+/// Architectures that only output scores.
 const RANKERS: [&str; 1] = ["clef"];
 
-/// Architectures that read with one half and answer with the other.
+/// Encoder-decoder architectures.
 const TWO_HALVES: [&str; 1] = ["t5"];
 
-/// Architectures that guess what another model will answer, from what that one computes.
+/// Architectures that predict another model's answer from what that model computes.
 const DRAFTERS: [&str; 3] = ["dflash", "eagle3", "gemma4-assistant"];
 
-/// Architectures that make sound.
+/// Architectures that generate sound.
 const SPEECH: [&str; 3] = ["pockettts", "qwen3tts", "wavtokenizer-dec"];
 
-/// What makes tokens of images.
+/// Architecture of projectors, which turn images into tokens.
 const PROJECTOR: &str = "clip";
 
-/// All other architectures that llama.cpp knows: they predict the next token from those before it, unless the file says
-/// otherwise.
+/// All other architectures that llama.cpp knows. They predict the next token from the previous ones, unless the file
+/// says otherwise.
 const PREDICTORS: &str = "\
     afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bailingmoe3 bitnet bloom chameleon \
     chatglm codeshell cogvlm cohere2 cohere2moe command-r dbrx deci deepseek deepseek2 deepseek2-ocr \
@@ -61,47 +62,47 @@ const PREDICTORS: &str = "\
     qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe qwen4exp refact rwkv6 rwkv6qwen2 rwkv7 seed_oss \
     smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse";
 
-/// What a file is made for. A message says what it does rather than answer, a remedy what to do if it is named as a model
+/// Purpose of a model file.
+///
+/// The message says what such a file does instead of answering. The remedy says what to do if it is named as a model
 /// and cannot be loaded as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumProperty, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Purpose {
-    /// It predicts tokens.
+    /// Language model: predicts the next token.
     Model,
-    /// It makes vectors of texts, and predicts no tokens.
-    #[strum(message = "makes vectors of texts, and answers nothing: a helper model for `embed`")]
+    /// Embedding model: turns texts into vectors and predicts no tokens.
+    #[strum(message = "is an embedding model, which gives no answers: use it as a helper model for `embed`")]
     Encoder,
-    /// It fills in whole texts at once, and does not predict the next token.
-    #[strum(
-        message = "is a diffusion model, whose tokens see later ones: it does not predict the next token"
-    )]
+    /// Diffusion model: fills in whole texts at once and does not predict the next token.
+    #[strum(message = "is a diffusion model, which does not predict the next token")]
     Diffusion,
-    /// It sorts search results: it gives texts a rank, and no vectors.
-    #[strum(message = "sorts search results: it gives texts a rank, and no vectors")]
+    /// Reranker: gives texts a rank, and no vectors.
+    #[strum(message = "is a reranker: it gives texts a rank, and no vectors")]
     Reranker,
-    /// It reads with one half and answers with the other.
+    /// Encoder-decoder model: reads with one half and answers with the other.
     #[strum(
         serialize = "encoder_decoder",
-        message = "reads with one half and answers with the other (an encoder with a decoder)",
-        props(remedy = "this program asks models that read from left to right, so name one of these")
+        message = "is an encoder-decoder model",
+        props(remedy = "name a decoder-only model, the only kind that this program runs")
     )]
     TwoHalves,
-    /// It guesses what another model will answer.
+    /// Draft model: guesses what another model will answer.
     #[strum(
-        message = "guesses what another model will answer, and answers nothing without that one",
+        message = "is a draft model, which guesses the answers of another model",
         props(remedy = "name the model that it is made for")
     )]
     Drafter,
-    /// It makes sound.
-    #[strum(message = "makes sound, and no text", props(remedy = "name a language model"))]
+    /// Speech model: generates sound.
+    #[strum(message = "makes sound, not text", props(remedy = "name a language model"))]
     Speech,
-    /// It lies on top of a model.
+    /// LoRA adapter: applied on top of a model.
     #[strum(
         message = "is a LoRA adapter, not a model",
         props(remedy = "name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
     )]
     Adapter,
-    /// It makes tokens of images for a model.
+    /// Projector: turns images into tokens for a model.
     #[strum(
         message = "is an image projector, not a model",
         props(remedy = "name it as `mmproj`, and the model as `model_path`")
@@ -110,24 +111,26 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The name in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What it does rather than answer, as a sentence continues after the name of the file; nothing for a model.
+    /// Returns what such a file does instead of answering, as the end of a sentence that begins with the file name.
+    ///
+    /// `None` for a language model.
     pub fn limits(self) -> Option<&'static str> {
         self.get_message()
     }
 
-    /// Returns whether it turns texts into vectors.
+    /// Returns true if such a file can turn texts into vectors.
     pub fn makes_vectors(self) -> bool {
         matches!(self, Purpose::Model | Purpose::Encoder | Purpose::Diffusion)
     }
 }
 
 impl Gguf {
-    /// What it is made for.
+    /// Returns the purpose of the file.
     pub fn purpose(&self) -> Purpose {
         if self.text("general.type") == Some("adapter") {
             return Purpose::Adapter;
@@ -138,13 +141,13 @@ impl Gguf {
         }
     }
 
-    /// Returns whether it predicts the next token from those before it, so that answers and likelihoods can be
-    /// asked for.
+    /// Returns true if the model predicts the next token from the previous ones, so that it can generate and compute
+    /// likelihoods.
     pub fn predicts(&self) -> bool {
         self.purpose() != Purpose::Adapter && self.of_architecture_itself() == Purpose::Model
     }
 
-    /// What its architecture is made for, and whether its tokens see those behind them.
+    /// Returns the purpose of the file's architecture, taking into account whether its tokens attend to later ones.
     fn of_architecture_itself(&self) -> Purpose {
         let Some(name) = self.architecture() else { return Purpose::Model };
         let sees_all = self.metadata.get(&format!("{name}.attention.causal")) == Some(&Value::Bool(false));
@@ -154,33 +157,35 @@ impl Gguf {
         }
     }
 
-    /// Why a file cannot be loaded as a model, with what to do, where it is made for something else. `path` is how the file
-    /// is named in the message.
+    /// Returns why a file with another purpose cannot be loaded as a model, and what to do instead.
+    ///
+    /// `path` is the file's name in the message.
     pub fn no_model(&self, path: &Path) -> Option<String> {
         let purpose = self.purpose();
         let remedy = purpose.get_str("remedy")?;
         Some(format!("{} {}; {remedy}", path.display(), purpose.limits().unwrap_or_default()))
     }
 
-    /// Why llama.cpp will refuse a file, where it does not know its architecture.
+    /// Returns why llama.cpp will refuse the file, if it does not know its architecture.
     pub fn unknown_architecture(&self, path: &Path) -> Option<String> {
         let Some(name) = self.architecture() else {
             return Some(format!(
-                "the model file {} names no architecture (`general.architecture`); it is not a model, or was converted incorrectly",
+                "the model file {} names no architecture (`general.architecture`); it is not a model, or was \
+                 converted incorrectly",
                 path.display()
             ));
         };
         purpose_of(name).is_none().then(|| {
             format!(
                 "llama.cpp cannot load the model file {}: unknown model architecture: '{name}'; this build of llama.cpp \
-                 is older than the model, or the file is no language model",
+                 is older than the model, or the file is not a language model",
                 path.display()
             )
         })
     }
 }
 
-/// What an architecture is made for; nothing where llama.cpp does not know it.
+/// Returns the purpose of an architecture, or `None` if llama.cpp does not know it.
 fn purpose_of(architecture: &str) -> Option<Purpose> {
     let kinds: [(&[&str], Purpose); 7] = [
         (&ENCODERS, Purpose::Encoder),
@@ -221,7 +226,7 @@ mod tests {
             ("qwen3", vec![ranks()], Purpose::Reranker, true, false),
             ("qwen3", vec![ranks(), causal(false)], Purpose::Reranker, false, false),
             ("bert", vec![], Purpose::Encoder, false, true),
-            // What the file says does not give it logits.
+            // Metadata cannot give an encoder logits.
             ("bert", vec![causal(true)], Purpose::Encoder, false, true),
             ("gemma-embedding", vec![], Purpose::Encoder, false, true),
             ("llama-embed", vec![], Purpose::Encoder, false, true),
@@ -249,9 +254,9 @@ mod tests {
         for (architecture, keys, expected) in [
             ("llama", vec![("general.type", json!("adapter"))], "name it as `lora: {path: …}`"),
             ("clip", vec![], "name it as `mmproj`, and the model as `model_path`"),
-            ("t5", vec![], "an encoder with a decoder"),
+            ("t5", vec![], "an encoder-decoder model"),
             ("dflash", vec![], "name the model that it is made for"),
-            ("pockettts", vec![], "makes sound, and no text"),
+            ("pockettts", vec![], "makes sound, not text"),
         ] {
             let told = file(architecture, &keys).no_model(path).expect("no model");
             assert!(told.starts_with("x.gguf ") && told.contains(expected), "{told}");
@@ -269,7 +274,7 @@ mod tests {
         }
         let told = file("lhama", &[]).unknown_architecture(path).expect("unknown");
         assert!(told.contains("unknown model architecture: 'lhama'"), "{told}");
-        // That a token sees all others makes no unknown architecture known.
+        // Non-causal attention does not make an unknown architecture known.
         assert!(file("lhama", &[("*.attention.causal", json!(false))]).unknown_architecture(path).is_some());
         let told = file("", &[]).unknown_architecture(path).expect("none");
         assert!(told.contains("names no architecture"), "{told}");

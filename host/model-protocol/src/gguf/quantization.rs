@@ -1,6 +1,6 @@
-//! Quantization: the names of how most tensors of a file are stored.
+//! Names of quantizations: the storage type of most tensors of a file.
 
-/// The names by number (`LLAMA_FTYPE_*`); empty for numbers that llama.cpp has given up.
+/// Names by number (`LLAMA_FTYPE_*`); empty for numbers that llama.cpp has dropped.
 const NAMES: [&str; 39] = [
     "F32", "F16", "Q4_0", "Q4_1", "", "", "", "Q8_0", "Q5_0", "Q5_1", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L",
     "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K", "IQ2_XXS", "IQ2_XS", "Q2_K_S", "IQ3_XS", "IQ3_XXS",
@@ -8,7 +8,7 @@ const NAMES: [&str; 39] = [
     "TQ2_0", "MXFP4",
 ];
 
-/// The name of a GGUF `general.file_type`.
+/// Returns the name of a GGUF `general.file_type`.
 pub fn name(number: u64) -> String {
     let name = usize::try_from(number).ok().and_then(|number| NAMES.get(number));
     match name {

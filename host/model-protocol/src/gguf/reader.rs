@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes between tensors where the file does not say otherwise.
+/// Default alignment of tensors, in bytes, if the file does not specify one.
 const DEFAULT_ALIGNMENT: u64 = 32;
 
-/// Most sides of a tensor.
+/// Maximum number of dimensions of a tensor.
 const MAX_DIMENSIONS: u32 = 8;
 
-/// Reads one file from its beginning.
+/// Sequential reader of one file.
 pub(super) struct GgufReader<'p> {
     path: &'p Path,
     input: BufReader<File>,
@@ -22,12 +22,12 @@ pub(super) struct GgufReader<'p> {
 }
 
 impl<'p> GgufReader<'p> {
-    /// A reader of a file of `size` bytes.
+    /// Creates a reader for a file of `size` bytes.
     pub(super) fn new(path: &'p Path, file: File, size: u64) -> GgufReader<'p> {
         GgufReader { path, input: BufReader::with_capacity(1 << 16, file), size, at: 0 }
     }
 
-    /// Reads all but the tensors themselves.
+    /// Reads everything except the tensor data.
     pub(super) fn gguf(mut self) -> Result<Gguf, GgufError> {
         let mut magic = [0_u8; 4];
         if self.size >= 4 {
@@ -114,7 +114,7 @@ impl<'p> GgufReader<'p> {
         if kind == 9 {
             return Err(self.damaged(format!("`{}` is a list of lists", shortened(key))));
         }
-        // Each element takes a byte at least, so that no claim is believed beyond the file.
+        // Each element takes at least one byte, so a claimed length beyond the end of the file is rejected.
         if length > self.size - self.at {
             return Err(
                 self.truncated(self.at.saturating_add(length), &format!("the list `{}`", shortened(key)))
@@ -179,7 +179,7 @@ impl<'p> GgufReader<'p> {
     }
 }
 
-/// A text of the file as a message may hold it.
+/// Shortens a text from the file for use in a message.
 fn shortened(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(80).collect()
 }
@@ -187,6 +187,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
     use std::path::PathBuf;
 
     fn tiny() -> PathBuf {
@@ -208,7 +209,7 @@ mod tests {
         assert!((800_000..1_000_000).contains(&gguf.parameters()), "{}", gguf.parameters());
     }
 
-    /// Wherever the file ends, that is said; nothing is allotted that it only claims.
+    /// A file truncated at any point gives an error, and no memory is allocated for data that it only claims to have.
     #[test]
     fn a_file_that_is_cut_off_is_told() {
         let whole = std::fs::read(tiny()).expect("the model");
@@ -217,13 +218,16 @@ mod tests {
         for length in [0, 3, 4, 10, 24, 30, 100, 5_000, 20_000, 100_000, whole.len() - 1] {
             std::fs::write(&file, &whole[..length]).expect("written");
             let error = Gguf::read(&file).expect_err("cut off");
+            error.recorded("model_files");
             let is_told = matches!(error, GgufError::Truncated { .. }) || length < 4;
             assert!(is_told, "{length}: {error}");
         }
         let mut claims = whole[..24].to_vec();
         claims[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
         std::fs::write(&file, &claims).expect("written");
-        assert!(matches!(Gguf::read(&file), Err(GgufError::Damaged { .. })));
+        assert!(Gguf::read(&file).expect_err("damaged").recorded("model_files").contains("is damaged"));
+        let missing = Gguf::read(&folder.path().join("none.gguf")).expect_err("missing");
+        assert!(missing.recorded("model_files").starts_with("cannot read the model file"));
         let mut newer = whole;
         newer[4] = 9;
         std::fs::write(&file, &newer).expect("written");
@@ -232,7 +236,7 @@ mod tests {
 
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
-        /// Whatever bytes are changed in the description, reading ends, with an error or without.
+        /// Reading ends, with or without an error, no matter which bytes of the description are changed.
         #[test]
         fn no_damage_makes_reading_fail_otherwise(changes in proptest::collection::vec((0_usize..30_000, proptest::num::u8::ANY), 1..8)) {
             let mut bytes = std::fs::read(tiny()).expect("the model");

@@ -1,13 +1,13 @@
-//! The tensors of a file and the types that they are stored in.
+//! Tensors of a file and their storage types.
 
-/// How the numbers of a tensor are stored.
+/// Storage type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorType {
-    /// The number that stands for it in files.
+    /// Number of the type in files.
     pub number: u32,
 }
 
-/// Number, name, numbers in a block, bytes of a block.
+/// Number, name, elements per block, bytes per block.
 const TYPES: [(u32, &str, u64, u64); 32] = [
     (0, "F32", 1, 4),
     (1, "F16", 1, 2),
@@ -49,12 +49,12 @@ impl TensorType {
         found.map(|(_, name, elements, bytes)| (*name, *elements, *bytes))
     }
 
-    /// Such as `Q4_K`.
+    /// Returns the name, such as `Q4_K`.
     pub fn name(self) -> &'static str {
         self.entry().map_or("a newer type", |(name, ..)| name)
     }
 
-    /// Bytes of so many numbers in rows of so many; nothing where the type is not known.
+    /// Returns the size in bytes of `elements` numbers in rows of `row`, or `None` if the type is unknown.
     pub fn bytes(self, elements: u64, row: u64) -> Option<u64> {
         let (_, block, bytes) = self.entry()?;
         if !row.is_multiple_of(block) {
@@ -64,26 +64,26 @@ impl TensorType {
     }
 }
 
-/// One tensor.
+/// A tensor's name, shape and location.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// Such as `blk.0.attn_q.weight`.
+    /// Name, such as `blk.0.attn_q.weight`.
     pub name: String,
-    /// The lengths of its sides, the innermost first.
+    /// Lengths of the dimensions, innermost first.
     pub shape: Vec<u64>,
-    /// How its numbers are stored.
+    /// Storage type of the elements.
     pub kind: TensorType,
-    /// Where it begins, after the description of all.
+    /// Start of the data, relative to the end of the tensor descriptions.
     pub offset: u64,
 }
 
 impl Tensor {
-    /// Returns its numbers.
+    /// Returns the number of elements.
     pub fn elements(&self) -> u64 {
         self.shape.iter().fold(1, |product, side| u64::saturating_mul(product, *side))
     }
 
-    /// Returns its bytes; nothing where its type is not known.
+    /// Returns the size in bytes, or `None` if the type is unknown.
     pub fn bytes(&self) -> Option<u64> {
         self.kind.bytes(self.elements(), self.shape.first().copied().unwrap_or(1))
     }

@@ -1,4 +1,4 @@
-//! HTTP client of the exporters: by the client of this crate, on a runtime of their own.
+//! HTTP client of the exporters. Uses the client of this crate, on a separate runtime.
 
 use crate::http::without_secrets;
 use async_trait::async_trait;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Longest answer of a collector that is read.
+/// Maximum size of a collector's response.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
-/// Sends requests, and remembers what went wrong last.
+/// Sends requests, and remembers the last error.
 #[derive(Clone, Debug)]
 pub(super) struct Transport {
     client: reqwest::Client,

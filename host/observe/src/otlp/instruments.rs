@@ -1,4 +1,4 @@
-//! The metrics that are sent. Names of the field are OpenTelemetry's for generative models, where it has some.
+//! Exported metrics. Their names follow OpenTelemetry's conventions for generative models, where those exist.
 
 use super::task;
 use crate::meters::AnswerMeasurements;
@@ -6,7 +6,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, MeterProvider as _, UpDownCounter};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 
-/// Steps of durations in seconds.
+/// Bucket boundaries of durations, in seconds.
 const SECONDS: [f64; 16] =
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 60.0, 300.0, 1_200.0];
 

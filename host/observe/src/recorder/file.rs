@@ -1,4 +1,4 @@
-//! `events.jsonl`: what happened, in order of time. A help for people; nothing rests on it.
+//! `events.jsonl`: the events in chronological order. For human readers only; nothing depends on it.
 
 use super::Recorder;
 use crate::Event;
@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Most bytes that are held back.
+/// Maximum number of buffered bytes.
 const MAX_BUFFERED_BYTES: usize = 1 << 18;
 
 /// Appends lines to a file.
@@ -23,10 +23,10 @@ pub struct FileRecorder {
 }
 
 impl FileRecorder {
-    /// Opens a file of events, or begins it. A line that has no end is cut off.
+    /// Opens or creates a file of events. Removes an incomplete last line.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When a file operation fails.
     pub fn open(path: &Path) -> io::Result<FileRecorder> {
         let mut options = OpenOptions::new();
         let mut file = options.create(true).truncate(false).read(true).write(true).open(path)?;
@@ -36,12 +36,12 @@ impl FileRecorder {
         Ok(FileRecorder { path, file, length, lines, held: Vec::new(), held_events: 0, lost_events: 0 })
     }
 
-    /// Returns how many lines there were when it was opened; ids go on where they ended.
+    /// Returns the number of lines in the file when it was opened; the IDs continue from there.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Adds the lines of a number of events.
+    /// Appends the lines of a number of events.
     pub(super) fn append(&mut self, lines: &[u8], events: u64) {
         self.held.extend_from_slice(lines);
         self.held_events += events;
@@ -56,7 +56,7 @@ impl Recorder for FileRecorder {
         self.append(line, 1);
     }
 
-    /// Writes what is held back. Does not wait for the disk.
+    /// Writes the buffered lines. Does not wait for the disk.
     fn flush(&mut self) {
         if self.held.is_empty() {
             return;
@@ -64,7 +64,7 @@ impl Recorder for FileRecorder {
         match self.file.write_all(&self.held) {
             Ok(()) => self.length += self.held.len() as u64,
             Err(error) => {
-                // Where even this fails, a reader meets half a line.
+                // If this fails too, readers encounter a partial line.
                 let _ = cut(&mut self.file, self.length);
                 if self.lost_events == 0 {
                     let path = self.path.display();
@@ -89,7 +89,7 @@ impl Drop for FileRecorder {
     }
 }
 
-/// Number of lines that end, and their length.
+/// Returns the number of complete lines, and their length.
 fn whole_lines(file: &mut File) -> io::Result<(u64, u64)> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let (mut lines, mut length) = (0, 0);
@@ -130,7 +130,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn events_lost_to_a_full_disk_are_counted() {
-        // The device takes nothing, as a disk that is full.
+        gage_recorded_messages::record_warnings("observing");
+        // The device accepts no data, like a full disk.
         let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("/dev/full");
         let (held, length, lines) = (Vec::new(), 0, 0);

@@ -1,4 +1,4 @@
-//! Events to a server: batches of JSON, posted by a thread of their own.
+//! Recorder that sends events to a server: batches of JSON, posted by a separate thread.
 
 use super::{FileRecorder, Recorder};
 use crate::Event;
@@ -11,58 +11,58 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Batches that may wait to be posted.
+/// Maximum number of batches waiting to be posted.
 const BATCH_QUEUE_CAPACITY: usize = 64;
-/// Posts before the share of those that failed says something.
+/// Number of posts after which the share of failures is checked.
 const MIN_POSTS: u64 = 5;
-/// How long a batch that is not full waits for more events.
+/// Maximum delay of a partial batch.
 const MAX_BATCH_DELAY: Duration = Duration::from_secs(2);
 
-/// How events are posted.
+/// Settings for posting events.
 #[derive(Clone, Debug)]
 pub struct HttpRecorderSettings {
-    /// Where to: `https://collector.example/events`. A user name and a password in it are sent as such,
-    /// and never shown.
+    /// Destination: `https://collector.example/events`. A user name and a password in it are sent as such, and never
+    /// shown.
     pub url: String,
-    /// The run, which each post names.
+    /// ID of the run, included in each post.
     pub run_id: String,
-    /// Events in one post; default 50.
+    /// Number of events per post; default 50.
     pub batch: usize,
-    /// The share of posts that may fail, in percent. Above it nothing more is posted; default 5.
+    /// Share of posts that may fail, in percent; default 5. Above it, posting stops.
     pub fail_pct: f64,
-    /// How long a post may take; default 10 s.
+    /// Time limit of a post; default 10 s.
     pub timeout: Duration,
-    /// The file that gets the events that did not arrive.
+    /// File for the events that did not arrive.
     pub fallback: PathBuf,
 }
 
-/// Why events cannot be posted at all.
+/// Failure to set up the posting of events.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpRecorderError {
-    /// The address is none, or no client can be made.
+    /// The address is invalid, or no client can be created.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The machine has no thread left, or no event loop.
+    /// The system cannot provide a thread or an event loop.
     #[error("cannot begin to post events: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Posts events as `{"run_id": …, "events": […]}`. What does not arrive is written to a file instead, and
-/// where more posts fail than may, everything is. Only what that file does not take is lost.
+/// Posts events as `{"run_id": …, "events": […]}`. Events that do not arrive are written to a file instead, as are
+/// all events once too many posts fail. Only events that this file cannot take are lost.
 pub struct HttpRecorder {
-    /// Events in one post.
+    /// Number of events per post.
     batch: u64,
     fallback: Arc<Fallback>,
     sender: Option<SyncSender<Batch>>,
     worker: Option<JoinHandle<()>>,
-    /// Until when posts are waited for, once the run has ended.
+    /// Deadline for posts after the end of the run.
     by: watch::Sender<Option<Instant>>,
     held: Batch,
     held_since: Option<Instant>,
 }
 
-/// Lines of events, one after the other.
+/// Lines of events, one after another.
 #[derive(Default)]
 struct Batch {
     lines: Vec<u8>,
@@ -70,19 +70,19 @@ struct Batch {
 }
 
 impl HttpRecorder {
-    /// Looks at the settings, without posting anything.
+    /// Checks the settings without posting anything.
     ///
     /// # Errors
-    /// When the address is not one of a server.
+    /// When the address is not that of a server.
     pub fn check(settings: &HttpRecorderSettings) -> Result<(), HttpRecorderError> {
         client(&settings.url, settings.timeout)?;
         Ok(())
     }
 
-    /// Starts the thread that posts.
+    /// Starts the posting thread.
     ///
     /// # Errors
-    /// When the address is not one of a server, or the machine has no thread left.
+    /// When the address is not that of a server, or no thread can be started.
     pub fn start(settings: HttpRecorderSettings) -> Result<HttpRecorder, HttpRecorderError> {
         let (url, client) = client(&settings.url, settings.timeout)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -143,20 +143,20 @@ impl Recorder for HttpRecorder {
         }
     }
 
-    /// Waits until what was handed over is posted, or in the file where that takes too long.
+    /// Waits until all events are posted, or written to the file if that takes too long.
     fn finish(&mut self, by: Instant) -> u64 {
         self.post();
         self.sender = None;
         self.by.send_replace(Some(by));
         if let Some(worker) = self.worker.take() {
-            // A thread that failed has lost what it held, and nothing else.
+            // A failed thread has lost only the events it held.
             let _ = worker.join();
         }
         self.fallback.finish(by)
     }
 }
 
-/// The thread that posts.
+/// State of the posting thread.
 struct Poster {
     client: reqwest::Client,
     url: reqwest::Url,
@@ -213,17 +213,17 @@ impl Poster {
     }
 }
 
-/// Comes when the run is over, and what was waited for after it, too.
+/// Completes when the run is over and its deadline has passed.
 async fn deadline_passed(mut by: watch::Receiver<Option<Instant>>) {
     let by = by.wait_for(Option::is_some).await.ok().and_then(|by| *by);
     match by {
         Some(by) => tokio::time::sleep_until(by.into()).await,
-        // Nobody waits for the posts.
+        // The posts have no deadline.
         None => std::future::pending().await,
     }
 }
 
-/// `{"run_id": …, "events": […]}`, without a second look at the events.
+/// Builds `{"run_id": …, "events": […]}` without parsing the events.
 fn body_of(run_id: &str, batch: &Batch) -> Vec<u8> {
     let mut body = format!("{{\"run_id\":{},\"events\":[", serde_json::Value::from(run_id)).into_bytes();
     let lines = batch.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -237,7 +237,7 @@ fn body_of(run_id: &str, batch: &Batch) -> Vec<u8> {
     body
 }
 
-/// The file of events that did not arrive, which begins with the first of them.
+/// File of undelivered events, created with the first of them.
 struct Fallback {
     path: PathBuf,
     state: Mutex<FallbackState>,

@@ -5,12 +5,12 @@ use crate::Event;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Keeps every event; its clones share them. Memory grows with the events.
+/// Keeps every event; clones share them. Memory grows with the events.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryRecorder(Arc<Mutex<Vec<Event>>>);
 
 impl MemoryRecorder {
-    /// What was recorded so far.
+    /// Returns the events so far.
     pub fn events(&self) -> Vec<Event> {
         self.0.lock().clone()
     }

@@ -6,17 +6,17 @@ use crate::ToolError;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version that the SDK is written for.
+/// Version that the SDK supports.
 pub(super) const VERSION: &str = "0.25.1";
 
-/// The oldest Python that can install it.
+/// Oldest Python version that can install it.
 const MIN_PYTHON_VERSION: (u32, u32) = (3, 10);
 
-/// What to install where there is no Python.
+/// Advice if there is no Python.
 pub(super) const INSTALL: &str = "a plugin in Python is built with Python 3.10 or newer and its module venv: https://python.org, or \
                        apt-get install python3 python3-venv";
 
-/// The program componentize-py: that on the path, if it has the right version, or one that is
+/// Returns the componentize-py program: the one on the path if it has the right version, or else one
 /// installed in the cache folder.
 pub(super) fn find_or_install(options: &BuildOptions<'_>) -> Result<PathBuf, ToolError> {
     let usual = PathBuf::from("componentize-py");
@@ -38,7 +38,7 @@ pub(super) fn find_or_install(options: &BuildOptions<'_>) -> Result<PathBuf, Too
     if has_version(&program) {
         return Ok(program);
     }
-    // Scripts of such a folder hold its path, so it is made in place, and whoever is later waits.
+    // Scripts in a venv contain its path, so it is created in place, and concurrent builds wait.
     let _lock = Lock::take(&venv, options.say)?;
     if has_version(&program) {
         return Ok(program);
@@ -65,7 +65,7 @@ fn with_help(error: ToolError, help: &str) -> ToolError {
     ToolError::with_help(error.message, error.help.unwrap_or_else(|| help.to_owned()))
 }
 
-/// Returns whether a program is componentize-py of the right version.
+/// Returns whether a program is componentize-py in the right version.
 fn has_version(program: &Path) -> bool {
     let mut command = Command::new(program);
     let output = tool::run(command.arg("--version"), INSTALL);
@@ -75,7 +75,7 @@ fn has_version(program: &Path) -> bool {
     })
 }
 
-/// A Python that is new enough.
+/// Finds a Python that is new enough.
 fn find_python() -> Result<&'static str, ToolError> {
     let mut found = None;
     for name in ["python3", "python"] {

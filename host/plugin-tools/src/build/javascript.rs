@@ -9,10 +9,10 @@ use std::process::Command;
 
 const INSTALL: &str = "a plugin in JavaScript is built with Node 20 or newer and npm: https://nodejs.org, or apt-get install nodejs npm";
 
-/// The oldest Node that will do.
+/// Oldest supported Node version.
 const MIN_NODE_MAJOR_VERSION: u32 = 20;
 
-/// The packages that the script needs.
+/// Packages needed by the script.
 const PACKAGES: [&str; 2] = ["esbuild", "@bytecodealliance/componentize-js"];
 
 pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
@@ -40,7 +40,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)) })
 }
 
-/// The version of Node, if it is new enough.
+/// Returns the version of Node, if it is new enough.
 fn node_version() -> Result<String, ToolError> {
     let output = tool::succeed(Command::new("node").arg("--version"), "node --version", INSTALL)?;
     let version = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches('v').to_owned();
@@ -52,26 +52,26 @@ fn node_version() -> Result<String, ToolError> {
     }
 }
 
-/// Returns whether a package is missing, or packages were installed before `package.json` was changed last.
+/// Returns whether a package is missing, or `package.json` has changed since packages were installed.
 fn needs_install(folder: &Path) -> bool {
     let packages = folder.join("node_modules");
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let is_stale =
         match (changed(&folder.join("package.json")), changed(&packages.join(".package-lock.json"))) {
             (Some(wanted), Some(installed)) => wanted > installed,
-            // Another program than npm installed them, and knows when to do so again.
+            // A package manager other than npm installed them and decides when to do so again.
             _ => false,
         };
     is_stale || PACKAGES.iter().any(|package| !packages.join(package).is_dir())
 }
 
-/// What the script says to the author, without its progress.
+/// Extracts the script's error message, without its progress output.
 fn explain(said: &str) -> Option<ToolError> {
     let at = if said.starts_with("error: ") { 0 } else { said.find("\nerror: ")? + 1 };
     Some(ToolError::new(said.get(at + "error: ".len()..)?))
 }
 
-/// The version of componentize-js.
+/// Returns the version of componentize-js.
 fn componentize(folder: &Path) -> String {
     let path = folder.join("node_modules").join(PACKAGES[1]).join("package.json");
     let manifest: Option<serde_json::Value> =

@@ -1,16 +1,16 @@
-//! The lock of a resource that several processes share.
+//! Lock for a resource shared by several processes.
 
 use crate::ToolError;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
-/// Keeps others out until it is dropped, or the process ends.
+/// A lock that is held until it is dropped or the process ends.
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock that is named after a path; waits for whoever has it.
+    /// Acquires the lock named after a path, waiting until it is free.
     pub(super) fn take(path: &Path, say: &dyn Fn(&str)) -> Result<Lock, ToolError> {
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");

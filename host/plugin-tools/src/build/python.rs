@@ -1,4 +1,4 @@
-//! Projects in Python: componentize-py, for a world that imports what the project asks for.
+//! Python projects: componentize-py, with a world that imports only what the project requests.
 
 use super::componentize_py::{INSTALL, VERSION, find_or_install};
 use super::{BuildOptions, BuildOutput, require, tool};
@@ -42,7 +42,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}") })
 }
 
-/// Copies the contract and adds the world `built`, which imports nothing that is not asked for.
+/// Copies the contract and adds the world `built`, which imports only the requested interfaces.
 fn write_contract(project: &Project, folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     for entry in fs::read_dir(project.folder.join("gage/wit"))? {
@@ -61,7 +61,7 @@ fn write_contract(project: &Project, folder: &Path) -> io::Result<()> {
     fs::write(folder.join("build.wit"), world)
 }
 
-/// What the author needs of a Python traceback: the error, and the calls from their own file on.
+/// Extracts the relevant parts of a Python traceback: the error, and the calls starting at the author's file.
 fn explain(said: &str) -> Option<ToolError> {
     let lines: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Caused by:")).collect();
     let (error, calls) = lines.split_last()?;
@@ -73,14 +73,13 @@ fn explain(said: &str) -> Option<ToolError> {
     let first = calls.iter().position(is_own).unwrap_or(calls.len());
     for line in &calls[first..] {
         message.push('\n');
-        // The folders as the component knows them.
+        // Folder names inside the component.
         message.push_str(&line.replace("\"/0/", "\"").replace("\"/1/", "\"gage/sdk/python/src/"));
     }
     Some(ToolError::new(message))
 }
 
-/// Keeps the packages of whatever Python is around out of the component, and native backtraces
-/// out of the author's errors.
+/// Keeps packages of the system's Python out of the component, and native backtraces out of error messages.
 fn isolate(command: &mut Command, empty_venv: &Path) {
     command.env_clear();
     for name in ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"] {

@@ -1,4 +1,4 @@
-//! Projects in Rust: cargo, and the encoding of a component within this process.
+//! Rust projects: cargo, followed by in-process componentization.
 
 use super::lock::Lock;
 use super::{BuildOptions, BuildOutput, tool};
@@ -11,7 +11,7 @@ use std::path::Path;
 const INSTALL: &str = "a plugin in Rust is built with Rust 1.95 or newer: https://rustup.rs, then \
                        rustup target add wasm32-unknown-unknown";
 
-/// Variables whose flags are meant for the author's machine and not for a component.
+/// Variables with flags meant for the author's machine, not for a component.
 const FLAGS: [&str; 4] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET"];
 
@@ -36,8 +36,8 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     let (package, library) = names_in(&path)?;
     let compiler = Compiler::find_or_install(&project.folder, options.say)
         .map_err(|message| ToolError::with_help(message, INSTALL))?;
-    // A folder that all projects share saves building the standard library for each. Nothing else
-    // is worth sharing: with an installed target it is `target`, as everybody expects.
+    // A shared folder avoids rebuilding the standard library for each project. Otherwise nothing is worth
+    // sharing: with an installed target, the folder is `target`, as usual.
     let (target, _lock) = match (&compiler, &options.cache_folder) {
         (Compiler::Debian, Some(cache)) => {
             let shared = cache.join("rust-target");
@@ -53,7 +53,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     if compiler == Compiler::Debian && !module.parent().is_some_and(Path::is_dir) {
         (options.say)("the first time this takes some minutes");
     }
-    // Cargo puts it back, also where there is nothing to do; so what is there then is of this build.
+    // Cargo restores the module even if it is up to date, so any module found later is from this build.
     remove(&module).map_err(|error| ToolError::io("remove", &module, &error))?;
     let mut command = compiler.cargo_build(&path, &target);
     command.args(["--quiet", "--lib", "--package", &package]).current_dir(&project.folder);
@@ -61,7 +61,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
         command.env_remove(name);
     }
     let output = tool::succeed(&mut command, "cargo build", INSTALL)?;
-    // Where it is quiet, these are warnings.
+    // In quiet mode, these lines are warnings.
     for line in tool::said(&output).lines() {
         (options.say)(line);
     }
@@ -81,7 +81,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     Ok(BuildOutput { bytes, with: compiler.describe().to_owned() })
 }
 
-/// The names of the package and of its library.
+/// Returns the names of the package and of its library.
 fn names_in(path: &Path) -> Result<(String, String), ToolError> {
     let text = fs::read_to_string(path).map_err(|error| ToolError::io("read", path, &error))?;
     let manifest: Manifest = toml::from_str(&text)
@@ -91,8 +91,8 @@ fn names_in(path: &Path) -> Result<(String, String), ToolError> {
     Ok((package, library))
 }
 
-/// Removes the module that another project of the same name left in a shared folder. Cargo has one
-/// file for both, and does not notice which of them wrote it.
+/// Removes the module of another project with the same name from a shared folder. Cargo uses the same file
+/// for both and does not notice which project wrote it.
 fn forget_others(shared: &Path, library: &str, project: &Path) -> io::Result<()> {
     let module = module_of(shared, library);
     let note = shared.join(format!("{library}.project"));
@@ -106,7 +106,7 @@ fn forget_others(shared: &Path, library: &str, project: &Path) -> io::Result<()>
     fs::write(note, owner)
 }
 
-/// Removes a file that may not be there.
+/// Removes a file if it exists.
 fn remove(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

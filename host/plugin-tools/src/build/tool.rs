@@ -1,14 +1,14 @@
-//! Programs that are run.
+//! Running external programs.
 
 use crate::ToolError;
 use std::io;
 use std::process::{Command, Output, Stdio};
 
-/// How many lines of a program's output are shown.
+/// Maximum number of output lines shown.
 const LINES: usize = 60;
 
-/// Runs a program to its end and takes all that it writes. It has nothing to read, and stops with
-/// this process when a terminal interrupts both. `help` says how to install it.
+/// Runs a program to completion and captures its output. Its input is empty, and a terminal interrupt stops
+/// it together with this process. `help` explains how to install it.
 pub(super) fn run(command: &mut Command, help: &str) -> Result<Output, ToolError> {
     tracing::debug!(?command, "running");
     command.stdin(Stdio::null()).output().map_err(|error| {
@@ -20,7 +20,7 @@ pub(super) fn run(command: &mut Command, help: &str) -> Result<Output, ToolError
     })
 }
 
-/// Runs a program and takes a failure for an error, with what it wrote last.
+/// Runs a program, and returns an error with its last output if it fails.
 pub(super) fn succeed(command: &mut Command, doing: &str, help: &str) -> Result<Output, ToolError> {
     let output = run(command, help)?;
     if output.status.success() {
@@ -29,14 +29,14 @@ pub(super) fn succeed(command: &mut Command, doing: &str, help: &str) -> Result<
     Err(failure(&output, doing))
 }
 
-/// The error of a program that failed.
+/// Creates the error of a failed program.
 pub(super) fn failure(output: &Output, doing: &str) -> ToolError {
     let said = said(output);
     let said = if said.is_empty() { "it wrote nothing".to_owned() } else { said };
     ToolError::new(format!("{doing} failed ({}):\n{said}", output.status))
 }
 
-/// What a program wrote, cut to its last lines.
+/// Returns the last lines of a program's output.
 pub(super) fn said(output: &Output) -> String {
     let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let lines: Vec<&str> = text

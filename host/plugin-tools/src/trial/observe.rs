@@ -1,4 +1,4 @@
-//! The results of a member for test cases, as JSON, for each kind of plugin.
+//! Results of a member for test cases, as JSON, for each plugin kind.
 
 use super::samples::{converted, raw_row};
 use crate::cases::Case;
@@ -11,7 +11,7 @@ use gage_plugin::{
 };
 use serde_json::{Value, json};
 
-/// A member of a component with parameters, ready to be tried.
+/// A configured member of a component, ready for test cases.
 pub(super) enum CaseRun {
     Metric(Metric),
     Preprocessor(Preprocessor),
@@ -41,7 +41,7 @@ impl CaseRun {
         })
     }
 
-    /// What comes of each case when all are called together.
+    /// Returns the result of each case when all are called together.
     pub(super) fn observe(&self, cases: &[&Case]) -> Vec<Value> {
         match self {
             CaseRun::Metric(metric) => {
@@ -67,15 +67,15 @@ impl CaseRun {
             CaseRun::Judge(judge) => observe_judge(judge, cases),
             CaseRun::RoleAdapter(adapter) => observe_adapter(adapter, cases),
             CaseRun::Backend(backend) => observe_backend(backend, cases),
-            // Each case is a data set of its own.
+            // Each case is a separate data set.
             CaseRun::Aggregator(aggregator) => {
                 cases.iter().map(|case| aggregate(aggregator, &rows_of(case), usize::MAX)).collect()
             }
         }
     }
 
-    /// Calls with the same cases together, in other orders and twice over, and says what differed from
-    /// what each gave alone.
+    /// Calls with the same cases together, in other orders and doubled, and lists the differences from the
+    /// results of each case alone.
     pub(super) fn vary(&self, cases: &[&Case], alone: &[Value]) -> Vec<String> {
         let mut found = Vec::new();
         if let CaseRun::Aggregator(aggregator) = self {
@@ -106,8 +106,7 @@ impl CaseRun {
     }
 }
 
-/// The orders that cases are called in together: as they stand, backwards, twice over, and a few by
-/// chance, always the same.
+/// Returns the orders for joint calls: as given, reversed, doubled, and a few fixed pseudorandom orders.
 fn orders(count: usize) -> Vec<(&'static str, Vec<usize>)> {
     let forwards: Vec<usize> = (0..count).collect();
     let mut orders = vec![
@@ -119,7 +118,7 @@ fn orders(count: usize) -> Vec<(&'static str, Vec<usize>)> {
     for _ in 0..4 {
         let mut order = forwards.clone();
         for place in (1..order.len()).rev() {
-            // Marsaglia's xorshift; good enough to mix a list.
+            // Marsaglia's xorshift; good enough to shuffle a list.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -197,7 +196,7 @@ fn hooked_to_json(hooked: DocHookOutput) -> Value {
     }
 }
 
-/// A model's reply: a text, or an object with `answer` and `extra`.
+/// Parses a model's reply: a text, or an object with `answer` and `extra`.
 fn reply_of(value: &Value) -> Generation {
     let (answer, extra) = match value {
         Value::Object(object) => (object.get("answer"), object.get("extra")),
@@ -369,7 +368,7 @@ fn rows_of(case: &Case) -> Vec<AggregatorRow> {
     .collect()
 }
 
-/// The figures of some rows, which are handed over so many at a time.
+/// Returns the figures of some rows, which are passed in chunks of `at_once`.
 fn aggregate(aggregator: &Aggregator, rows: &[AggregatorRow], at_once: usize) -> Value {
     let folded = rows
         .chunks(at_once.clamp(1, rows.len().max(1)))

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns whether an address belongs to the public internet: not to this machine, a private network, a link,
-/// a group, documentation, or something reserved. IPv6 addresses that carry an IPv4 address count as
-/// that one.
+/// Returns whether an address belongs to the public internet. Excludes loopback, private, link-local,
+/// multicast, documentation and reserved addresses. An IPv6 address that embeds an IPv4 address is judged by
+/// the latter.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -43,12 +43,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     match segments {
         // IPv4-compatible, unspecified, loopback.
         [0, 0, 0, 0, 0, 0, high, low] => (high != 0 || low > 1) && embedded(high, low),
-        // Translation (RFC 6052) and 6to4 carry an IPv4 address.
+        // Translation (RFC 6052) and 6to4 embed an IPv4 address.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         // Local translation, discard, Teredo and others of 2001::/23, documentation.
         [0x64, 0xff9b, ..] | [0x100, ..] | [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] => false,
         [0x3fff, 0..=0xfff, ..] => false,
-        // Global unicast is 2000::/3; unique local, link-local, site-local and multicast lie beyond it.
+        // Global unicast is 2000::/3; unique local, link-local, site-local and multicast are outside it.
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }

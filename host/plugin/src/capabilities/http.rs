@@ -1,4 +1,4 @@
-//! Requests of plugins to the hosts that they were granted.
+//! HTTP requests of plugins to granted hosts.
 
 use super::address::is_public;
 use super::{denied, exceeded, refuse};
@@ -17,17 +17,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Most bytes of a request's body.
+/// Maximum size of a request's body, in bytes.
 const MAX_BODY_BYTES: usize = 16 << 20;
-/// Most headers of a request, and bytes of one.
+/// Maximum number of headers per request, and maximum size of a header in bytes.
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// The most requests of one `send-all`.
+/// Maximum number of requests in one `send-all`.
 const MAX_REQUESTS_PER_CALL: usize = 1024;
-/// The most bytes of all responses to one `send-all` together.
+/// Maximum total size of the responses to one `send-all`, in bytes.
 const MAX_TOTAL_RESPONSE_BYTES: usize = 64 << 20;
 
-/// Headers that are the client's own business.
+/// Headers reserved for the client.
 const OWN_HEADERS: [HeaderName; 9] = [
     header::HOST,
     header::CONTENT_LENGTH,
@@ -37,7 +37,7 @@ const OWN_HEADERS: [HeaderName; 9] = [
     header::TE,
     header::TRAILER,
     header::EXPECT,
-    // A compressed echo of a secret could not be recognised.
+    // A secret in a compressed response could not be recognized.
     header::ACCEPT_ENCODING,
 ];
 
@@ -45,14 +45,14 @@ const OWN_HEADERS: [HeaderName; 9] = [
 pub(crate) struct HttpAccess {
     client: Client,
     hosts: Vec<HttpGrant>,
-    /// How many more requests each grant allows at the same time, for all calls of the plugin.
+    /// Permits for concurrent requests, one semaphore per grant, shared by all calls of the plugin.
     permits: Vec<Semaphore>,
     secrets: HashMap<String, (SecretGrant, SecretString)>,
-    /// Finds the secrets of the plugin, each with its name.
+    /// Finds the plugin's secrets, each with its name.
     scanner: SecretScanner,
 }
 
-/// The thread that drives requests of plugins; calls block on it from threads that may.
+/// Returns the runtime that drives plugin requests. Calls block on it from threads that may block.
 fn runtime() -> Result<&'static tokio::runtime::Runtime, PluginError> {
     static RUNTIME: OnceLock<Result<tokio::runtime::Runtime, String>> = OnceLock::new();
     RUNTIME
@@ -73,7 +73,7 @@ impl HttpAccess {
         grants: &Grants,
         secret: &dyn Fn(&str) -> Option<String>,
     ) -> Result<HttpAccess, String> {
-        // Fails only where a provider is installed already, which is as good.
+        // Fails only if a provider is already installed, which is just as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut secrets = HashMap::new();
         for grant in &grants.secrets {
@@ -82,7 +82,8 @@ impl HttpAccess {
             })?;
             if value.chars().count() < MIN_SECRET_CHARS {
                 return Err(format!(
-                    "the secret `{}` has fewer than {MIN_SECRET_CHARS} characters: it could not be kept out of what servers say",
+                    "the secret `{}` has fewer than {MIN_SECRET_CHARS} characters: it could not be redacted \
+                     from answers of servers",
                     grant.name
                 ));
             }
@@ -105,8 +106,8 @@ impl HttpAccess {
         Ok(HttpAccess { client, hosts: grants.http.clone(), permits, secrets, scanner })
     }
 
-    /// Sends requests at the same time, as far as the grants allow; one result for each, in order. What has
-    /// no answer in `time` is an error.
+    /// Sends requests concurrently, as far as the grants allow. Returns one result per request, in order. A
+    /// request without a response within `time` gives an error.
     pub(crate) fn send(&self, requests: Vec<Request>, time: Duration) -> Vec<Result<Response, PluginError>> {
         if requests.len() > MAX_REQUESTS_PER_CALL {
             let error = exceeded(format!(
@@ -122,7 +123,7 @@ impl HttpAccess {
                 let late = || {
                     let seconds = time.as_secs_f64();
                     let message = format!(
-                        "no answer within the {seconds:.1} s that the plugin may still wait (wait_time)"
+                        "no answer within the {seconds:.1} s that the plugin has left to wait (wait_time)"
                     );
                     exceeded(message)
                 };
@@ -163,7 +164,7 @@ impl HttpAccess {
         self.read(response, grant, has_secret, left).await
     }
 
-    /// The grant that a request falls under.
+    /// Returns the grant that covers a request.
     fn check_target(&self, request: &Request) -> Result<(Url, usize), PluginError> {
         let shown: String = request.url.chars().take(200).collect();
         let url = Url::parse(&request.url)
@@ -220,7 +221,7 @@ impl HttpAccess {
             let name = HeaderName::from_bytes(header.name.as_bytes())
                 .map_err(|_| invalid(format!("'{shown}' is not the name of a header")))?;
             if OWN_HEADERS.contains(&name) || name.as_str().starts_with("proxy-") {
-                return Err(denied(format!("the header '{name}' is set by the host alone")));
+                return Err(denied(format!("only the host sets the header '{name}'")));
             }
             let value = match &header.value {
                 HeaderValue::Plain(text) => text.clone(),
@@ -239,15 +240,15 @@ impl HttpAccess {
             }
             map.append(name, value);
         }
-        // A server that echoes would hand a secret out in pieces.
+        // A server that echoes could otherwise return a secret in pieces.
         if has_secret && (map.contains_key(header::RANGE) || map.contains_key(header::IF_RANGE)) {
-            return Err(denied("a request with a secret may not ask for a range"));
+            return Err(denied("a request with a secret must not ask for a range"));
         }
         map.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
         Ok((map, has_secret))
     }
 
-    /// The value of a secret, if it may be sent to this place.
+    /// Returns the value of a secret, if it may be sent to this URL.
     fn secret(&self, name: &str, url: &Url) -> Result<&str, PluginError> {
         let Some((grant, value)) = self.secrets.get(name) else {
             let granted: Vec<&str> = self.secrets.keys().map(String::as_str).collect();
@@ -257,18 +258,18 @@ impl HttpAccess {
         };
         let host = url.host_str().unwrap_or_default();
         if grant.hosts.as_ref().is_some_and(|hosts| !hosts.iter().any(|one| one == host)) {
-            return Err(denied(format!("the secret '{name}' may not be sent to '{host}'")));
+            return Err(denied(format!("the secret '{name}' must not be sent to '{host}'")));
         }
         let is_near = self.hosts.iter().any(|grant| grant.host == host && may_be_private(grant));
         if url.scheme() != "https" && !is_near {
             return Err(denied(format!(
-                "the secret '{name}' is sent over https alone, or to a private address that is granted"
+                "the secret '{name}' is sent only over https, or to a private address that is granted"
             )));
         }
         Ok(value.reveal())
     }
 
-    /// A text as the plugin may see it: its own secrets by their names, and none of those of others.
+    /// Redacts a text for the plugin: its own secrets become their names, and secrets of others are removed.
     fn without_secrets(&self, text: &str) -> String {
         redact(&self.scanner.redact(text)).into_owned()
     }
@@ -321,7 +322,7 @@ fn shown_host(grant: &HttpGrant) -> String {
     }
 }
 
-/// Returns whether a grant names a private address or this machine, or says that its name may stand for such.
+/// Returns whether a grant names a private address or this machine, or allows its name to resolve to one.
 fn may_be_private(grant: &HttpGrant) -> bool {
     let host = grant.host.trim_start_matches('[').trim_end_matches(']');
     grant.private || host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| !is_public(address))
@@ -342,10 +343,10 @@ fn upstream(error: &reqwest::Error) -> PluginError {
     PluginError { retryable: !is_denied, ..refuse(kind, message) }
 }
 
-const NOT_PUBLIC: &str = "stands for an address that is not public";
+const NOT_PUBLIC: &str = "resolves to an address that is not public";
 
-/// Resolves names, and leaves out addresses that are not public unless the name was granted for
-/// such. What is left is what is connected to, so that no second look-up can differ.
+/// Resolves names, and drops addresses that are not public unless the grant allows them for this name. The
+/// client connects to the remaining addresses, so a second lookup cannot differ.
 struct GuardedResolver {
     private: Vec<String>,
 }
@@ -360,7 +361,7 @@ impl Resolve for GuardedResolver {
                 found.iter().copied().filter(|address| may_be_private || is_public(address.ip())).collect();
             if allowed.is_empty() && !found.is_empty() {
                 return Err(format!(
-                    "the name '{host}' {NOT_PUBLIC}; where that is meant, its grant says `private: true`"
+                    "the name '{host}' {NOT_PUBLIC}; if that is intended, its grant needs `private: true`"
                 )
                 .into());
             }
@@ -384,7 +385,7 @@ mod tests {
         };
         assert!(resolve(&["localhost"]).is_ok_and(|count| count > 0));
         let error = resolve(&["other"]).expect_err("refused");
-        assert!(error.contains("the name 'localhost' stands for an address that is not public"), "{error}");
+        assert!(error.contains("the name 'localhost' resolves to an address that is not public"), "{error}");
     }
 
     #[test]

@@ -6,17 +6,17 @@ use gage_core::Digest;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Most bytes that one read gives.
+/// Maximum size of one read, in bytes.
 const MAX_READ_BYTES: u64 = 1 << 20;
 
-/// Media by digest: those of the items of one call, and of no others.
+/// Media by digest, limited to the items of one call.
 #[derive(Default)]
 pub struct MediaSet {
     entries: HashMap<String, (MediaRef, Arc<[u8]>)>,
 }
 
 impl MediaSet {
-    /// Adds media, and returns the reference that a guest reads them by.
+    /// Adds media, and returns the reference with which a guest reads them.
     pub fn add(&mut self, kind: MediaKind, media_type: &str, bytes: Arc<[u8]>) -> MediaRef {
         let digest = format!("sha256:{}", Digest::of_bytes(&bytes).hex());
         let reference = MediaRef {
@@ -29,7 +29,7 @@ impl MediaSet {
         reference
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no media.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Models of the run that a plugin may ask, within its budgets.
+//! Models of the run that a plugin may call, within its budgets.
 
 use super::{denied, exceeded, refuse};
 use crate::bindings::llm::{EmbedRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore};
@@ -8,48 +8,49 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A conversation that a plugin wants continued.
+/// A request to continue a conversation.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     /// The `adapter_id` of the role.
     pub role: String,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// Sampling parameters that win over those of the role, as a JSON object.
+    /// Sampling parameters that override those of the role, as a JSON object.
     pub params: gage_core::Object,
 }
 
-/// Vectors of texts, one for each.
+/// Embeddings of texts, one vector per text.
 pub type Vectors = Vec<Vec<f32>>;
 
-/// What is to blame when a model gives no answer.
+/// Cause of a failed model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelErrorKind {
-    /// The request itself.
+    /// The request is invalid.
     Request,
-    /// The backend of the role does not offer what was asked.
+    /// The backend of the role does not support the request.
     Unsupported,
-    /// The model, or the way to it.
+    /// The model or its connection failed.
     Model,
 }
 
-/// Why a model gave no answer.
+/// Error of a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
-    /// In words.
+    /// Description of the error.
     pub message: String,
-    /// What is to blame.
+    /// Cause of the error.
     pub kind: ModelErrorKind,
 }
 
-/// The roles of a run, as plugins see them. All calls block, and are made from threads that may. Each asks at the
-/// same time, as far as the pools of the roles allow, and gives one result for each request, in order; what has
-/// no answer in `time` is an error. Beside an answer that does not say so itself stands how many tokens it took.
+/// The roles of a run, as plugins see them. All calls block, so they need threads that may block. Requests
+/// run concurrently, as far as the pools of the roles allow, with one result per request, in order. A request
+/// without an answer within `time` gives an error. Token usage is returned separately if the answer does not
+/// include it.
 pub trait Models: Send + Sync {
     /// Continues conversations.
     fn generate(&self, requests: Vec<ModelRequest>, time: Duration) -> Vec<Result<Generation, ModelError>>;
 
-    /// Scores continuations of conversations; one score for each continuation.
+    /// Scores continuations of conversations, with one score per continuation.
     fn loglikelihood(
         &self,
         requests: Vec<LoglikelihoodRequest>,
@@ -63,18 +64,18 @@ pub trait Models: Send + Sync {
         time: Duration,
     ) -> Vec<Result<RollingScore, ModelError>>;
 
-    /// Turns texts into vectors; one for each text of a request.
+    /// Embeds texts, with one vector per text of a request.
     fn embed(&self, requests: Vec<EmbedRequest>, time: Duration) -> Vec<Result<(Vectors, u64), ModelError>>;
 }
 
-/// What is left of one grant.
+/// Remaining budget of a grant.
 struct LlmBudget {
     grant: LlmGrant,
     calls: AtomicU64,
     tokens: AtomicU64,
 }
 
-/// The models that one plugin may ask.
+/// Models that a plugin may call.
 pub(crate) struct ModelAccess {
     budgets: Vec<LlmBudget>,
     models: Arc<dyn Models>,
@@ -90,7 +91,7 @@ impl ModelAccess {
         ModelAccess { budgets: grants.iter().map(budget).collect(), models }
     }
 
-    /// Takes one call from the budget of a role.
+    /// Deducts one call from the budget of a role.
     fn begin(&self, role: &str) -> Result<&LlmBudget, PluginError> {
         let Some(budget) = self.budgets.iter().find(|budget| budget.grant.role == role) else {
             let granted: Vec<&str> = self.budgets.iter().map(|budget| budget.grant.role.as_str()).collect();
@@ -101,7 +102,8 @@ impl ModelAccess {
             )));
         };
         let (most_calls, most_tokens) = (budget.grant.max_calls, budget.grant.max_tokens);
-        // Tokens are known only afterwards, so the last call may go beyond, or the last list of calls that are made together.
+        // Token counts are known only afterwards, so the last call or list of concurrent calls may exceed the
+        // budget.
         if budget.tokens.load(Ordering::Relaxed) >= most_tokens {
             return Err(used_up(role, "tokens", most_tokens));
         }
@@ -112,7 +114,8 @@ impl ModelAccess {
         Ok(budget)
     }
 
-    /// Asks what the budgets allow; the rest keeps its place. `tokens` says what an answer took.
+    /// Sends the requests that the budgets allow; the others fail in place. `tokens` returns an answer's
+    /// token usage.
     fn ask<Q, A>(
         &self,
         requests: Vec<Q>,

@@ -1,4 +1,4 @@
-//! Aggregators: figures of many score cards, as a fold whose state the host keeps.
+//! Aggregators: figures of many score cards, computed as a fold whose state the host keeps.
 
 use super::{bindings, plain};
 use crate::batch::ItemError;
@@ -27,36 +27,36 @@ impl PluginKind for AggregatorKind {
 /// One sample's card.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AggregatorRow {
-    /// The sample.
+    /// Sample id.
     pub sample_id: String,
-    /// How much it counts; 1 unless the suite weighs samples.
+    /// Weight of the sample; 1 unless the suite weights samples.
     pub weight: f64,
-    /// What the metric said.
+    /// Result of the metric.
     pub card: ScoreCard,
 }
 
-/// What an aggregator has made of the rows so far. Empty at the beginning.
+/// State of an aggregator after the rows so far. Initially empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AggregatorState(Vec<u8>);
 
 impl Aggregator {
-    /// Returns whether its errors take into account which samples are not independent: its component names it in
-    /// `clusters`, a list in
-    /// its `extra` metadata. Its rows have the number of their cluster as `detail.cluster` then, where there are clusters.
+    /// Returns whether its standard errors account for samples that are not independent. Its component
+    /// declares this in `clusters`, a list in its `extra` metadata. If there are clusters, each row then has
+    /// the number of its cluster in `detail.cluster`.
     pub fn knows_clusters(&self) -> bool {
         self.is_named_in("clusters")
     }
 
-    /// The member of a card's detail by which a card without a primary score counts: its component gives it in `unscored`, an
-    /// object by names in its `extra` metadata.
+    /// Returns the member of a card's detail by which a card without a primary score counts. Its component
+    /// declares it in `unscored`, an object by aggregator name in its `extra` metadata.
     pub fn unscored_member(&self) -> Option<&str> {
         self.component.extra().get("unscored")?.get(self.name())?.as_str()
     }
 
-    /// The state after some more rows, which come in the order of the dataset.
+    /// Returns the state after adding rows, which must be in dataset order.
     ///
     /// # Errors
-    /// When the component refuses the rows or fails; there is then no figure.
+    /// If the component rejects the rows or fails. There is then no figure.
     pub fn fold(&self, state: AggregatorState, rows: &[AggregatorRow]) -> Result<AggregatorState, ItemError> {
         let limits = self.limits();
         let rows: Vec<GuestRow> = rows.iter().map(to_guest).collect();
@@ -68,10 +68,10 @@ impl Aggregator {
         Ok(AggregatorState(state))
     }
 
-    /// The figures.
+    /// Returns the figures.
     ///
     /// # Errors
-    /// As for [`Aggregator::fold`], and when a figure is not a number or a name is not one.
+    /// Same as for [`Aggregator::fold`], and if a figure is not a number or a name is invalid.
     pub fn finish(&self, state: &AggregatorState) -> Result<Vec<AggregatorFigure>, ItemError> {
         let limits = self.limits();
         let finished = self.call(self.component.linked.access(), |plugin, store| {

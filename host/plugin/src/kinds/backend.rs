@@ -25,14 +25,14 @@ pub type BackendPluginComponent = PluginComponent<BackendKind>;
 /// A backend with its configuration, ready to answer.
 pub type BackendComponent = ConfiguredMember<BackendKind>;
 
-/// What a backend offers.
+/// Features of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackendOffer {
-    /// Largest number of requests in one call.
+    /// Maximum number of requests per call.
     pub max_batch: usize,
-    /// Whether it answers conversations.
+    /// True if it answers conversations.
     pub supports_generate: bool,
-    /// Whether it scores continuations.
+    /// True if it scores continuations.
     pub supports_loglikelihood: bool,
 }
 
@@ -77,23 +77,23 @@ impl PluginKind for BackendKind {
 }
 
 impl BackendComponent {
-    /// What it offers.
+    /// Returns the features.
     pub fn offer(&self) -> BackendOffer {
         self.member().detail
     }
 
-    /// What it was granted.
+    /// Returns the grants.
     pub fn grants(&self) -> &Grants {
         self.component.linked.grants()
     }
 
-    /// Gives it the models of the run, so far as it was granted them.
+    /// Sets the models of the run, as far as they are granted.
     pub fn set_models(&self, models: Arc<dyn crate::Models>) {
         self.component.set_models(models);
     }
 
-    /// Answers a batch of conversations: one result for each request, in order. The component can
-    /// read `media` where it was granted that.
+    /// Answers a batch of conversations, with one result per request, in order. The component can read
+    /// `media` if that is granted.
     pub fn generate(
         &self,
         requests: &[guest::GenerateRequest],
@@ -113,7 +113,7 @@ impl BackendComponent {
         .results
     }
 
-    /// Scores the continuations of a batch of conversations: one list for each request.
+    /// Scores the continuations of a batch of conversations, with one list per request.
     pub fn loglikelihood(
         &self,
         requests: &[guest::LoglikelihoodRequest],

@@ -1,4 +1,4 @@
-//! Doc hooks: text and media that a Sample gets beside what its row says.
+//! Doc hooks: text and media added to a Sample beyond its row.
 
 use super::bindings;
 use crate::batch::ItemError;
@@ -42,28 +42,28 @@ fn name_of(kind: HookKind) -> &'static str {
     }
 }
 
-/// Where the host finds media.
+/// Location of media for the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaSource {
-    /// What it is.
+    /// Kind of the media.
     pub kind: MediaKind,
     /// A path below the dataset's folder, a `data:` URL, or a digest.
     pub source: String,
-    /// What else the Sample's segment should hold.
+    /// Additional keys for the Sample's segment.
     pub extra: Object,
 }
 
-/// What a hook gives for one Sample.
+/// Output of a hook for one Sample.
 #[derive(Clone, Debug)]
 pub enum DocHookOutput {
-    /// Of a hook of the kind `text`.
+    /// Output of a hook of the kind `text`.
     Text(Vec<Message>),
-    /// Of one of the kinds `visual` and `audio`.
+    /// Output of a hook of the kind `visual` or `audio`.
     Media(Vec<MediaSource>),
 }
 
 impl DocHook {
-    /// Calls the hook with a batch of Samples, as JSON: one result for each, in order.
+    /// Calls the hook with a batch of Samples as JSON, with one result per Sample, in order.
     pub fn apply(&self, samples: &[String]) -> Vec<Result<DocHookOutput, ItemError>> {
         let limits = self.limits();
         if self.member().detail == HookKind::Text {

@@ -1,4 +1,4 @@
-//! Answer extractors: the answer in what a model wrote.
+//! Answer extractors: find the answer in a model's output.
 
 use super::{bindings, plain};
 use crate::batch::ItemError;
@@ -29,25 +29,25 @@ fn declared(extractor: ExtractorSpec) -> DeclaredMember<ExtractorKind> {
     DeclaredMember { inputs: extractor.inputs, ..plain(extractor.member) }
 }
 
-/// An answer that was found.
+/// An extracted answer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ExtractedAnswer {
     /// `choice`, `number`, `list`, `text` or `reasoning`.
     pub kind: &'static str,
-    /// In the shape of its kind.
+    /// Value in the shape of its kind.
     pub value: Object,
-    /// The part of the text that it was read from.
+    /// Part of the text from which it was read.
     pub evidence: Option<String>,
 }
 
 impl Extractor {
-    /// Returns whether it only shortens the text for those behind it, and decides nothing: its component names it in
-    /// `shortens`, a list in its `extra` metadata.
+    /// Returns whether it only shortens the text for later extractors and decides nothing. Its component
+    /// declares this in `shortens`, a list in its `extra` metadata.
     pub fn shortens(&self) -> bool {
         self.is_named_in("shortens")
     }
 
-    /// The answers of a batch: one result for each item, in order; none where there is none.
+    /// Extracts the answers of a batch, with one result per item, in order; `None` if there is no answer.
     pub fn extract(&self, items: Vec<MetricItem>) -> Vec<Result<Option<ExtractedAnswer>, ItemError>> {
         with_sound_items(items, |sound| self.extract_sound(sound))
     }

@@ -1,4 +1,4 @@
-//! Judges: the prompts for a judge model, and what its replies mean. The host makes the calls.
+//! Judges: prompts for a judge model, and interpretation of its replies. The host makes the calls.
 
 use super::{bindings, plain};
 use crate::batch::ItemError;
@@ -24,33 +24,33 @@ impl PluginKind for JudgeKind {
     bindings!(JudgePlugin, JudgePluginPre, gage_plugin_judge, call_judges, plain);
 }
 
-/// A conversation that a model is to continue.
+/// A conversation for a model to continue.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// Sampling parameters that win over those of the role.
+    /// Sampling parameters that override those of the role.
     pub params: Object,
 }
 
-/// What a judge makes of the replies.
+/// A judge's interpretation of the replies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The `judge_output` that metrics read.
     Output(Object),
-    /// The replies say nothing that can be used, and why.
+    /// The replies are unusable, for this reason.
     Unparseable(String),
 }
 
 impl Judge {
-    /// Returns whether it reads replies to its own prompts alone, such as a comparison in both orders, so that a
-    /// prompt of the suite
-    /// cannot stand in for them: its component names it in `own_prompts`, a list in its `extra` metadata.
+    /// Returns whether it can only read replies to its own prompts, as for a comparison in both orders. A
+    /// prompt of the suite then cannot replace them. Its component declares this in `own_prompts`, a list in
+    /// its `extra` metadata.
     pub fn needs_own_prompts(&self) -> bool {
         self.is_named_in("own_prompts")
     }
 
-    /// The prompts of a batch of cases: one result for each, in order.
+    /// Renders the prompts of a batch of cases, with one result per case, in order.
     pub fn render(&self, cases: &[JudgeCase]) -> Vec<Result<Vec<Prompt>, ItemError>> {
         let limits = self.limits();
         self.batch(
@@ -70,7 +70,7 @@ impl Judge {
         )
     }
 
-    /// What the replies of a batch of cases mean: one result for each, in order.
+    /// Interprets the replies of a batch of cases, with one result per case, in order.
     pub fn parse(&self, replies: &[JudgeReply]) -> Vec<Result<Verdict, ItemError>> {
         let limits = self.limits();
         self.batch(

@@ -1,4 +1,4 @@
-//! Metrics: what they declare, and how a batch of samples is scored.
+//! Metrics: their declarations, and scoring of a batch of samples.
 
 use super::bindings;
 use crate::batch::{BatchResult, ItemError};
@@ -53,17 +53,17 @@ fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
     }
 }
 
-/// What a metric said of a batch.
+/// Results of a metric for a batch.
 pub struct ScoredItem {
-    /// One result for each item, in order.
+    /// One result per item, in order.
     pub results: Vec<Result<ScoreCard, ItemError>>,
-    /// The work that it took, in units of about one instruction.
+    /// Fuel used, in units of about one instruction.
     pub fuel: u64,
 }
 
 impl Metric {
-    /// Scores a batch. Equal batches give equal results and cost equal fuel, whatever was called before
-    /// and on however many threads.
+    /// Scores a batch. Equal batches give equal results and cost equal fuel, regardless of earlier calls and
+    /// the number of threads.
     pub fn score(&self, items: Vec<MetricItem>) -> ScoredItem {
         let mut fuel = 0;
         let results = with_sound_items(items, |sound| {

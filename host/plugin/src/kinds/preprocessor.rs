@@ -1,4 +1,4 @@
-//! Preprocessors: from a raw row to a Sample.
+//! Preprocessors: convert a raw row to a Sample.
 
 use super::{bindings, plain};
 use crate::batch::ItemError;
@@ -27,37 +27,37 @@ impl PluginKind for PreprocessorKind {
     bindings!(PreprocessorPlugin, PreprocessorPluginPre, gage_plugin_preprocessor, call_preprocessors, plain);
 }
 
-/// What ought to be a Sample, as the component wrote it: its size and its depth are within the limits.
-/// It is read by whoever makes a Sample of it, once.
+/// Text of a Sample as the component wrote it, with size and depth within the limits. It is parsed only once,
+/// by the code that creates the Sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleText(String);
 
 impl SampleText {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same as JSON.
+    /// Parses the text as JSON.
     ///
     /// # Errors
-    /// `invalid_result` when it is not JSON.
+    /// `invalid_result` if it is not JSON.
     pub fn parse(&self) -> Result<Value, ItemError> {
         validate_output::parsed(&self.0, "the Sample")
     }
 }
 
-/// What became of a row.
+/// Result of converting a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PreprocessorOutput {
-    /// JSON text that ought to be a Sample.
+    /// JSON text that should be a Sample.
     Sample(SampleText),
-    /// The row is left out, and why.
+    /// The row is skipped, for this reason.
     Skipped(String),
 }
 
 impl Preprocessor {
-    /// Converts a batch: one result for each row, in order.
+    /// Converts a batch, with one result per row, in order.
     pub fn convert(&self, rows: &[RawRow]) -> Vec<Result<PreprocessorOutput, ItemError>> {
         let limits = self.limits();
         let of_sample = Limits { result_bytes: limits.sample_bytes, ..limits.clone() };

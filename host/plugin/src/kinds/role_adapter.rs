@@ -1,4 +1,4 @@
-//! Role adapters: what is sent to the model of a role, and what its reply means.
+//! Role adapters: the request to the model of a role, and interpretation of its reply.
 
 use super::judge::Prompt;
 use super::{bindings, plain};
@@ -24,17 +24,17 @@ impl PluginKind for RoleAdapterKind {
     bindings!(RoleAdapterPlugin, RoleAdapterPluginPre, gage_plugin_role_adapter, call_adapters, plain);
 }
 
-/// What an adapter makes of a payload.
+/// Result of preparing a payload.
 #[derive(Clone, Debug)]
 pub enum PreparedCall {
-    /// The model is to be asked.
+    /// The model must be called.
     Ask(Prompt),
-    /// The output itself, without a model.
+    /// The output itself, without a model call.
     Output(Object),
 }
 
 impl RoleAdapter {
-    /// Prepares a batch of payloads, JSON objects: one result for each, in order.
+    /// Prepares a batch of payloads (JSON objects), with one result per payload, in order.
     pub fn prepare(&self, payloads: &[String]) -> Vec<Result<PreparedCall, ItemError>> {
         let limits = self.limits();
         self.batch(
@@ -56,7 +56,7 @@ impl RoleAdapter {
         )
     }
 
-    /// The outputs of a batch of replies: one result for each, in order.
+    /// Interprets a batch of replies, with one result per reply, in order.
     pub fn parse(&self, replies: &[AdapterReply]) -> Vec<Result<Object, ItemError>> {
         let limits = self.limits();
         self.batch(

@@ -15,7 +15,7 @@ use std::time::Duration;
 impl types::Host for GuestState {}
 
 impl GuestState {
-    /// Counts a call that asks for several things: itself, and each of them.
+    /// Counts a call with several requests: the call itself, and each request.
     fn count_calls(&mut self, asked: usize) -> wasmtime::Result<()> {
         for _ in 0..=asked {
             self.count_call()?;
@@ -34,7 +34,7 @@ impl log::Host for GuestState {
         }
         budget.lines_left -= 1;
         budget.bytes_left -= message.len();
-        // A terminal must not act on what a guest writes.
+        // A guest must not send control sequences to a terminal.
         let message = gage_core::printable(&message);
         let plugin = &budget.plugin;
         match level {
@@ -47,7 +47,7 @@ impl log::Host for GuestState {
     }
 }
 
-/// What a guest is told that was granted something, but is not in a call that may use it.
+/// Creates the error of a guest that has a grant but is in a call that may not use it.
 fn not_now(what: &str) -> PluginError {
     denied(format!("{what}: not allowed in this call, which only describes, checks or tests"))
 }
@@ -96,11 +96,11 @@ impl http::Host for GuestState {
     }
 }
 
-/// One result for each request.
+/// One result per request.
 type ImportAnswers<A> = Vec<Result<A, PluginError>>;
 
 impl GuestState {
-    /// Asks models, all at the same time.
+    /// Sends requests to models, all concurrently.
     fn ask_models<Q, A>(
         &mut self,
         requests: Vec<Q>,
@@ -117,12 +117,12 @@ impl GuestState {
     }
 }
 
-/// The answer to the only request.
+/// Returns the answer to the only request.
 fn only<A>(mut answers: ImportAnswers<A>) -> Result<A, PluginError> {
     answers.pop().unwrap_or_else(|| Err(not_now("llm")))
 }
 
-/// Requests with parameters that are no object keep their place.
+/// Requests with parameters other than an object fail in place.
 fn generate(
     models: &ModelAccess,
     requests: Vec<GenerateRequest>,

@@ -1,6 +1,6 @@
-//! An empty WASI 0.2, without which guests that carry an interpreter do not load: no files, no
-//! environment, no arguments, no sockets, nothing on the standard streams, a clock that stands
-//! still, and random numbers that are the same each time.
+//! An empty WASI 0.2, which guests with an interpreter need in order to load. It has no files, environment,
+//! arguments, sockets or standard streams. Its clock does not advance, and its random numbers are the same
+//! each time.
 
 use super::GuestState;
 use rand_chacha::ChaCha8Rng;
@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-/// The seed of the random source that guests see, so that a scorer is reproducible.
+/// Seed of the guests' random source, so that a scorer is reproducible.
 const GUEST_SEED: u64 = 0;
 
 pub(super) struct Wasi {
@@ -42,8 +42,8 @@ impl WasiView for GuestState {
     }
 }
 
-/// Links WASI, with a clock whose alarms go off at once: a guest that sleeps would otherwise hold
-/// its thread for as long as it likes, since a deadline ends guests and not the host.
+/// Links WASI, with a clock whose alarms fire immediately. A sleeping guest could otherwise hold its thread
+/// indefinitely, since a deadline ends guests but not host calls.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
@@ -83,7 +83,7 @@ impl monotonic_clock::Host for FrozenClock<'_> {
     }
 }
 
-/// An alarm that has gone off.
+/// An alarm that has fired.
 struct TimerFired;
 
 #[async_trait::async_trait]
@@ -91,7 +91,7 @@ impl Pollable for TimerFired {
     async fn ready(&mut self) {}
 }
 
-/// In nanoseconds: a second.
+/// One second, in nanoseconds.
 const RESOLUTION: u64 = 1_000_000_000;
 
 struct FrozenMonotonicClock;

@@ -1,4 +1,4 @@
-//! Names of files that change no number: those of components, which a digest pins, and the folder of the suite.
+//! File names that change no number: those of components, which a digest pins, and the suite's folder.
 
 use gage_core::Object;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 const CONFIG_DIR: &str = "${config_dir}";
 
-/// How the identity names the aggregator of a metric.
+/// Prefix for the aggregator of a metric in an identity.
 const AGGREGATION: &str = "aggregation ";
 
-/// Names the plugins of `now` as `before` does if they are the same components in files of other names. Both are
-/// [pinned](super::RunIdentity::pinned) parts. Returns the new name of each name that was replaced.
+/// Renames the plugins of `now` to match `before` if they are the same components under different file names.
+/// Both are [pinned](super::RunIdentity::pinned) parts. Returns the new name of each replaced name.
 pub fn align(before: &Object, now: &mut Object) -> BTreeMap<String, String> {
     let plugins =
         |parts: &Object| parts.get("plugins").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -46,7 +46,7 @@ fn renamed(before: &Object, now: &Object) -> BTreeMap<String, String> {
     names
 }
 
-/// The file of a reference to a component by file, with the member that it names, if any.
+/// Splits a reference to a component file into the file and the member that it names, if any.
 fn file_and_member(name: &str) -> Option<(&str, &str)> {
     let (file, member) = name.split_once('#').unwrap_or((name, ""));
     file.ends_with(".wasm").then_some((file, member))
@@ -59,7 +59,7 @@ pub(super) fn rename(value: &mut Value, names: &BTreeMap<String, String>) {
     }
 }
 
-/// A value with paths below the suite's folder written as `${config_dir}/…`.
+/// Returns a value with paths below the suite's folder written as `${config_dir}/…`.
 pub(super) fn portable(mut value: Value, config_dir: &str) -> Value {
     let below = |text: &str| {
         text.strip_prefix(config_dir)?.strip_prefix('/').map(|rest| format!("{CONFIG_DIR}/{rest}"))

@@ -5,16 +5,16 @@ use gage_core::{ENTRY_IDS, Object};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Sections that change no number: what is for people, and what a run may take.
+/// Sections that change no number: descriptions for people, and limits of a run.
 const FREE_SECTIONS: [&str; 7] =
     ["api_version", "kind", "metadata", "cache", "budget", "pricing", "task_parallelism"];
 
-/// Those of them that an identity does not even record.
+/// The free sections that an identity does not even record.
 pub(super) const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
 
-/// Keys that change no number: the section, the way from one of its entries to the mapping, and the keys there. They name
-/// places whose content is pinned by a digest, say how fast things go or how long they may take, or are secret. Other
-/// mappings, such as the parameters of plugins, may use the same names for something else.
+/// Keys that change no number: the section, the path from an entry of it to the mapping, and the keys in that
+/// mapping. They name places whose content is pinned by a digest, set speeds or timeouts, or are secret.
+/// Other mappings, such as plugin parameters, may use the same names for something else.
 const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
     (
         "datasets",
@@ -42,10 +42,10 @@ const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
     ("builtin", &[], QUEUES),
 ];
 
-/// Keys of a task: how many of its rows are read ahead, and how many samples are in flight.
+/// Task keys for the number of rows read ahead and of samples in flight.
 const QUEUES: &[&str] = &["max_inflight", "prefetch_factor"];
 
-/// Keys of the settings of a backend.
+/// Keys of a backend's settings.
 const BACKEND: &[&str] = &[
     "model_path",
     "mmproj",
@@ -71,8 +71,8 @@ const BACKEND: &[&str] = &[
     "slots",
 ];
 
-/// The settings that can change a number, lists of named entries as mappings, so that differences name the entries and
-/// their order does not count.
+/// Returns the settings that can change a number. Lists of named entries become mappings, so that differences
+/// name the entries and order does not count.
 pub(super) fn pinned(config: &Value) -> Value {
     let mut kept = Object::new();
     for (section, value) in without_free_keys(config) {
@@ -86,7 +86,8 @@ pub(super) fn pinned(config: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// The digests of redacted values that can change a number. `config` tells how entries are named.
+/// Returns the digests of redacted values that can change a number. `config` determines how entries are
+/// named.
 pub(super) fn pinned_redacted<'w>(
     config: &Value,
     redacted: &'w BTreeMap<String, String>,
@@ -100,7 +101,7 @@ pub(super) fn pinned_redacted<'w>(
     kept.map(|(place, digest)| (place.as_str(), digest.as_str())).collect()
 }
 
-/// The settings that can change a number, as the suite writes them, with the name of the suite.
+/// Returns the settings that can change a number, in the form of the suite, with the suite's name.
 pub(super) fn comparable_document(config: &Value) -> Value {
     let mut document = without_free_keys(config);
     if let Some(name) = suite_name(config) {
@@ -133,7 +134,7 @@ fn without_free_keys(config: &Value) -> Object {
     kept
 }
 
-/// The places of all keys of a configuration that change no number: `backends.model.config.api_key`.
+/// Returns the places of all configuration keys that change no number: `backends.model.config.api_key`.
 fn free_places(config: &Value) -> Vec<String> {
     let mut places = Vec::new();
     for (section, way, keys) in FREE_KEYS {
@@ -156,12 +157,12 @@ fn free_places(config: &Value) -> Vec<String> {
     places
 }
 
-/// Returns whether a place is another or lies below it.
+/// Returns whether a place is equal to or below another.
 fn is_below(place: &str, above: &str) -> bool {
     place.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// A list whose entries have ids as a mapping.
+/// Converts a list of entries with ids into a mapping.
 fn by_id(section: Value, id_key: &str) -> Value {
     let Value::Array(items) = section else { return section };
     let mut named = Object::new();

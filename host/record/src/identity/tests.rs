@@ -1,5 +1,6 @@
 use super::*;
 use gage_core::Digest;
+use gage_recorded_messages::RecordedError as _;
 
 /// An identity with one of everything, as a manifest stores it.
 fn stored() -> Value {
@@ -63,7 +64,7 @@ fn identity(stored: Value) -> RunIdentity {
     serde_json::from_value(stored).unwrap()
 }
 
-/// The stored identity with another value at a JSON pointer; a null takes the key away.
+/// The stored identity with a different value at a JSON pointer; null removes the key.
 fn with(pointer: &str, value: Value) -> RunIdentity {
     let mut stored = stored();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -75,7 +76,7 @@ fn with(pointer: &str, value: Value) -> RunIdentity {
     identity(stored)
 }
 
-/// The same with a change of the order of a list.
+/// The stored identity with a list reversed.
 fn reversed(pointer: &str) -> RunIdentity {
     let mut stored = stored();
     stored.pointer_mut(pointer).unwrap().as_array_mut().unwrap().reverse();
@@ -96,7 +97,7 @@ fn unknown_keys_of_an_identity_are_refused() {
     for pointer in ["", "/host", "/datasets/rows", "/plugins/mine", "/prompts/dut", "/backends/local"] {
         let mut stored = stored();
         stored.pointer_mut(pointer).unwrap()["later"] = json!(1);
-        let error = serde_json::from_value::<RunIdentity>(stored).unwrap_err().to_string();
+        let error = serde_json::from_value::<RunIdentity>(stored).unwrap_err().recorded("run_folders");
         assert!(error.contains("unknown field `later`"), "{pointer}: {error}");
     }
     assert!(serde_json::from_value::<RunIdentity>(json!({})).is_ok(), "parts may be missing");
@@ -194,7 +195,8 @@ fn changes_that_cannot_change_a_number_are_accepted() {
     }
 }
 
-/// An identity of a suite that names components by file, run from a working folder in which the suite's folder is `config_dir`.
+/// Identity of a suite that names components by file, run from a working folder where the suite's folder is
+/// `config_dir`.
 fn with_components(config_dir: &str, file: &str, digest: &str) -> RunIdentity {
     let mut stored = stored();
     let (metric, aggregator) = (format!("{config_dir}/{file}#exact"), format!("{config_dir}/{file}"));

@@ -1,22 +1,22 @@
-//! Makes records durable: appends a batch by one write and one fsync, or leaves nothing of it.
+//! Makes records durable: appends a batch with one write and one fsync, or leaves no trace of it.
 
 use super::line::{self, ChecksumSeed};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
 
-/// Room that is kept between batches; a larger buffer is given back.
+/// Capacity kept between batches; a larger buffer is freed.
 const KEPT_CAPACITY: usize = 16 << 20;
 
-/// What an [`Appender`] writes to, always at its end.
+/// The target of an [`Appender`], always written at its end.
 pub(super) trait Store: Write {
-    /// Makes what was written safe on the disk.
+    /// Makes the written data durable.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts everything after the first `length` bytes, and continues there.
+    /// Truncates to the first `length` bytes, and continues from there.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
-/// A file that nobody else writes to; its position is always its end.
+/// A file with no other writer, so its position is always its end.
 impl Store for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
@@ -32,29 +32,29 @@ impl Store for File {
 #[derive(Debug)]
 pub(super) struct Appender<S> {
     store: S,
-    /// Bytes that are known to be good.
+    /// Number of bytes that are known to be good.
     length: u64,
-    /// Whether there may be more than the good bytes.
+    /// True if there may be more than the good bytes.
     is_torn: bool,
     buffer: Vec<u8>,
     seed: ChecksumSeed,
-    /// The number of the next line; none where lines do not say theirs.
+    /// Number of the next line; `None` if lines are not numbered.
     next: Option<u64>,
 }
 
 impl<S: Store> Appender<S> {
-    /// Appends to a store whose first `length` bytes are good and all that there are.
+    /// Appends to a store that holds exactly `length` bytes, all of them good.
     pub(super) fn new(store: S, length: u64) -> Appender<S> {
         Appender { store, length, is_torn: false, buffer: Vec::new(), seed: ChecksumSeed::NONE, next: None }
     }
 
-    /// Appends records of a run from now on, of which the next is the line of this number.
+    /// Switches to appending records of a run, starting with this line number.
     pub(super) fn begin_records(&mut self, seed: ChecksumSeed, next: u64) {
         self.seed = seed;
         self.next = Some(next);
     }
 
-    /// Appends all values in one write and makes them safe on the disk, or none of them. Returns how many they are.
+    /// Appends all values in one write and makes them durable, or appends none. Returns the number of values.
     pub(super) fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> io::Result<u64> {
         self.buffer.clear();
         let (mut next, mut count) = (self.next, 0);
@@ -76,7 +76,7 @@ impl<S: Store> Appender<S> {
                 self.length += self.buffer.len() as u64;
                 self.next = next;
             }
-            // Of a batch that failed nothing may stay: the next one would follow a torn line.
+            // Nothing of a failed batch may stay: the next batch would follow a torn line.
             Err(_) => self.is_torn = self.store.cut(self.length).is_err(),
         }
         self.buffer.shrink_to(KEPT_CAPACITY);
@@ -88,7 +88,7 @@ impl<S: Store> Appender<S> {
 mod tests {
     use super::*;
 
-    /// A disk with so much room.
+    /// A disk with limited capacity.
     struct SmallDisk {
         bytes: Vec<u8>,
         room: usize,
@@ -129,7 +129,7 @@ mod tests {
         SmallDisk { bytes: Vec::new(), room, fails_to_sync: false, fails_to_cut: false }
     }
 
-    /// Length of the line that holds a number of one digit.
+    /// Length of a line that holds a one-digit number.
     const LINE: usize = 11;
 
     #[test]

@@ -1,10 +1,10 @@
-//! `journal/recorded`: a lower bound of the number of lines that are safe on the disk. It tells a journal that is gone, was
-//! emptied or lost its end from one that never held more.
+//! `journal/recorded`: a lower bound of the number of durable lines. It distinguishes a journal that is
+//! missing, empty or truncated from one that never held more.
 //!
-//! The file has two slots, a page apart, and each holds one line in the format of the journal. After each synced batch the
-//! number goes into the slot that holds the smaller one, so that a write which fails halfway leaves the other slot whole.
-//! The larger valid number counts. Only the start and the end of a run sync the file: after a power loss it may hold a
-//! smaller number than the journal has lines, never a larger one.
+//! The file has two slots, a page apart, each with one line in the journal's format. After each synced batch,
+//! the number goes into the slot with the smaller number. A write that fails halfway thus leaves the other
+//! slot whole. The larger valid number counts. Only the start and the end of a run sync the file. After a
+//! power loss it may therefore hold a smaller number than the journal has lines, never a larger one.
 
 use super::line::{self, ChecksumSeed};
 use crate::atomic_file::sync_folder;
@@ -15,10 +15,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Reads before the file counts as damaged: another process may be in the middle of a write.
+/// Number of reads before the file counts as damaged: another process may be in the middle of a write.
 const READ_ATTEMPTS: usize = 8;
 
-/// Where the two slots begin, in bytes.
+/// Offsets of the two slots, in bytes.
 const SLOT_OFFSETS: [usize; 2] = [0, 4096];
 
 #[derive(Deserialize)]
@@ -31,15 +31,15 @@ struct CountLine {
 pub(crate) struct DurableCount {
     file: File,
     seed: ChecksumSeed,
-    /// The slot that is written next.
+    /// Slot that is written next.
     next_slot: usize,
 }
 
 impl DurableCount {
-    /// Writes the number of lines into both slots, creates the file if needed, and syncs it.
+    /// Writes the number of lines to both slots, creates the file if needed, and syncs it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// If the file system refuses.
     pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<DurableCount, RecordError> {
         let path = path_in(folder);
         let failed = |source| RecordError::io("write", &path, source);
@@ -50,15 +50,15 @@ impl DurableCount {
         Ok(recorded)
     }
 
-    /// Stores how many lines the journal has. If that fails, the file keeps a smaller number, which is still a lower bound,
-    /// and the next call writes to the same slot.
+    /// Stores the number of lines in the journal. If that fails, the file keeps a smaller number, which is
+    /// still a lower bound. The next call writes to the same slot.
     pub(super) fn store(&mut self, lines: u64) {
         let _ = self.write_next(lines);
     }
 
     fn write_both(&mut self, lines: u64) -> io::Result<()> {
         self.write_next(lines)?;
-        // At no moment are both slots half written.
+        // The two slots are never half written at the same time.
         self.file.sync_data()?;
         self.write_next(lines)?;
         let end = self.file.stream_position()?;
@@ -76,13 +76,13 @@ impl DurableCount {
     }
 }
 
-/// The larger of the valid numbers in the two slots.
+/// Returns the larger of the valid numbers in the two slots.
 fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
     let slots = SLOT_OFFSETS.map(|offset| {
         let slot = bytes.get(offset..).unwrap_or_default();
         let end = slot.iter().position(|byte| *byte == b'\n').map_or(slot.len(), |end| end + 1);
         let json = line::decode(&slot[..end], seed)?;
-        let count = serde_json::from_slice::<CountLine>(json).map_err(|_| "it holds no number of lines")?;
+        let count = serde_json::from_slice::<CountLine>(json).map_err(|_| "it has no number of lines")?;
         Ok(count.lines)
     });
     match slots {
@@ -92,10 +92,10 @@ fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
     }
 }
 
-/// The least number of lines that a journal has.
+/// Returns the lower bound of the number of lines in a journal.
 ///
 /// # Errors
-/// When the file is gone or cannot be read.
+/// If the file is missing or cannot be read.
 pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
@@ -120,8 +120,7 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     Err(RecordError::invalid(&path, reason))
 }
 
-/// Refuses a journal that has fewer lines than were recorded: what is gone from it would be asked anew, as if it had never
-/// been answered.
+/// Rejects a journal with fewer lines than were recorded. Missing answers would otherwise be requested again.
 pub(super) fn check(folder: &RunFolder, recorded: u64, found: u64) -> Result<(), RecordError> {
     match found < recorded {
         true => Err(RecordError::invalid(
@@ -144,8 +143,9 @@ mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::{JournalIndex, JournalTail, JournalWriter, Manifest, RunIdentity};
+    use gage_recorded_messages::RecordedError as _;
 
-    /// A run that was killed with four records.
+    /// A run that was killed after four records.
     fn killed() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
@@ -158,13 +158,13 @@ mod tests {
         (root, path)
     }
 
-    /// Why the run cannot go on, which is also why it cannot be read.
+    /// The error of resuming a run, which is also the error of reading it.
     fn refused(root: &Path) -> String {
         let gone_on =
             RunFolder::resume(root, "run").and_then(|folder| JournalWriter::open(&folder).map(|_| ()));
         let read = RunFolder::open_read(&root.join("run")).and_then(|folder| JournalIndex::read(&folder));
-        let error = gone_on.unwrap_err().to_string();
-        assert_eq!(read.unwrap_err().to_string(), error);
+        let error = gone_on.unwrap_err().recorded("run_folders");
+        assert_eq!(read.unwrap_err().recorded("run_folders"), error);
         error
     }
 
@@ -212,11 +212,11 @@ mod tests {
         fs::remove_file(&recorded).unwrap();
         assert!(refused(root.path()).contains("recorded cannot be used: it is gone"));
         fs::remove_dir_all(root.path().join("run/journal")).unwrap();
-        let error = RunFolder::resume(root.path(), "run").unwrap_err().to_string();
+        let error = RunFolder::resume(root.path(), "run").unwrap_err().recorded("run_folders");
         assert!(error.contains("recorded cannot be used: it is gone"), "{error}");
     }
 
-    /// A write that stops halfway, and a flipped bit: whatever happens to one slot, the other is read.
+    /// A write that stops halfway, and a flipped bit: if one slot is damaged, the other is read.
     #[test]
     fn a_damaged_slot_leaves_the_other_readable() {
         let (root, _) = killed();
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// A disk that takes no more leaves a number that is too small, never none.
+    /// A full disk leaves a number that is too small, never none.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_failed_write_keeps_the_last_number() {
@@ -288,7 +288,7 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         fs::write(&path, [&lines[..5], &lines[6..]].concat().concat()).unwrap();
-        let error = tail.read_new(|_| ()).unwrap_err().to_string();
+        let error = tail.read_new(|_| ()).unwrap_err().recorded("run_folders");
         assert!(error.contains("line 6: it was written as line 7"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Entries of the lines of a journal.
+//! Entries of a journal, one per line.
 
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};
@@ -7,23 +7,23 @@ use gage_core::{JsonView, MetricResult, Object, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A line to be written. An answer is written as soon as it is there, since it was dear to get, and once more when its
-/// judges have replied, where it has some; its scores follow when those that are scored with it are there too.
+/// A line to be written. An answer is written as soon as it arrives, because it was expensive. If it has
+/// judges, it is written again after they reply. Its scores follow once its whole scoring batch is complete.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum JournalEntry<'a> {
-    /// A sample that needs no scores: it failed before.
+    /// A sample that needs no scores because it failed earlier.
     FinishedWithoutScores(&'a SampleRecord),
     /// An answer that awaits its scores.
     Answer(AnswerEntry<'a>),
-    /// The scores of an answer that was written before.
+    /// The scores of an earlier answer.
     Scores(&'a ScoresEntry),
 }
 
-/// A [`SampleRecord`] without scores, and with the mark that it awaits some.
+/// A [`SampleRecord`] without scores, marked as awaiting them.
 #[derive(Debug, Serialize)]
 pub struct AnswerEntry<'a> {
-    /// The task.
+    /// Task id.
     pub task_id: &'a str,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
@@ -31,23 +31,23 @@ pub struct AnswerEntry<'a> {
     pub sample_id: &'a str,
     /// Short digest of the raw row, in hexadecimal digits.
     pub row_digest: &'a str,
-    /// `scored`, unless the scorers find a reason against it.
+    /// `scored`, unless the scorers reject it.
     pub outcome: Outcome,
-    /// The Sample as it was asked.
+    /// The Sample as it was sent.
     pub sample: JsonView<'a>,
-    /// What support steps found, by adapter.
+    /// Output of support steps, by adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support_output: Option<&'a Value>,
-    /// What the model said.
+    /// Output of the model.
     pub model_output: JsonView<'a>,
-    /// What the judge said.
+    /// Output of the judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<&'a Value>,
-    /// How long it took so far.
+    /// Timing so far.
     pub timing: SampleTiming,
     /// Always true.
     pub awaits_scores: bool,
-    /// Whether judges are to be asked first; the line with what they said takes the place of this one.
+    /// True if judges must reply first. The line with their replies then replaces this one.
     #[serde(skip_serializing_if = "is_false")]
     pub awaits_judges: bool,
 }
@@ -56,10 +56,10 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The scores of one answer: a line of its own.
+/// The scores of one answer, on their own line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScoresEntry {
-    /// The task.
+    /// Task id.
     pub task_id: CompactString,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
@@ -67,40 +67,40 @@ pub struct ScoresEntry {
     pub sample_id: CompactString,
     /// Short digest of the raw row, in hexadecimal digits.
     pub row_digest: CompactString,
-    /// How the sample ended.
+    /// Outcome of the sample.
     pub outcome: Outcome,
-    /// What the scorers said.
+    /// Results of scoring.
     pub scores: Scores,
 }
 
-/// What the scorers said of one answer.
+/// Results of scoring one answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Why there is no score, where there is none.
+    /// Cause of a missing score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
-    /// What extractors made of the model's output: keys that take the place of its own.
+    /// Values that extractors derived from the model's output. They replace its own keys.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub extracted: Object,
-    /// What the metrics said, in the order of the suite.
+    /// Results of the metrics, in suite order.
     #[serde(default)]
     pub metrics: Vec<MetricResult>,
-    /// What the metrics said that read a clock; they vary from run to run.
+    /// Results of metrics that read a clock; they vary from run to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timing_metrics: Vec<MetricResult>,
-    /// The sample's share of scoring, in milliseconds.
+    /// The sample's share of the scoring time, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
-    /// The sample's share of the plugins' work, in units of fuel.
+    /// The sample's share of the plugins' fuel.
     pub scoring_fuel: u64,
-    /// How many answers were scored together with this one, itself among them.
+    /// Number of answers in the same scoring batch, including this one.
     pub scored_together: u32,
-    /// When the sample was done, in milliseconds since 1970 in UTC.
+    /// Time at which the sample was done, in milliseconds since 1970, UTC.
     pub finished_unix_ms: u64,
 }
 
 impl SampleRecord {
-    /// Puts the scores of an answer into its record.
+    /// Adds an answer's scores to its record.
     pub(super) fn add_scores(&mut self, entry: ScoresEntry) {
         let ScoresEntry { outcome, scores, .. } = entry;
         self.outcome = outcome;
@@ -119,7 +119,7 @@ impl SampleRecord {
         self.timing_metrics = scores.timing_metrics;
         self.timing.scoring_ms = scores.scoring_ms;
         self.timing.scoring_fuel = scores.scoring_fuel;
-        // Plots over time show when it was answered; many are scored at once.
+        // Plots over time use the time of the answer, because many answers are scored at once.
         if self.timing.finished_unix_ms == 0 {
             self.timing.finished_unix_ms = scores.finished_unix_ms;
         }

@@ -1,4 +1,4 @@
-//! Index of a journal: the places of its records.
+//! Index of a journal: the positions of its records.
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
@@ -19,7 +19,8 @@ mod records;
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
 pub use records::{AnswerReader, PartialRecords, SampleStage};
 
-/// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
+/// Positions of the last record of every sample. Takes about 33 bytes per sample, regardless of the sample's
+/// size.
 #[derive(Debug, Default)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -28,8 +29,7 @@ pub struct JournalIndex {
     torn_bytes: u64,
 }
 
-/// A journal file; `start` is the length of all files before it, so that one number says where
-/// a record is.
+/// A journal file. `start` is the total length of all files before it, so a single number locates a record.
 #[derive(Debug)]
 struct Segment {
     path: PathBuf,
@@ -43,55 +43,55 @@ struct TaskEntries {
     entries: Entries,
 }
 
-/// What the index knows of a sample.
+/// Entry of the index for a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedSample {
-    /// How the sample ended; of one that awaits its scores, how it will unless they speak against it.
+    /// Outcome of the sample; if it awaits scores, the outcome unless the scores change it.
     pub outcome: Outcome,
-    /// The number of answers that were scored together with it, itself included; 0 if it has no scores.
+    /// Number of answers in the same scoring batch, including this one; 0 if it has no scores.
     pub scored_together: u16,
     row: u64,
     state: EntryState,
 }
 
 impl IndexedSample {
-    /// Returns whether the record was made from the row of this digest.
+    /// Returns whether the record was made from a row with this digest.
     pub fn is_of_row(&self, row_digest: &str) -> bool {
         self.row == row_key(row_digest)
     }
 
-    /// Returns whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
-    /// scores.
+    /// Returns whether no work is left: the sample has its scores or failed for a permanent reason.
     pub fn is_finished(&self) -> bool {
         self.state.has_ended() && !self.outcome.is_retried_on_resume()
     }
 
-    /// Returns whether the model's answer is there, and what its judges said, so that only scores may be wanting.
+    /// Returns whether the model's answer and its judges' replies are present, so that only scores may be
+    /// missing.
     pub fn is_answered(&self) -> bool {
         matches!(self.state, EntryState::Awaits | EntryState::Scored)
     }
 
-    /// Returns whether the model's answer is there, and its judges are still to be asked.
+    /// Returns whether the model's answer is present, but its judges have not replied.
     pub fn awaits_judges(&self) -> bool {
         self.state == EntryState::Unjudged
     }
 }
 
 impl JournalIndex {
-    /// Reads the journal of a run once, from beginning to end. A torn end is left out.
+    /// Reads the journal of a run once, from start to end. A torn end is ignored.
     ///
     /// # Errors
-    /// When a line that is not at the end is damaged or gone (the error names it), when the journal has fewer lines than the
-    /// run had recorded, when it is that of another run or of a newer format, and those of the file system.
+    /// If a line before the end is damaged or missing (the error names it), or the journal has fewer lines
+    /// than the run recorded. If it belongs to another run or has a newer format, or the file system refuses.
     pub fn read(folder: &RunFolder) -> Result<JournalIndex, RecordError> {
-        // Before the journal, which may grow in the meantime.
+        // Read before the journal, which may grow in the meantime.
         let recorded = durable_lines(folder)?;
         let (index, lines) = JournalIndex::read_lines(folder)?;
         durable_count::check(folder, recorded, lines)?;
         Ok(index)
     }
 
-    /// The same whatever was recorded, with how many lines are whole.
+    /// Reads the journal without checking the recorded count. Also returns the number of whole lines.
     pub(crate) fn read_lines(folder: &RunFolder) -> Result<(JournalIndex, u64), RecordError> {
         let mut builder = IndexBuilder::new(folder.run_id());
         let paths = segment_paths(folder.path())?;
@@ -102,46 +102,47 @@ impl JournalIndex {
         Ok((builder.index, builder.lines))
     }
 
-    /// What is known of a sample.
+    /// Returns the entry of a sample.
     pub fn get(&self, task_id: &str, index: u64) -> Option<IndexedSample> {
         self.entries(task_id)?.get(index).map(SampleEntry::sample)
     }
 
-    /// The samples of a task with their indices, in order; those that await their judges or their scores too.
+    /// Returns the samples of a task with their indices, in order, including those that await judges or
+    /// scores.
     pub fn samples(&self, task_id: &str) -> impl Iterator<Item = (u64, IndexedSample)> {
         self.iter(task_id).map(|(index, entry)| (index, entry.sample()))
     }
 
-    /// Reads the samples of a task, in order, that are finished and were never to be scored.
+    /// Reads the finished samples of a task that never needed scores, in order.
     pub fn whole_records(&self, task_id: &str) -> impl Iterator<Item = Result<SampleRecord, RecordError>> {
         let mut reader = AnswerReader::new(self);
         let whole = self.iter(task_id).filter(|(_, entry)| entry.state == EntryState::FinishedWithoutScores);
         whole.map(move |(_, entry)| reader.read_at(entry.record()))
     }
 
-    /// Reads answers back that need scores.
+    /// Returns a reader for answers that need scores.
     pub fn answers(&self) -> AnswerReader<'_> {
         AnswerReader::new(self)
     }
 
-    /// Number of samples that are there, those that await their judges or their scores among them.
+    /// Returns the number of samples, including those that await judges or scores.
     pub fn len(&self) -> usize {
         self.tasks.iter().map(|task| task.entries.len()).sum()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// The tasks that have records, sorted by name.
+    /// Returns the tasks that have records, sorted by name.
     pub fn task_ids(&self) -> Vec<&str> {
         let mut task_ids: Vec<&str> = self.tasks.iter().map(|task| task.task_id.as_str()).collect();
         task_ids.sort_unstable();
         task_ids
     }
 
-    /// Returns how the samples of a task ended; those that await their judges or their scores have not.
+    /// Returns the outcomes of a task's samples. Samples that await judges or scores are not counted.
     pub fn outcomes(&self, task_id: &str) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
         let ended = self.iter(task_id).filter(|(_, entry)| entry.state.has_ended());
@@ -149,14 +150,13 @@ impl JournalIndex {
         counts
     }
 
-    /// Bytes of a torn end that were left out.
+    /// Returns the number of bytes in the ignored torn end.
     pub fn torn_bytes(&self) -> u64 {
         self.torn_bytes
     }
 
-    /// Reads the records in the order of tasks that is given and of their indices, one at a
-    /// time. Tasks that have records and are not named come after the others, by name. Answers that
-    /// await their judges or their scores are passed over.
+    /// Reads the records one at a time, in the given task order and by index. Tasks that have records but are
+    /// not listed come last, by name. Answers that await judges or scores are skipped.
     pub fn records_in_order<'a, T: AsRef<str>>(
         &'a self,
         task_order: &[T],
@@ -164,8 +164,8 @@ impl JournalIndex {
         self.records_so_far(task_order).ended()
     }
 
-    /// The same with the answers that await their judges or their scores, each in its place: these have neither judges'
-    /// replies nor scores.
+    /// Like `records_in_order`, but includes answers that await judges or scores, each in its place. These
+    /// have neither judges' replies nor scores.
     pub fn records_so_far<T: AsRef<str>>(&self, task_order: &[T]) -> PartialRecords<'_> {
         let mut order: Vec<usize> = Vec::with_capacity(self.tasks.len());
         let named = task_order.iter().map(AsRef::as_ref);
@@ -187,7 +187,7 @@ impl JournalIndex {
     }
 }
 
-/// The parts of a record that the index needs; the rest is passed over without being built.
+/// The parts of a record that the index needs. Other parts are skipped without being built.
 #[derive(Deserialize)]
 struct RecordKey<'a> {
     line: Option<u64>,
@@ -204,20 +204,20 @@ struct RecordKey<'a> {
     scores: Option<ScoresKey>,
 }
 
-/// The part of scores that the index needs.
+/// The parts of a scores line that the index needs.
 #[derive(Deserialize)]
 struct ScoresKey {
     scored_together: u32,
 }
 
-/// Makes an index of one file after the other.
+/// Builds an index, one file after another.
 pub(super) struct IndexBuilder<'a> {
     run_id: &'a str,
-    /// The whole lines of all files, and of the one that was added last.
+    /// Number of whole lines in all files; the next field counts the last file.
     pub(super) lines: u64,
     pub(super) last_lines: u64,
     length: u64,
-    /// The last record of each sample, and its last scores.
+    /// The last record and the last scores of each sample.
     pub(super) index: JournalIndex,
 }
 
@@ -302,7 +302,7 @@ impl JournalIndex {
     }
 }
 
-/// A digest as one number; the index never leaves the process, so any hash will do.
+/// Converts a digest to a number. The index never leaves the process, so any hash will do.
 fn row_key(row_digest: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     row_digest.hash(&mut hasher);
@@ -316,6 +316,7 @@ mod tests {
     use crate::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunIdentity, SampleRecord, Scores, ScoresEntry,
     };
+    use gage_recorded_messages::RecordedError as _;
 
     fn written(batches: &[Vec<SampleRecord>]) -> (tempfile::TempDir, RunFolder) {
         let root = tempfile::tempdir().unwrap();
@@ -366,7 +367,7 @@ mod tests {
         assert_eq!((counts.total(), counts.get(Outcome::BackendError)), (2, 1));
     }
 
-    /// The line of an answer that awaits its scores.
+    /// The line of an answer that awaits scores.
     fn answer(record: &SampleRecord) -> JournalEntry<'_> {
         JournalEntry::Answer(AnswerEntry {
             task_id: &record.task_id,
@@ -384,7 +385,7 @@ mod tests {
         })
     }
 
-    /// The ids of the samples of the task `t`, with how far they came.
+    /// The ids of the samples of the task `t`, with their stages.
     fn stages(index: &JournalIndex) -> Vec<(String, SampleStage)> {
         let read = index.records_so_far(&["t"]).map(Result::unwrap);
         read.map(|(record, stage)| (record.sample_id, stage)).collect()
@@ -430,7 +431,7 @@ mod tests {
         let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
         assert_eq!((&records[0].metrics, records[0].timing.scoring_fuel), (&second.metrics, 7));
         assert!(index.get("t", 1).unwrap().is_finished());
-        // Asked once more, it awaits its scores once more.
+        // Asked again, it awaits scores again.
         writer.append_batch([answer(&second)]).unwrap();
         assert!(!JournalIndex::read(&folder).unwrap().get("t", 1).unwrap().is_finished());
     }
@@ -453,7 +454,7 @@ mod tests {
         let read = index.answers().read("t", 1).unwrap().unwrap();
         assert_eq!((read.model_output, read.judge_output), (second.model_output.clone(), None));
 
-        // One is judged; of the other the judge fails, and nothing is scored before either.
+        // One answer is judged; for the other the judge fails. Neither is scored before that.
         let failed = SampleRecord { outcome: Outcome::JudgeUnparseable, ..second.clone() };
         writer.append_batch([answer(&first), JournalEntry::FinishedWithoutScores(&failed)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
@@ -464,7 +465,7 @@ mod tests {
         writer
             .append_batch([unjudged(&first), JournalEntry::Scores(&scores(&first, Outcome::Scored))])
             .unwrap();
-        let error = JournalIndex::read(&folder).unwrap_err().to_string();
+        let error = JournalIndex::read(&folder).unwrap_err().recorded("run_folders");
         assert!(error.contains("has scores and no answer"), "{error}");
     }
 
@@ -473,7 +474,7 @@ mod tests {
         let (_root, folder) = written(&[]);
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         writer.append_batch([JournalEntry::Scores(&scores(&record("t", 3, "a"), Outcome::Scored))]).unwrap();
-        let error = JournalIndex::read(&folder).unwrap_err().to_string();
+        let error = JournalIndex::read(&folder).unwrap_err().recorded("run_folders");
         assert!(error.contains("sample 3 of the task `t` has scores and no answer"), "{error}");
     }
 

@@ -3,23 +3,23 @@
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write as _};
 
-/// Eight hexadecimal digits and a blank.
+/// Eight hexadecimal digits and a space.
 const PREFIX: usize = 9;
 
-/// Deepest nesting of a record. `serde_json` reads back up to 127 levels; a line that could be
-/// written but not read would make the journal useless.
+/// Maximum nesting of a record. `serde_json` reads up to 127 levels; a line that could be written but not
+/// read back would make the journal useless.
 const MAX_JSON_DEPTH: usize = 120;
 
-/// Where the checksums of lines begin: those of one run fit no other, so that a line which strayed from one journal into
-/// another is no good line there.
+/// Initial value of line checksums. It differs between runs, so a line that strays from one journal into
+/// another is invalid there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChecksumSeed(u32);
 
 impl ChecksumSeed {
-    /// Of lines that belong to no run in particular: headers.
+    /// Seed for lines that belong to no particular run: headers.
     pub(super) const NONE: ChecksumSeed = ChecksumSeed(0);
 
-    /// Of the records of a run.
+    /// Returns the seed for the records of a run.
     pub(super) fn of_run(run_id: &str) -> ChecksumSeed {
         ChecksumSeed(crc32fast::hash(run_id.as_bytes()))
     }
@@ -31,12 +31,13 @@ impl ChecksumSeed {
     }
 }
 
-/// Some JSON as a line.
+/// Formats JSON as a line.
 pub(super) fn framed(json: &[u8], seed: ChecksumSeed) -> Vec<u8> {
     [format!("{:08x} ", seed.checksum(json)).as_bytes(), json, b"\n"].concat()
 }
 
-/// Appends a value as a line to a buffer; one with a number is an object, and says it as its first key, `line`.
+/// Appends a value to a buffer as a line. If it has a number, it must be an object; the number becomes its
+/// first key, `line`.
 pub(super) fn encode(
     value: &impl Serialize,
     number: Option<u64>,
@@ -51,7 +52,7 @@ pub(super) fn encode(
     let begin = buffer.len();
     serde_json::to_writer(&mut *buffer, value)?;
     if number.is_some() {
-        // The number stands in the place of the brace that opens the object.
+        // The number replaces the brace that opens the object.
         match buffer.get_mut(begin..) {
             Some([brace @ b'{', b'"', ..]) => *brace = b',',
             _ => return Err(io::Error::new(ErrorKind::InvalidData, "a record is no object")),
@@ -66,13 +67,13 @@ pub(super) fn encode(
         return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 4 GiB"));
     }
     let checksum = seed.checksum(json);
-    // Eight digits in the place of eight.
+    // Replaces eight digits with eight digits.
     write!(&mut buffer[start..], "{checksum:08x}")?;
     buffer.push(b'\n');
     Ok(())
 }
 
-/// The JSON of a line that ends with a newline and fits its checksum.
+/// Returns the JSON of a line that ends with a newline and matches its checksum.
 pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     let (digits, rest) = line.split_first_chunk::<8>().ok_or("the line is too short")?;
@@ -81,8 +82,8 @@ pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static 
     if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
-/// Returns whether a line was written to its end, whatever became of it since: it has the shape of one, and nothing
-/// of it is zeros, as what never came to the disk is.
+/// Returns whether a line was completely written, even if it was damaged later. Such a line has the right
+/// shape and contains no zero bytes, which would be data that never reached the disk.
 pub(super) fn is_whole(line: &[u8]) -> bool {
     let json = line.strip_suffix(b"\n").and_then(|line| line.split_first_chunk::<8>()).map(|(_, rest)| rest);
     json.is_some_and(|json| json.starts_with(b" {") && json.ends_with(b"}") && !json.contains(&0))
@@ -109,14 +110,14 @@ mod tests {
         let mut buffer = b"before ".to_vec();
         encode(&json!({"a": "é"}), None, ChecksumSeed::NONE, &mut buffer).unwrap();
         let line = &buffer[7..];
-        // By `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
+        // From `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
         assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
         assert_eq!(decode(line, ChecksumSeed::NONE).unwrap(), "{\"a\":\"é\"}".as_bytes());
         let seed = ChecksumSeed::of_run("one");
         assert!(decode(line, seed).is_err());
         let mut of_run = Vec::new();
         encode(&json!({"a": "é"}), None, seed, &mut of_run).unwrap();
-        // By `zlib.crc32(bytes, zlib.crc32(b"one"))`.
+        // From `zlib.crc32(bytes, zlib.crc32(b"one"))`.
         assert_eq!(&of_run[..8], b"056da456");
         assert!(decode(&of_run, seed).is_ok() && decode(&of_run, ChecksumSeed::of_run("two")).is_err());
     }

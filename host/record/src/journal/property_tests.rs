@@ -6,6 +6,7 @@ use super::{DurableCount, JournalIndex, JournalWriter};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;
 use crate::{Manifest, RecordError, RunFolder, RunIdentity, SampleRecord};
+use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ fn records(answers: &[String]) -> Vec<SampleRecord> {
     (0..).zip(answers).map(|(index, answer)| record("t", index, answer)).collect()
 }
 
-/// The records of a journal in memory.
+/// The records of an in-memory journal.
 fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
     let mut records = Vec::new();
     scan(Path::new("j"), bytes, ChecksumSeed::NONE, |line| {
@@ -49,7 +50,7 @@ fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
     Ok(records)
 }
 
-/// For each length of a prefix: how many records end within it.
+/// Returns the number of records that end within a prefix of a given length.
 fn ends(bytes: &[u8]) -> impl Fn(usize) -> usize {
     move |length: usize| bytes[..length].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1)
 }
@@ -96,10 +97,10 @@ proptest! {
         let kept = ends(&bytes)(length);
         bytes.truncate(length);
         fs::write(journal.path(), &bytes).unwrap();
-        // What was recorded and is gone is told; a machine that loses its power has not noted all that it recorded.
+        // Missing recorded lines are reported, but after a power loss the recorded count may be too small.
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         if (lines as usize) <= records.len() {
-            let error = JournalWriter::open(&journal.folder).unwrap_err().to_string();
+            let error = JournalWriter::open(&journal.folder).unwrap_err().recorded("run_folders");
             prop_assert!(error.contains(&format!("it has {lines} whole lines")), "{}", error);
         }
         DurableCount::begin(journal.folder.path(), "run", lines).unwrap();

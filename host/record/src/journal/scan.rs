@@ -1,37 +1,36 @@
-//! Walks through a journal file from its beginning and finds where its good part ends.
+//! Scans a journal file from the start and finds the end of its good part.
 
 use super::line::{self, ChecksumSeed};
 use crate::RecordError;
 use std::io::BufRead;
 use std::path::Path;
 
-/// A line whose checksum fits.
+/// A line with a valid checksum.
 pub(super) struct GoodLine<'a> {
-    /// Counted from 1; the first is the header.
+    /// Line number, counted from 1; line 1 is the header.
     pub(super) number: u64,
-    /// Where it begins in the file.
+    /// Offset of its first byte in the file.
     pub(super) offset: u64,
     /// The JSON.
     pub(super) json: &'a [u8],
 }
 
-/// How a file ends.
+/// Good and torn parts of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanResult {
-    /// Bytes up to the end of the last good line.
+    /// Number of bytes up to the end of the last good line.
     pub(super) good_bytes: u64,
-    /// Bytes of the torn end after it.
+    /// Number of bytes in the torn end after it.
     pub(super) torn_bytes: u64,
-    /// Lines of it that have an end. A process that is killed leaves the beginning of a line at most.
+    /// Number of complete lines in the torn end. A killed process leaves at most the beginning of a line.
     pub(super) torn_lines: u64,
 }
 
-/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. Holds one line in
-/// memory.
+/// Visits every good line. The checksum of the first line uses `seed`, and the visitor returns the seed for
+/// the next line. Holds one line in memory.
 ///
 /// # Errors
-/// When a bad line stands before a good one or is written to its end, when the file cannot be read, and what the
-/// visitor returns.
+/// If a bad line comes before a good one or is complete, if the file cannot be read, or if the visitor fails.
 pub(super) fn scan(
     path: &Path,
     mut reader: impl BufRead,
@@ -73,6 +72,7 @@ pub(super) fn scan(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
     use serde_json::json;
 
     fn lines(count: u64) -> Vec<Vec<u8>> {
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(scan_bytes(b"").unwrap(), (ScanResult { good_bytes: 0, torn_bytes: 0, torn_lines: 0 }, 0));
         let untorn = ScanResult { good_bytes: whole.len() as u64, torn_bytes: 0, torn_lines: 0 };
         assert_eq!(scan_bytes(&whole).unwrap(), (untorn, 3));
-        // The pages of a line that never came to the disk are zeros.
+        // The pages of a line that never reached the disk are zeros.
         let mut zeroed = whole.clone();
         let place = zeroed.len() - 3;
         zeroed[place] = 0;
@@ -119,7 +119,7 @@ mod tests {
 
         let mut damaged = whole.clone();
         damaged[lines[0].len() + 12] ^= 1;
-        let error = scan_bytes(&damaged).unwrap_err().to_string();
+        let error = scan_bytes(&damaged).unwrap_err().recorded("run_folders");
         assert!(error.starts_with("j, line 2: the checksum does not fit, and the line is whole"), "{error}");
     }
 
@@ -130,7 +130,7 @@ mod tests {
         for number in 0..3 {
             let mut flipped = whole.clone();
             flipped[lines[..number].concat().len() + 12] ^= 1;
-            let error = scan_bytes(&flipped).unwrap_err().to_string();
+            let error = scan_bytes(&flipped).unwrap_err().recorded("run_folders");
             let expected =
                 format!("j, line {}: the checksum does not fit, and the line is whole", number + 1);
             assert!(error.starts_with(&expected), "{error}");

@@ -11,20 +11,20 @@ use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Reads what was added to a journal since it was read last. Takes no lock, and holds no record.
+/// Reads what was added to a journal since the last read. Takes no lock and keeps no records.
 #[derive(Debug)]
 pub struct JournalTail {
     folder: PathBuf,
     run_id: String,
-    /// How far the file that was read last is known to be good.
+    /// End of the good part of the file that was read last.
     at: Option<TailPosition>,
 }
 
-/// A place in a journal file.
+/// A position in a journal file.
 #[derive(Clone, Debug)]
 struct TailPosition {
     path: PathBuf,
-    /// Bytes before it, and lines.
+    /// Number of bytes and of lines before it.
     bytes: u64,
     lines: u64,
 }
@@ -32,43 +32,44 @@ struct TailPosition {
 /// A line of the journal, without the texts of its sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TailEntry {
-    /// The task.
+    /// Task id.
     pub task_id: String,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
-    /// How the sample ended; none where it was answered and awaits its scores.
+    /// Outcome of the sample; `None` if it is answered and awaits scores.
     pub outcome: Option<Outcome>,
-    /// The call of the model; none in lines of scores, whose answer came before.
+    /// Timing of the model call; `None` in lines of scores, whose answer came before.
     pub timing: Option<SampleTiming>,
-    /// Tokens of the answer, where the line holds one and somebody counted them.
+    /// Token count of the answer; `None` if the line has no answer or its tokens were not counted.
     pub completion_tokens: Option<u64>,
-    /// What the metrics said.
+    /// Results of the metrics.
     pub metrics: Vec<MetricResult>,
-    /// When the sample was done, in milliseconds since 1970 in UTC; 0 where it is not known.
+    /// Time at which the sample was done, in milliseconds since 1970, UTC; 0 if unknown.
     pub finished_unix_ms: u64,
 }
 
-/// What came of looking for new lines.
+/// Result of reading new lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRead {
-    /// All lines that were new were told of; so many.
+    /// All new lines were reported; this is their number.
     Added(u64),
-    /// The journal is shorter than it was: nothing was told of, everything that was is void, and the next
-    /// call begins at the beginning.
+    /// The journal is shorter than before. Nothing was reported, all earlier entries are void, and the next
+    /// call starts from the beginning.
     Restarted,
 }
 
 impl JournalTail {
-    /// Follows the journal of a run folder, from its beginning.
+    /// Follows the journal of a run folder, from its start.
     pub fn new(folder: &Path, run_id: &str) -> JournalTail {
         JournalTail { folder: folder.to_owned(), run_id: run_id.to_owned(), at: None }
     }
 
-    /// Tells of the lines that are new, in the order in which they were written. A torn end is left for the
-    /// next call. Of several lines of one sample the last counts.
+    /// Reports new lines in the order in which they were written. A torn end is left for the next call. If a
+    /// sample has several lines, the last counts.
     ///
     /// # Errors
-    /// Those of [`JournalIndex::read`](crate::JournalIndex::read). The next call begins where this one did.
+    /// Same as for [`JournalIndex::read`](crate::JournalIndex::read). The next call then starts where this
+    /// one did.
     pub fn read_new(&mut self, mut on_entry: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
         let mut count = 0;
         for path in segment_paths(&self.folder)? {
@@ -115,7 +116,7 @@ impl JournalTail {
     }
 }
 
-/// The parts of a line that are told of; the rest is passed over without being built.
+/// The reported parts of a line. Other parts are skipped without being built.
 #[derive(Deserialize)]
 struct TailLine<'a> {
     line: Option<u64>,
@@ -166,6 +167,7 @@ mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, ScoresEntry};
+    use gage_recorded_messages::RecordedError as _;
     use std::fs::OpenOptions;
     use std::io::Write as _;
 
@@ -195,7 +197,7 @@ mod tests {
         assert_eq!(seen(&mut tail), []);
         writer.append_whole(&[record("t", 2, "c")]).unwrap();
 
-        // A line that is half written is told of when it is whole.
+        // A half-written line is reported once it is complete.
         let path = folder.path_of("journal/000001.jsonl");
         let whole = std::fs::read(&path).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
@@ -260,14 +262,16 @@ mod tests {
     fn damage_and_another_run_are_errors() {
         let (_root, folder, mut writer) = begun();
         writer.append_whole(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
-        let error = JournalTail::new(folder.path(), "other").read_new(|_| ()).unwrap_err().to_string();
+        let error =
+            JournalTail::new(folder.path(), "other").read_new(|_| ()).unwrap_err().recorded("run_folders");
         assert!(error.contains("belongs to run 'run'"), "{error}");
         let path = folder.path_of("journal/000001.jsonl");
         let mut bytes = std::fs::read(&path).unwrap();
         let second = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 20;
         bytes[second] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        let error = JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().to_string();
+        let error =
+            JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().recorded("run_folders");
         assert!(error.contains("line 2: the checksum does not fit, and the line is whole"), "{error}");
     }
 }

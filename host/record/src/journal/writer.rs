@@ -1,4 +1,4 @@
-//! The one writer of a journal.
+//! The only writer of a journal.
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
@@ -20,45 +20,44 @@ pub struct JournalWriter {
     path: PathBuf,
     appender: Appender<File>,
     recorded: DurableCount,
-    /// The lines of all files.
+    /// Number of lines in all files.
     lines: u64,
 }
 
-/// A journal that is ready to be written, and what it held before.
+/// A journal that is ready for writing, and its previous content.
 #[derive(Debug)]
 pub struct OpenedJournal {
     /// The writer.
     pub writer: JournalWriter,
-    /// What was there.
+    /// Index of the existing records.
     pub index: JournalIndex,
-    /// Bytes of a torn end that were cut off; they belong to samples that were never
-    /// acknowledged.
+    /// Number of bytes in the torn end that was cut off. They belong to samples that were never acknowledged.
     pub dropped_bytes: u64,
-    /// Where that end was put, where whole lines are in it, which no process that was killed leaves behind.
+    /// Copy of that end, if it contains complete lines. A killed process never leaves such lines.
     pub quarantined: Option<QuarantinedTail>,
 }
 
-/// Lines at the end of a journal that are none of its own.
+/// Foreign lines at the end of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuarantinedTail {
-    /// The journal file that they stood in.
+    /// The journal file that contained them.
     pub journal: PathBuf,
-    /// The file that has them now.
+    /// The file that holds them now.
     pub path: PathBuf,
-    /// How many lines of them have an end.
+    /// Number of complete lines.
     pub lines: u64,
-    /// How many bytes they are.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl JournalWriter {
-    /// Opens the journal of a run, or begins it, and cuts off a torn end. Lines in it that have an end are put into a file beside
-    /// it before.
+    /// Opens or creates the journal of a run, and cuts off a torn end. Complete lines in the torn end are
+    /// first copied to a file beside the journal.
     ///
     /// # Errors
-    /// When the folder was opened for reading, when a line that is not at the end is damaged or gone
-    /// (the error names it), when the journal has fewer lines than the run had recorded, when it is that of
-    /// another run or of a newer format, and those of the file system.
+    /// If the folder was opened for reading. If a line before the end is damaged or missing (the error names
+    /// it), or the journal has fewer lines than the run recorded. If it belongs to another run or has a newer
+    /// format, or the file system refuses.
     pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
         folder.check_writable()?;
         let recorded = durable_lines(folder)?;
@@ -89,12 +88,11 @@ impl JournalWriter {
         Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, quarantined })
     }
 
-    /// Appends entries. When this returns, they survive the loss of power; when it fails, none
-    /// of them is in the journal and the next call begins where this one did.
+    /// Appends entries. On success, they survive a power loss. On failure, none of them is in the journal,
+    /// and the next call starts where this one did.
     ///
     /// # Errors
-    /// When the disk is full or fails, and when a record is larger than 4 GiB or nested deeper
-    /// than 120 levels.
+    /// If the disk is full or fails, or a record is larger than 4 GiB or nested deeper than 120 levels.
     pub fn append_batch<'e, E: Borrow<JournalEntry<'e>> + Serialize>(
         &mut self,
         entries: impl IntoIterator<Item = E>,
@@ -110,7 +108,7 @@ impl JournalWriter {
     }
 }
 
-/// Moves the bytes after the good part of a journal file into a new durable file beside it.
+/// Moves the bytes after the good part of a journal file to a new durable file beside it.
 fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, RecordError> {
     let failed = |source| RecordError::io("set aside the bytes after", journal, source);
     let mut from = File::open(journal).map_err(failed)?;
@@ -127,7 +125,7 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
             opened => opened.map_err(failed)?,
         };
         if let Err(error) = io::copy(&mut from, &mut file).and_then(|_| file.sync_all()) {
-            // Half of it is of no use: the whole still stands where it was.
+            // A partial copy is useless, and the original is still in place.
             let _ = std::fs::remove_file(&path);
             return Err(failed(error));
         }
@@ -156,6 +154,7 @@ mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::{Manifest, RunIdentity};
+    use gage_recorded_messages::RecordedError as _;
     use serde_json::json;
     use std::fs;
 
@@ -211,7 +210,7 @@ mod tests {
         ];
         for (line, part) in cases {
             fs::write(&path, line).unwrap();
-            let error = JournalWriter::open(&folder).unwrap_err().to_string();
+            let error = JournalWriter::open(&folder).unwrap_err().recorded("run_folders");
             assert!(error.contains(part), "{error}");
         }
     }
@@ -231,14 +230,14 @@ mod tests {
             &mut strayed,
         )
         .unwrap();
-        // Behind the last good line it is damage as before one: it was written to its end, so that
-        // nothing was torn. Only a part of it is cut off as a torn end is.
+        // After the last good line, a foreign line is damage as it is before one: it is complete, so nothing
+        // was torn. Only a partial line is cut off as a torn end.
         let header = own.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         for (bytes, line) in
             [([&own[..], &strayed].concat(), 3), ([&own[..header], &strayed, &own[header..]].concat(), 2)]
         {
             fs::write(&path, bytes).unwrap();
-            let error = JournalWriter::open(&folder).unwrap_err().to_string();
+            let error = JournalWriter::open(&folder).unwrap_err().recorded("run_folders");
             assert!(error.contains(&format!("line {line}: the checksum does not fit")), "{error}");
         }
         let part = &strayed[..strayed.len() / 2];

@@ -1,16 +1,16 @@
-//! The effect of overrides: which values of a suite change the scores of answers that were given already.
+//! Effect of overrides: the suite values that change the scores of existing answers.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Values of the document that scoring again looks at, or that are for people.
+/// Values of the document that affect rescoring, or are only informational.
 const OF_DOCUMENT: [&str; 4] = ["metrics", "plugins", "gate", "metadata"];
-/// Values of tasks, and of what all of them share. For `repeat` there is a message of its own.
+/// Values of tasks and their shared settings. `repeat` has its own error message.
 const OF_TASKS: [&str; 5] = ["metric_overrides", "slices", "cluster_by", "min_coverage", "repeat"];
-/// Steps after the answers.
+/// Steps that follow the answers.
 const STEPS: [&str; 3] = ["extract", "auto_eval", "report"];
 
-/// The first key, in the order of keys, by which two suites differ without any effect on scores.
+/// Returns the first key, in sorted order, whose values differ without an effect on scores.
 pub(super) fn without_effect(before: &Value, after: &Value) -> Option<String> {
     keys(before, after).into_iter().filter(|key| !OF_DOCUMENT.contains(key)).find_map(|key| {
         let (before, after) = (&before[key], &after[key]);
@@ -45,7 +45,7 @@ fn of_settings(before: &Value, after: &Value) -> Option<String> {
     })
 }
 
-/// The steps that make answers, or ask about them.
+/// Returns the steps that produce answers, or send requests about them.
 fn asking(steps: &Value) -> Vec<&Value> {
     let is_after_answers = |step: &&Value| STEPS.iter().any(|name| step["step"] == *name);
     steps.as_array().into_iter().flatten().filter(|step| !is_after_answers(step)).collect()

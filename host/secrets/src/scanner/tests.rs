@@ -1,4 +1,4 @@
-//! Every documented spelling is found, ordinary text stays, and the work is linear.
+//! Tests that every documented spelling is found, ordinary text stays, and the work is linear.
 
 use super::*;
 use crate::examined::EXAMINED;
@@ -59,10 +59,10 @@ fn spellings_that_revealed_keys_to_plugins_are_found() {
     }
 }
 
-/// A way to write each character of a text.
+/// Escapes a character of a text.
 type Encoder = (&'static str, fn(char) -> String);
 
-/// The escapes that docs/concepts/suites.md names.
+/// The escapes documented in `docs/concepts/suites.md`.
 const ENCODERS: [Encoder; 13] = [
     ("JSON", |one| one.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()),
     ("JSON in upper case", |one| {
@@ -101,7 +101,7 @@ const ENCODERS: [Encoder; 13] = [
     }),
 ];
 
-/// Every documented spelling, of all characters or of some of them, once and within another.
+/// Tests every documented spelling, of all characters or some of them, once and nested.
 #[test]
 fn documented_spellings_are_found() {
     for secret in ["sk-live/9Wq+<a>&b==", "pass word_1'.é\"x", "😀éabcdef1", "back\\slash-1"] {
@@ -115,7 +115,7 @@ fn documented_spellings_are_found() {
         };
         for (how, encode) in ENCODERS {
             let spelled = |is_spelled: &dyn Fn(usize) -> bool| -> String {
-                // No language leaves a backslash as it is beside its escapes.
+                // No format leaves a backslash unescaped next to its escapes.
                 let part = |(index, one): (usize, char)| match is_spelled(index) || one == '\\' {
                     true => encode(one),
                     false => one.to_string(),
@@ -191,7 +191,7 @@ fn a_value_of_escapes_does_not_match_what_they_mean() {
     assert_eq!(secrets.redact(r"is \u0041\u0042"), "is (secret)");
 }
 
-/// The number of bytes that a scan of a text examines.
+/// Returns the number of bytes that a scan of a text examines.
 fn work(secrets: &SecretScanner, text: &str) -> usize {
     EXAMINED.set(0);
     secrets.redact(text);
@@ -240,7 +240,7 @@ fn escapes_with_up_to_64_backslashes_are_found() {
             assert_eq!(secrets.redact(&text), "before (secret) after", "{count} backslashes");
         }
     }
-    // More backslashes before the first character stay, and the rest is found.
+    // Backslashes beyond the maximum stay, and the rest is found.
     let text = "\\".repeat(100) + "u0073\\u00e9\\\"c/r\\tx😀'1";
     assert_eq!(secrets.redact(&text), "\\".repeat(64) + "(secret)");
 }

@@ -1,4 +1,5 @@
 use super::*;
+use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -116,26 +117,34 @@ fn a_lock_that_cannot_be_trusted_is_refused() {
         ),
         ("demanding no list", text.replace("understand: []", "understand: 5"), "no list `must-understand`"),
         ("demanding nothing", text.replace("must-understand: []\n", ""), "no list `must-understand`"),
-        ("demanding no name", text.replace("understand: []", "understand: [5]"), "no name of a feature"),
+        (
+            "demanding no name",
+            text.replace("understand: []", "understand: [5]"),
+            "is not the name of a feature",
+        ),
         ("of more", format!("more: 1\n{text}"), "digest does not fit"),
-        ("demanding", text.replace("must-understand: []", "must-understand: [tea]"), "demands `tea`"),
+        (
+            "demanding",
+            text.replace("must-understand: []", "must-understand: [tea]"),
+            "a reader that knows `tea`",
+        ),
         ("cut off", half[..=half.rfind('\n').unwrap()].to_owned(), "cannot be used"),
         ("edited", text.replace("bytes: 12", "bytes: 13"), "digest does not fit"),
-        ("another file", "a: 1\n".to_owned(), "no lock of gage-host"),
-        ("no mapping", "- 1\n".to_owned(), "no mapping"),
+        ("another file", "a: 1\n".to_owned(), "is not a lock of gage-host"),
+        ("no mapping", "- 1\n".to_owned(), "it is not a mapping"),
         ("empty", String::new(), "cannot be used"),
     ] {
         std::fs::write(&path, bad).unwrap();
-        let error = Lock::read(&path).unwrap_err().to_string();
+        let error = Lock::read(&path).unwrap_err().recorded("suites");
         assert!(error.contains(expected), "{case}: {error}");
     }
     std::fs::write(&path, b"\xff\xfe").unwrap();
-    assert!(Lock::read(&path).unwrap_err().to_string().contains("no text in UTF-8"));
+    assert!(Lock::read(&path).unwrap_err().recorded("suites").contains("it is not UTF-8 text"));
     std::fs::remove_file(&path).unwrap();
-    assert!(Lock::read(&path).unwrap_err().to_string().contains("there is no lock"));
+    assert!(Lock::read(&path).unwrap_err().recorded("suites").contains("there is no lock"));
 }
 
-/// What the digest is taken over: the head and the comments say nothing of the suite.
+/// The digest does not cover the header and the comments.
 #[test]
 fn comments_of_a_lock_may_be_others() {
     let (_folder, path) = written(&lock());
@@ -160,7 +169,7 @@ fn a_part_is_updated_and_the_others_stay() {
     assert_eq!(lock().with_part("datasets.e", &found), Err(UnknownPart("datasets.e".to_owned())));
 }
 
-/// A dataset of so many rows, and how often they were counted.
+/// A dataset with a number of rows, and the number of times they were counted.
 struct RowCounter {
     rows: u64,
     times: Cell<u32>,
@@ -206,7 +215,7 @@ proptest! {
     fn a_lock_cut_off_anywhere_is_never_taken_for_whole(share in 0.0..1.0_f64) {
         let (_folder, path) = written(&lock());
         let text = std::fs::read(&path).unwrap();
-        // Without its last newline it still holds everything.
+        // Without its last newline it is still complete.
         let end = ((text.len() - 1) as f64 * share) as usize;
         std::fs::write(&path, &text[..end]).unwrap();
         prop_assert!(Lock::read(&path).is_err());

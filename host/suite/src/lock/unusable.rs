@@ -1,5 +1,5 @@
-//! Differences between a lock and a suite that cannot be used: the settings as far as they can be read, and the
-//! files whose digests a lock holds. A file that is gone is one of them, and so is one that cannot be read.
+//! Differences between a lock and an unusable suite: the readable settings, and the files whose digests a lock
+//! holds. Missing and unreadable files are also differences.
 
 use super::{Lock, MEDIA, SETTINGS};
 use crate::load::{load, portable};
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where components are that neither the suite nor its folder holds.
+/// Locations of components outside the suite and its folder.
 pub struct PluginPlaces<'p> {
-    /// The folders that the command line names.
+    /// Folders from the command line.
     pub folders: &'p [PathBuf],
-    /// Whether a component or a member of one comes with the program.
+    /// Returns true if a component or a member of one is bundled with the program.
     pub is_bundled: &'p dyn Fn(&str) -> bool,
 }
 
 impl Lock {
-    /// What differs where the suite can be used no more: a dataset, a model file, a template or a plugin that is damaged, cannot
-    /// be read or is gone, a prompt that is no template. Empty where what is wrong with the suite is nothing that was locked, and
-    /// where the lock is that of another suite.
+    /// Returns the differences that make the suite unusable. Examples are a damaged, unreadable or missing dataset,
+    /// model file, template or plugin, and an invalid prompt template. Empty if the fault is in nothing that was
+    /// locked, or if the lock is for another suite.
     pub fn unusable(
         &self,
         path: &Path,
@@ -71,7 +71,7 @@ impl Lock {
         self.parts.get(section)?.get(name)?.as_object()
     }
 
-    /// The files of a dataset that lie on this machine, what stands beside them, and its chat template.
+    /// Compares the local files of a dataset, the files next to them, and its chat template.
     fn dataset(&self, spec: &DatasetSpec) -> Vec<Difference> {
         let id = &spec.dataset_id;
         let Some(locked) = self.part("datasets", id) else { return Vec::new() };
@@ -79,7 +79,7 @@ impl Lock {
         let field = |key: &str| format!("{place}.{key}");
         let mut differing = Vec::new();
         if let DataSource::Files(files) = &spec.source {
-            // Whatever digests the suite names itself.
+            // Ignores the digests that the suite itself names.
             let alone = DatasetSpec { sha256: None, labels_sha256: None, labels_path: None, ..spec.clone() };
             let options = LocateOptions {
                 with_digests: true,
@@ -137,7 +137,7 @@ impl Lock {
                 ("lora_digest", lora.as_ref().map(|lora| &lora.path)),
             ];
             for (key, file) in files {
-                // What lies on a hub is fetched, and is no file yet.
+                // Files on a hub are downloaded later.
                 let is_here = |file: &&PathBuf| !file.to_str().is_some_and(ModelReference::is_one);
                 if let Some(file) = file.filter(is_here) {
                     let locked = details.and_then(|details| details.get(key));
@@ -186,7 +186,7 @@ impl Lock {
     }
 }
 
-/// Returns whether a component of a digest lies in one of some folders.
+/// Returns true if one of the folders has a component with this digest.
 fn holds(folders: &[PathBuf], digest: Option<&Value>) -> bool {
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
     let mut components = files
@@ -195,7 +195,7 @@ fn holds(folders: &[PathBuf], digest: Option<&Value>) -> bool {
     components.any(|path| read_digest(&path).is_ok_and(|found| Some(&json!(found)) == digest))
 }
 
-/// The difference between the digest of a file and the one that was locked.
+/// Returns the difference between the digest of a file and the locked one.
 fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<Difference> {
     let found = match read_digest(file) {
         Ok(found) => Some(json!(found)),
@@ -204,7 +204,7 @@ fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<Differ
     other(field, locked, found)
 }
 
-/// The digest of a file; nothing where it is gone, and the reason where it cannot be read.
+/// Computes the digest of a file. The error is `None` if the file is missing, or else the reason.
 fn read_digest(path: &Path) -> Result<Digest, Option<Value>> {
     std::fs::File::open(path).and_then(Digest::of_reader).map_err(|error| unreadable(&error))
 }

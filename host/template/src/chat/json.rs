@@ -1,4 +1,4 @@
-//! JSON within chat templates: values in, and Python's `json.dumps` out.
+//! JSON within chat templates: input values, and output like Python's `json.dumps`.
 
 use minijinja::value::{Kwargs, Serde, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// A JSON value as templates see it.
+/// Converts a JSON value for templates.
 pub(super) fn from_json(value: &serde_json::Value) -> Value {
     Value::from(Serde(value))
 }
 
-/// The filter `tojson` as Hugging Face defines it: `json.dumps(value, ensure_ascii=False)`, with
-/// the keyword arguments `indent`, `separators` and `ensure_ascii`, which changes nothing.
+/// The filter `tojson` as in Hugging Face: `json.dumps(value, ensure_ascii=False)`, with the keyword arguments
+/// `indent`, `separators` and `ensure_ascii`, which has no effect.
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let indent: Option<Value> = arguments.get("indent")?;
     let separators: Option<Value> = arguments.get("separators")?;
@@ -64,7 +64,7 @@ fn to_json(value: &Value) -> Result<serde_json::Value, Error> {
     })
 }
 
-/// JSON on one line, with what stands between items and behind keys.
+/// Separators between items, and after keys.
 struct Separators {
     item: String,
     key: String,

@@ -1,4 +1,4 @@
-//! Prompts, as tables of templates and what becomes of them.
+//! Tests of prompts, as tables of templates and their results.
 
 use super::*;
 use gage_config::{PromptMessage, Span};
@@ -63,7 +63,7 @@ fn templates_that_no_sample_can_render_fail_early() {
     assert_eq!(said[0], "line 2 of the template `p`: there is no filter `uper`; did you mean `upper`?");
     assert!(said[1].starts_with("line 3 of the template `p`: there is no template `b`"), "{}", said[1]);
     assert_eq!(errors_of("{{ sample.nothing|upper|indent(2) }}"), []);
-    // No filter is there but those of the engine.
+    // Only the engine's filters exist.
     let said = errors_of("{{ sample.a|urlencode }}").iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains("there is no filter `urlencode`"), "{said}");
 }
@@ -84,7 +84,7 @@ fn unknown_names_and_endless_loops_are_errors() {
     }
 }
 
-/// What a judge's template makes of an output of the model; the fence's code is `#`.
+/// Renders a judge's template for a model's output; the fence's code is `#`.
 fn fenced(template: &str, output: Value) -> Result<String, String> {
     fenced_with(template, output, json!({}))
 }

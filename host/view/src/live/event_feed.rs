@@ -1,4 +1,4 @@
-//! Event feed of a run: how many samples there are, when it began, and what went wrong.
+//! Event feed of a run: the number of samples, its start, and its problems.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-/// Most events that are kept: the newest.
+/// Number of events kept, the newest ones.
 const MAX_KEPT_EVENTS: usize = 40;
-/// Most characters of a message; the report has all.
+/// Maximum number of characters of a message; the report has all.
 const MAX_MESSAGE_CHARS: usize = 600;
-/// Lines that are longer are passed over.
+/// Maximum length of a line; longer ones are skipped.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Reads `events.jsonl` while it is written.
@@ -19,18 +19,18 @@ const MAX_LINE_BYTES: u64 = 1 << 20;
 pub(super) struct EventFeed {
     path: PathBuf,
     offset: u64,
-    /// The number of samples of each task, if it is known.
+    /// Number of samples of each task, if known.
     pub(super) totals: HashMap<String, u64>,
-    /// Tasks that have begun.
+    /// Tasks that have started.
     pub(super) begun: HashSet<String>,
-    /// The metrics of each task whose figure is the mean of their scores.
+    /// Metrics of each task whose figure is the mean of their scores.
     pub(super) means: HashMap<String, Vec<String>>,
-    /// When the process that writes now began, in milliseconds since 1970.
+    /// Start of the process that writes now, in milliseconds since 1970.
     pub(super) began: Option<u64>,
     recent: VecDeque<FeedEvent>,
 }
 
-/// Something that people want to know.
+/// An event that is shown to readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct FeedEvent {
     unix_ms: u64,
@@ -58,12 +58,12 @@ impl EventFeed {
         EventFeed { path, ..EventFeed::default() }
     }
 
-    /// The newest events, the newest first.
+    /// Returns the newest events, the newest first.
     pub(super) fn recent(&self) -> Vec<&FeedEvent> {
         self.recent.iter().rev().collect()
     }
 
-    /// Reads the lines that are new. The file is a help for people: what cannot be read of it is passed over.
+    /// Reads the new lines. The file is informational, so unreadable parts are skipped.
     pub(super) fn read_new(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |data| data.len());
@@ -75,7 +75,7 @@ impl EventFeed {
         }
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
-        // A line is left for later until its end is there.
+        // An incomplete line is read later.
         while let Some(length) = next_line(&mut reader, &mut line) {
             self.offset += length;
             if let Ok(line) = serde_json::from_slice::<EventLine>(&line) {
@@ -113,7 +113,7 @@ impl EventFeed {
     }
 }
 
-/// Reads one whole line, or nothing. Gives its length; of one that is too long `line` is empty.
+/// Reads one complete line, or nothing. Returns its length. For an overlong one, `line` is empty.
 fn next_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<u64> {
     line.clear();
     let mut length = reader.take(MAX_LINE_BYTES).read_until(b'\n', line).ok()? as u64;

@@ -1,4 +1,4 @@
-//! Tally of what the journal of a run says, sample by sample.
+//! Tally of a run's journal, sample by sample.
 
 use super::event_feed::EventFeed;
 use gage_core::Outcome;
@@ -8,21 +8,21 @@ use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Seconds that a rate is taken over.
+/// Number of seconds that a rate is averaged over.
 const WINDOW_SECONDS: u64 = 15;
-/// Points of the line of samples over time.
+/// Number of points in the chart of samples over time.
 const BINS: u64 = 60;
 
-/// A day, in tenths of a millisecond; what takes longer counts as that.
+/// One day, in tenths of a millisecond; longer calls count as that.
 const MAX_LATENCY_TENTHS_MS: u64 = 24 * 3_600 * 10_000;
 
-/// How a run stands.
+/// Progress of a run.
 #[derive(Debug)]
 pub(super) struct Tally {
     tasks: BTreeMap<String, TaskTally>,
-    /// Samples that were answered in each second since 1970; scores come in batches, and would make leaps of it.
+    /// Samples answered in each second since 1970. Scores come in batches, which would cause jumps.
     answered: BTreeMap<u64, u64>,
-    /// Tenths of a millisecond of the calls of the model.
+    /// Durations of model calls, in tenths of a millisecond.
     latency: Option<Histogram<u64>>,
     completion_tokens: u64,
 }
@@ -41,23 +41,23 @@ struct TaskTally {
     samples: BTreeMap<u64, SeenSample>,
 }
 
-/// What is known of a sample: a few bytes, since there is one for each.
+/// State of a sample: a few bytes, since there is one for each.
 #[derive(Debug, Default)]
 struct SeenSample {
-    /// None while it awaits its scores.
+    /// `None` while it awaits its scores.
     outcome: Option<Outcome>,
     answered_second: u64,
-    /// The place of a metric, and its score.
+    /// Index of each metric, and its score.
     scores: Box<[(u16, f64)]>,
 }
 
 impl Tally {
-    /// Adds a line; it takes the place of one of the same sample.
+    /// Adds a line, replacing an earlier one of the same sample.
     pub(super) fn add(&mut self, entry: TailEntry) {
         if let (Some(timing), Some(latency)) =
             (entry.timing.filter(|timing| timing.attempts > 0), &mut self.latency)
         {
-            // Cast: from negative and from what is no number it gives 0.
+            // Cast: negative numbers and NaN become 0.
             latency.saturating_record((timing.latency_ms * 10.0) as u64);
         }
         self.completion_tokens = self.completion_tokens.saturating_add(entry.completion_tokens.unwrap_or(0));
@@ -69,7 +69,7 @@ impl Tally {
             });
         let scores: Box<[(u16, f64)]> = scores.collect();
         let before = task.samples.get(&entry.index);
-        // Its scores come later.
+        // The scores of an answered sample come later.
         let answered_second = match before.filter(|before| before.outcome.is_none()) {
             Some(answer) => answer.answered_second,
             None => entry.finished_unix_ms / 1_000,
@@ -83,8 +83,8 @@ impl Tally {
         task.samples.insert(entry.index, SeenSample { outcome: entry.outcome, answered_second, scores });
     }
 
-    /// Puts what is known into an object of JSON. `events` are the events of the run, which say how many samples each task has, which have
-    /// begun, of which metrics a mean is shown, and when the process began that runs now; `now` is now, in milliseconds since 1970.
+    /// Writes the progress into a JSON object. `events` gives the number of samples of each task, the started tasks,
+    /// the metrics that are means, and the start of the current process. `now` is in milliseconds since 1970.
     pub(super) fn describe(&self, order: &[&str], events: &EventFeed, now: u64, value: &mut Value) {
         let began = events.began;
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
@@ -96,14 +96,14 @@ impl Tally {
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
         let rate = self.rate(began, now);
         let seconds_left = total.zip(rate.filter(|rate| *rate > 0.0));
-        // The rate is that of answers: what is answered and awaits its scores takes no more of that time.
+        // The rate is that of answers: answered samples awaiting their scores need no more of that time.
         let answered = done + sum("awaiting").unwrap_or(0);
         value["eta_s"] =
             json!(seconds_left.map(|(total, rate)| total.saturating_sub(answered) as f64 / rate));
         value["samples_per_s"] = json!(rate);
         value["done"] = json!(done);
         value["total"] = json!(total);
-        // Of the tasks whose samples are counted already: there are more.
+        // A lower bound: some tasks may not have counted their samples yet.
         let known = tasks.iter().map(|task| task["total"].as_u64().or(task["done"].as_u64()).unwrap_or(0));
         value["least_total"] = json!(known.sum::<u64>());
         value["completion_tokens"] = json!(self.completion_tokens);
@@ -116,7 +116,7 @@ impl Tally {
         value["latency"] = json!({"p50_ms": quantile(0.5), "p95_ms": quantile(0.95)});
     }
 
-    /// Samples a second over the last whole seconds; none before the first of them is over.
+    /// Returns the samples per second over the last whole seconds. `None` before the first of them is over.
     fn rate(&self, began: Option<u64>, now: u64) -> Option<f64> {
         let now = now / 1_000;
         let began = began.map(|began| began / 1_000).or_else(|| self.answered.keys().next().copied())?;
@@ -126,7 +126,7 @@ impl Tally {
         Some(count as f64 / seconds as f64)
     }
 
-    /// Samples a second since the process began.
+    /// Returns the samples per second since the process began.
     fn pace(&self, began: Option<u64>, now: u64) -> Value {
         let now = now / 1_000;
         let first = began.map(|began| began / 1_000).or_else(|| self.answered.keys().next().copied());
@@ -147,9 +147,9 @@ impl Tally {
 impl TaskTally {
     fn describe(&self, name: &str, events: &EventFeed) -> Value {
         let (total, means) = (events.totals.get(name), events.means.get(name));
-        // What has samples has begun, whether or not anybody told of it.
+        // A task with samples has started, even without an event.
         let has_begun = events.begun.contains(name) || !self.samples.is_empty();
-        // The mean of what is pooled, as perplexities, is not what the result will say.
+        // The result of a pooled metric, such as perplexity, is not the mean of its scores.
         let is_mean = |metric: &String| means.is_none_or(|means| means.contains(metric));
         let mut outcomes: Map<String, Value> = Map::new();
         let mut scores = vec![RunningMean::default(); self.metrics.len()];
@@ -179,8 +179,8 @@ impl TaskTally {
     }
 }
 
-/// The mean so far, with its interval: of scores that are 0 or 1 Wilson's, else Student's. Repeats of a
-/// sample count as samples of their own.
+/// Mean so far, with its interval: Wilson's for scores that are 0 or 1, otherwise Student's. Repeats of a sample
+/// count as separate samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct RunningMean {
     count: u64,
@@ -220,7 +220,7 @@ impl RunningMean {
     }
 }
 
-/// The place of a metric; none beyond what a suite can have.
+/// Returns the index of a metric. `None` beyond the maximum of a suite.
 fn place(known: &mut Vec<String>, name: &str) -> Option<u16> {
     let place = known.iter().position(|other| other == name).unwrap_or_else(|| {
         known.push(name.to_owned());

@@ -38,13 +38,13 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
     }
 }
 
-/// The identity of a run with one task.
+/// Returns the identity of a run with one task.
 fn identity() -> RunIdentity {
     RunIdentity { config: json!({"tasks": [{"task_id": "t"}]}), ..RunIdentity::default() }
 }
 
 fn look(followers: &Followers, folder: &Path) -> Value {
-    // As if some time had passed.
+    // Simulates that some time has passed.
     if let Some(one) = followers.0.lock().get(folder) {
         one.follower.lock().last = None;
     }
@@ -88,7 +88,7 @@ fn a_run_is_followed_until_it_has_ended() {
     assert!(rate > 0.2 && rate < 0.35, "{rate}");
     assert!(three["eta_s"].as_f64().unwrap() > 15.0, "{three:#}");
 
-    // A figure that is no mean of scores is left to the report.
+    // A figure that is not a mean of scores is left to the report.
     let pooled = json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 10, "means": []}});
     std::fs::write(folder.path().join(EVENTS_FILE), format!("{began}\n{planned}\n{pooled}\n")).unwrap();
     assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"], json!([]));
@@ -97,7 +97,7 @@ fn a_run_is_followed_until_it_has_ended() {
         .unwrap();
     assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"][0]["n"], 2);
 
-    // A sample that is tried again counts once.
+    // A repeated sample counts once.
     append(&[record(2, Some(1.0), now - 3_000)]);
     let again = look(&followers, folder.path());
     assert_eq!((&again["done"], &again["tasks"][0]["outcomes"]), (&json!(3), &json!({"scored": 3})));
@@ -143,7 +143,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     let answered = look(&followers, folder.path());
     assert_eq!((&answered["done"], &answered["tasks"][0]["awaiting"]), (&json!(0), &json!(1)));
     assert_eq!(pace(&answered).first(), Some(&1.0), "{answered:#}");
-    // Two are left to be answered, whether or not the first has its scores.
+    // Two remain to be answered, whether or not the first has its scores.
     let left = |told: &Value| told["eta_s"].as_f64().unwrap() * told["samples_per_s"].as_f64().unwrap();
     assert!((left(&answered) - 2.0).abs() < 1e-9, "{answered:#}");
     let scores = ScoresEntry {
@@ -168,5 +168,5 @@ fn what_is_not_there_is_said_without_its_place() {
     let folder = root.path().join("gone");
     let error = Followers::default().snapshot_of(&folder).unwrap_err();
     let refusal = refusal(&error, &folder);
-    assert_eq!((refusal.reason(), refusal.status().as_u16()), ("the run is not there any more", 404));
+    assert_eq!((refusal.reason(), refusal.status().as_u16()), ("the run no longer exists", 404));
 }

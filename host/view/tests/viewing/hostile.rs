@@ -1,4 +1,4 @@
-//! Text of others does nothing but be read.
+//! Hostile text has no effect other than being displayed.
 
 use crate::support::{Served, append, begin, browser, complaints, failed, sample, whole};
 use gage_browser::Screen;
@@ -65,8 +65,8 @@ fn markup_escapes_directions_and_a_megabyte_are_only_text() {
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
-/// A browser lays a word out anew for every line that it is broken into, up to where letters do not touch: that is as long
-/// as the word where they kern, join or combine, and the page stands still for seconds.
+/// A browser recomputes the layout of a word for every line that it is broken into, up to a place where letters do
+/// not touch. With kerning, joining or combining letters, that is the whole word, and the page freezes for seconds.
 #[test]
 fn words_of_any_length_are_laid_out_in_pieces() {
     let Some(browser) = browser("long words in a report") else { return };
@@ -83,7 +83,7 @@ fn words_of_any_length_are_laid_out_in_pieces() {
     page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
     page.run("document.getElementById('list').focus()").expect("focus");
     page.press("Enter").expect("a key");
-    // The longest text that no line may end behind, in code points, and what is read in all.
+    // The longest text without a line break opportunity, in code points, and the whole text read.
     let longest = "(() => { const walker = document.createTreeWalker(document.getElementById('detail'), NodeFilter.SHOW_TEXT);
         let longest = 0; while (walker.nextNode()) for (const word of walker.currentNode.data.split(/\\s/)) longest = Math.max(longest, [...word].length);
         return longest; })()";
@@ -143,7 +143,7 @@ fn scores_as_large_as_numbers_go_are_drawn() {
     whole(root.path(), "largest", &[sample(0, "a", f64::MAX), sample(1, "b", f64::MAX)]);
     let served = Served::start(root.path());
     let page = browser.page(&Screen::DESKTOP).expect("a page");
-    // Of numbers that are none, or are out of range, nothing can be drawn.
+    // Broken or out-of-range numbers cannot be drawn.
     let broken = "[...document.querySelectorAll('svg *')].flatMap((one) => [...one.attributes])\
         .filter((one) => /NaN|Infinity|undefined/.test(one.value)).map((one) => one.value).join(' | ')";
     for (path, shown) in [

@@ -1,11 +1,11 @@
-//! A run that goes on.
+//! Live view of a run.
 
 use crate::support::{Served, append, begin, browser, complaints, end, failed, sample};
 use gage_browser::Screen;
 use gage_record::format::EVENTS_FILE;
 use serde_json::json;
 
-/// Tasks come one after the other: of those that have not begun nobody has counted the samples.
+/// Tasks run one after another: the samples of those that have not started are not counted yet.
 #[test]
 fn tasks_that_have_not_begun_are_to_come() {
     let Some(browser) = browser("a run of several tasks") else { return };
@@ -33,7 +33,7 @@ fn tasks_that_have_not_begun_are_to_come() {
     let rows = page.text(lines).expect("rows");
     assert_eq!(rows, "t 2 of 4 50.0 % 0 none|later to come – – –");
     assert!(!page.text("document.title").expect("a title").contains('%'));
-    // It begins.
+    // The second task starts.
     let second = event("task_started", "later", 0) + &event("samples_planned", "later", 6);
     std::fs::write(folder.path().join(EVENTS_FILE), first + &second).expect("events");
     page.wait_for(&format!("{overview}.includes('Samples 2 of 10')")).expect("all is known");
@@ -69,7 +69,7 @@ fn the_page_of_a_live_run_becomes_its_report() {
     page.wait_for("document.getElementById('progress').innerText.includes('backend error 1')")
         .expect("a failure");
 
-    // The samples so far are there to be read.
+    // The samples so far are readable.
     page.run("document.getElementById('samples').click()").expect("the samples");
     page.wait_for("document.getElementById('count')?.textContent === '4 of 4 samples'").expect("the samples");
     page.go(&served.url("/runs/nightly")).expect("back");

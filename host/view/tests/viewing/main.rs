@@ -1,4 +1,4 @@
-//! The pages in a real browser, and what the server answers to those who are no browser.
+//! The pages in a real browser, and the server's answers to other clients.
 
 #![cfg(unix)]
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]

@@ -3,7 +3,8 @@
 use crate::support::{Served, append, begin, browser, complaints, forty, sample, whole};
 use gage_browser::{Page, Screen};
 
-/// Waits until something is there, and says what of it is not on the screen, or only after a scroll to the side.
+/// Waits until an element exists, and returns the parts of it that are not on the screen, or only after scrolling
+/// sideways.
 fn outside(page: &Page, selector: &str) -> String {
     let seen = format!(
         "[...document.querySelectorAll({selector:?})].filter((one) => one.getClientRects().length > 0)"
@@ -41,7 +42,7 @@ fn what_decides_is_on_the_screen_of_a_phone() {
         }
         assert_eq!(page.run("document.documentElement.scrollWidth").expect("a width"), 390, "{path}");
     }
-    // One score has room in the list, and above it stands whose it is.
+    // One score has room in the list, with its owner above it.
     page.go(&served.url("/runs/base")).expect("a report");
     page.wait_for("document.querySelector('#rows .score') !== null").expect("samples");
     let names = page

@@ -1,4 +1,4 @@
-//! The report of runs.
+//! Reports of runs.
 
 use crate::support::{Served, browser, complaints, forty, stopped, whole};
 use gage_browser::{Page, Screen};
@@ -9,7 +9,7 @@ use gage_html::write_html_file;
 use serde_json::json;
 use std::path::Path;
 
-/// Writes a report as a file, as `gage-host report` does, and gives its address.
+/// Writes a report as a file, as `gage-host report` does, and returns its address.
 fn file(root: &Path, runs: &[&str]) -> String {
     let open = |run: &&str| RecordedRun::open(&root.join(run)).expect("a run");
     let sources: Vec<RecordedRun> = runs.iter().map(open).collect();
@@ -49,7 +49,7 @@ fn a_file_is_searched_filtered_and_read_without_a_mouse() {
     let figures = page.text("document.getElementById('figures').textContent").expect("figures");
     assert!(figures.contains("39 of 40") && figures.contains("97.5 %"), "{figures}");
 
-    // By key: to the search, a text that only an answer holds, and back to the list.
+    // Using keys only: to the search, for a text that only an answer contains, and back to the list.
     page.press("/").expect("a key");
     page.type_text("WRONG 8").expect("typed");
     page.wait_for("document.getElementById('count').textContent === '1 of 40 samples'").expect("found");
@@ -102,7 +102,7 @@ fn colours_follow_the_system_and_the_reader() {
     assert_eq!(page.text(background).expect("a colour"), "rgb(22, 24, 27)");
     filter(&page, "theme", "light");
     assert_eq!(page.text(background).expect("a colour"), "rgb(253, 253, 251)");
-    // On a phone nothing is wider than the screen.
+    // On a phone, nothing is wider than the screen.
     page.show_on(&Screen::PHONE).expect("a phone");
     assert_eq!(page.run("document.documentElement.scrollWidth").expect("a width"), json!(390));
 }
@@ -122,7 +122,7 @@ fn two_runs_are_compared_with_their_flips() {
     filter(&page, "change", "worse");
     let worse = counted(&page);
     assert!(worse.starts_with("9 of 80") || worse.starts_with("10 of 80"), "{worse}");
-    // A flip leads to its sample, with both answers.
+    // A flip links to its sample, with both answers.
     page.run("document.querySelector('#comparison details[open] button.link').click()").expect("a flip");
     page.wait_for("document.getElementById('detail').open").expect("opened");
     let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
@@ -163,7 +163,7 @@ fn samples_that_a_run_did_not_come_to_stand_beside_its_outcomes() {
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
-/// The samples with a second metric, by which only sample 2 became worse.
+/// Adds a second metric, by which only sample 2 became worse.
 fn with_lengths(mut records: Vec<gage_record::SampleRecord>, of_two: f64) -> Vec<gage_record::SampleRecord> {
     for record in records.iter_mut().filter(|record| !record.metrics.is_empty()) {
         let mut length = record.metrics[0].clone();
@@ -194,7 +194,7 @@ fn a_number_of_changes_leads_to_those_of_its_metric() {
         let number = text.trim_start_matches("▼ ");
         assert_eq!(counted(&page), format!("{number} of 80 samples"), "{text}");
     }
-    // By the second metric it is that sample alone, and what it lost by it.
+    // By the second metric, only that sample is listed, with its loss.
     let listed = page.text("document.getElementById('rows').innerText").expect("a sample");
     assert!(listed.contains("s-2") && listed.contains("▼ 0.2500"), "{listed}");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());

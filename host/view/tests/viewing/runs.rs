@@ -1,4 +1,4 @@
-//! The list of runs, and the history of a suite.
+//! List of runs, and history of a suite.
 
 use crate::support::{Served, browser, complaints, forty, whole};
 use gage_browser::Screen;
@@ -30,7 +30,7 @@ fn runs_are_found_and_two_of_them_compared_by_keys() {
     page.type_text("day").expect("typed");
     page.wait_for("document.querySelectorAll('#runs tbody tr').length === 3").expect("three runs");
     page.press("Enter").expect("a key");
-    // What begins within one second is in the order of the names, the last first.
+    // Runs that start within the same second are sorted by name, the last first.
     for key in ["j", "x", "k", "x", "c"] {
         page.press(key).expect("a key");
     }
@@ -81,7 +81,7 @@ fn the_baseline_is_marked_and_copies_have_names_of_their_own() {
     .expect("names of their own");
     page.go(&served.url("/history")).expect("the history");
     page.wait_for("document.querySelectorAll('.trend path.baseline').length === 1").expect("a baseline");
-    // What the baseline is stands in the table at one run, and every point leads to its own.
+    // The table marks the baseline at one run, and every point links to its own run.
     let notes = page
         .text("[...document.querySelectorAll('#trends tbody tr')].filter((row) => row.textContent.includes('baseline')).map((row) => row.querySelector('a').textContent).join()")
         .expect("notes");
@@ -110,7 +110,7 @@ fn a_suite_has_a_line_for_each_metric() {
     assert!(points.starts_with("night-4,") && points.contains("39 of 40 samples"), "{points}");
     let overview = page.text("document.getElementById('overview').innerText").expect("the suite");
     assert!(overview.contains("sums") && overview.contains('5'), "{overview}");
-    // What is not drawn with colour alone stands in a table.
+    // Information that is shown by colour is also in a table.
     page.run("document.querySelector('#trends summary').click()").expect("the table");
     let rows = page.run("document.querySelectorAll('#trends tbody tr').length").expect("rows");
     assert_eq!(rows, json!(5));

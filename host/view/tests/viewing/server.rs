@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Sends a request as it stands, and gives all of the answer.
+/// Sends a raw request, and returns the whole answer.
 fn ask(served: &Served, request: &str) -> String {
     let mut stream = TcpStream::connect(served.address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a bound");
@@ -136,7 +136,7 @@ fn every_answer_has_its_rules() {
         }
         assert!(!head.contains("access-control-allow-origin") && !head.contains("unsafe-"), "{path}\n{head}");
     }
-    // What is damaged is said, and names no folder of the machine.
+    // Damage is reported, without a folder of the machine.
     let journal = root.path().join("inside/journal/000001.jsonl");
     let whole = std::fs::read_to_string(&journal).expect("a journal");
     std::fs::write(&journal, format!("damaged\n{whole}")).expect("written");

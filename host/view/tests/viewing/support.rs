@@ -19,12 +19,12 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-/// A browser, or nothing where there is none.
+/// Returns a browser, or `None` if there is none.
 pub(crate) fn browser(test: &str) -> Option<Browser> {
     Browser::start_or_skip(test).expect("a browser")
 }
 
-/// A server of a folder; it ends when it is dropped.
+/// A server of a folder; stops when dropped.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -33,6 +33,7 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(folder: &Path) -> Served {
+        gage_recorded_messages::record_warnings("viewing");
         let runtime = Runtime::new().expect("a runtime");
         let root = RunsRoot::open(folder).expect("a folder");
         let address = "127.0.0.1:0".parse().expect("an address");
@@ -50,7 +51,7 @@ impl Served {
         format!("http://{}{path}", self.address)
     }
 
-    /// What it answers to a program, as JSON.
+    /// Returns its answer to a program, as JSON.
     pub(crate) fn json(&self, path: &str) -> Value {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a bound");
@@ -74,7 +75,7 @@ impl Drop for Served {
     }
 }
 
-/// A sample of the task `t` with an answer and a score.
+/// Returns a sample of the task `t` with an answer and a score.
 pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
     let card = ScoreCard {
         primary_score: Some(score),
@@ -122,7 +123,7 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
     }
 }
 
-/// A sample whose model could not be asked.
+/// Returns a sample whose model call failed.
 pub(crate) fn failed(index: u64, message: &str) -> SampleRecord {
     SampleRecord {
         outcome: Outcome::BackendError,
@@ -139,7 +140,7 @@ pub(crate) fn failed(index: u64, message: &str) -> SampleRecord {
     }
 }
 
-/// A run that has begun, of the suite `sums`.
+/// Starts a run of the suite `sums`.
 pub(crate) fn begin(root: &Path, run_id: &str) -> (RunFolder, Manifest, JournalWriter) {
     let folder = RunFolder::create(root, run_id).expect("a folder");
     let manifest = Manifest::new(run_id, "0.1.0", identity());
@@ -175,7 +176,7 @@ pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
     writer.append_batch(entries).expect("appended");
 }
 
-/// Ends a run that has begun, with figures of `exact_match`.
+/// Ends a started run, with figures of `exact_match`.
 pub(crate) fn end(folder: &RunFolder, manifest: Manifest) {
     end_with(folder, manifest, &["exact_match"], &Completeness::new());
 }
@@ -216,12 +217,12 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
     manifest.write(folder).expect("a manifest");
 }
 
-/// A run that has ended, with the metrics of its first sample.
+/// Writes a complete run, with the metrics of its first sample.
 pub(crate) fn whole(root: &Path, run_id: &str, records: &[SampleRecord]) {
     stopped(root, run_id, records, &Completeness::new());
 }
 
-/// A run of the task `t`, and `later` where that is named, which came so far of them.
+/// Writes a run of the task `t`, and of `later` if that is named, which reached only some samples.
 pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reaches: &Completeness) {
     let (folder, manifest, mut writer) = begin(root, run_id);
     append(&mut writer, records);
@@ -231,7 +232,7 @@ pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reach
     end_with(&folder, manifest, &metrics, reaches);
 }
 
-/// Forty samples; every fourth is wrong, and one was not answered.
+/// Returns forty samples; every fourth is wrong, and one was not answered.
 pub(crate) fn forty(shift: u64) -> Vec<SampleRecord> {
     (0..40)
         .map(|index| match index {
@@ -242,7 +243,7 @@ pub(crate) fn forty(shift: u64) -> Vec<SampleRecord> {
         .collect()
 }
 
-/// What went wrong on a page, and what it asked of other places than its server.
+/// Returns the errors of a page, and its requests to places other than its server.
 pub(crate) fn complaints(said: Vec<String>, served: Option<&Served>) -> Vec<String> {
     let own = served.map(|served| format!("request {}", served.url("/")));
     let is_own = |line: &String| {

@@ -1,9 +1,9 @@
-//! Bins of confidences, and how far they are from what came true.
+//! Bins of confidences, and their distance from the outcomes.
 
 use gage_score_kit::Sum;
 use serde::{Deserialize, Serialize};
 
-/// One bin: sums of weights, of weighted confidences and of weighted correctness.
+/// One bin: sums of weights, weighted confidences and weighted correctness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bin {
     weight: Sum,
@@ -20,18 +20,18 @@ impl Bin {
     }
 }
 
-/// What bins say together.
+/// Summary of all bins.
 pub(crate) struct Calibration {
     /// Σ (weight of the bin / weight of all) · |accuracy − confidence|.
     pub(crate) expected: f64,
-    /// The greatest |accuracy − confidence| of a bin.
+    /// Largest |accuracy − confidence| of a bin.
     pub(crate) maximum: f64,
     pub(crate) accuracy: f64,
     pub(crate) confidence: f64,
 }
 
 impl Calibration {
-    /// `None` where no bin has any weight.
+    /// `None` if no bin has any weight.
     pub(crate) fn of(bins: &[Bin]) -> Option<Calibration> {
         let total = |part: fn(&Bin) -> Sum| bins.iter().map(|bin| part(bin).value()).collect::<Sum>().value();
         let weight = total(|bin| bin.weight);
@@ -49,19 +49,18 @@ impl Calibration {
     }
 }
 
-/// The place of a confidence among bins of equal width, of which the m-th holds what is above (m−1)/M
-/// and at most m/M, and the first 0 as well (Guo et al. 2017, section 2).
+/// Returns the index of a confidence among bins of equal width. Bin m holds confidences above (m−1)/M and at most m/M,
+/// and the first bin also holds 0 (Guo et al. 2017, section 2).
 pub(crate) fn place(confidence: f64, bins: usize) -> usize {
     let above = (confidence * bins as f64).ceil();
     // From 0 to the number of bins: the confidence is from 0 to 1.
     (above as usize).saturating_sub(1).min(bins.saturating_sub(1))
 }
 
-/// Bins of equal mass: the predictions, sorted by confidence, in groups that differ by one at most, the
+/// Returns bins of equal mass: the predictions, sorted by confidence, in groups whose sizes differ by one at most,
 /// larger ones first (Nixon et al. 2019, adaptive calibration error, for the top label).
 pub(crate) fn equal_mass(mut predictions: Vec<(f64, f64, f64)>, bins: usize) -> Vec<Bin> {
-    // Equal confidences are ordered by what came true and by weight, so that the order of rows means
-    // nothing.
+    // Equal confidences are ordered by outcome and weight, so that the order of rows is irrelevant.
     predictions.sort_by(|left, right| {
         left.0.total_cmp(&right.0).then(left.1.total_cmp(&right.1)).then(left.2.total_cmp(&right.2))
     });

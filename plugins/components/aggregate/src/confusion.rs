@@ -1,4 +1,4 @@
-//! `confusion`: which categories are taken for which.
+//! `confusion`: which categories are mistaken for which.
 
 mod table;
 
@@ -13,38 +13,44 @@ use table::Table;
 
 /// Precision, recall and F1 of categories, and the agreement with the reference beyond chance.
 ///
-/// The categories are the members `prediction` and `reference` of a card's detail (parameters; where
-/// there is no `reference`, `expected`), as the metric compared them: in the form under `normalized`, where the detail has one,
-/// and where the card passes the prediction is the category of its reference, for the metric has taken the one for
-/// the other. Where a parameter names another member its texts count as they stand, but for white space at the ends. Anything
-/// else than a text counts in its JSON spelling. A row without a reference does not count. One without a prediction counts
-/// as wrong: against the recall of its category, and for no category's precision.
+/// The categories are the members `prediction` and `reference` of a card's detail (parameters; `expected` if there is
+/// no `reference`), as the metric compared them. This is the form under `normalized`, if the detail has one. If the
+/// card passes, the prediction is the category of its reference, because the metric accepted one as the other.
 ///
-/// Figures, their count being that of the rows: `accuracy`; `macro_precision`, `macro_recall` and
-/// `macro_f1`, the means over all categories that occur on either side; `weighted_f1`, weighted by the
-/// references of each; `micro_f1`, of all decisions together; `cohen_kappa` (Cohen 1960), where "no
-/// prediction" is an answer like others, left out where chance explains everything; `categories`. Then
-/// `precision: X`, `recall: X`, `f1: X` of the categories with most references (of equals the first in
-/// order of text), up to `per_category`, default 12, at most 16, counted by the references of X. A
-/// share of nothing is 0. In the names of figures what is neither letter, digit nor one of `_-.@/`
-/// becomes `_`, and names are cut to 40 characters; where that makes two the same a number follows.
+/// A parameter that names another member uses its texts as they are, except for white space at the ends. Anything other
+/// than a text counts in its JSON spelling. A row without a reference is ignored. A row without a prediction counts as
+/// wrong: against the recall of its category, and for no category's precision.
 ///
-/// More than 1000 different categories are `limit-exceeded`: free text is no category. Rows count once,
-/// whatever their weight.
+/// Figures, whose count is the number of rows:
+///
+/// - `accuracy`
+/// - `macro_precision`, `macro_recall` and `macro_f1`: means over all categories on either side
+/// - `weighted_f1`: weighted by the number of references per category
+/// - `micro_f1`: over all decisions
+/// - `cohen_kappa` (Cohen 1960): "no prediction" is an answer like any other; omitted if chance explains everything
+/// - `categories`
+/// - `precision: X`, `recall: X`, `f1: X`: for the categories with most references (ties in order of text), up to
+///   `per_category` (default 12, at most 16); their count is the number of references of X
+///
+/// A share of nothing is 0. In names of figures, characters other than letters, digits and `_-.@/` become `_`, and
+/// names are cut to 40 characters. A number is appended to duplicates.
+///
+/// More than 1000 distinct categories are `limit-exceeded`: free text is not a category. Rows count once, regardless of
+/// their weight.
 pub struct Confusion {
     prediction: String,
     reference: Option<String>,
     per_category: usize,
 }
 
-/// The member of a detail that holds what was predicted.
+/// Detail member that holds the prediction.
 const PREDICTION: &str = "prediction";
-/// Most different categories.
+/// Maximum number of distinct categories.
 const MAX_CATEGORIES: usize = 1000;
-/// Three figures each, beside eight others; the host allows 64.
+/// Three figures each, next to eight others; the host allows 64.
 const MAX_SHOWN: u8 = 16;
 
-/// Counts by reference and prediction; the empty text is no prediction.
+/// Counts by reference and prediction; the empty text means no prediction.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ConfusionState {
     counts: BTreeMap<String, BTreeMap<String, u64>>,
@@ -60,13 +66,24 @@ impl Aggregator for Confusion {
 
     fn spec() -> MemberSpec {
         let properties = json!({
-            "prediction": { "type": "string", "default": "prediction" },
+            "prediction": {
+                "type": "string",
+                "default": "prediction",
+                "description": "field of the score's detail with the answer",
+            },
             "reference": {
                 "type": ["string", "null"],
                 "default": null,
-                "description": "member of the detail; reference, else expected",
+                "description": "field of the score's detail with the reference; by default `reference`, else \
+                 `expected`",
             },
-            "per_category": { "type": "integer", "minimum": 0, "maximum": MAX_SHOWN, "default": 12 },
+            "per_category": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_SHOWN,
+                "default": 12,
+                "description": "number of categories with figures of their own, the most frequent first",
+            },
         });
         MemberSpec::new("2", "Precision, recall and F1 of categories, and Cohen's kappa", properties)
     }

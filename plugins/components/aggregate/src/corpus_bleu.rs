@@ -8,15 +8,15 @@ use gage_sdk::{MemberSpec, PluginError, serde_json};
 use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 
-/// BLEU of a corpus, 0 to 100, from the cards of the metric `bleu`, as `corpus_score` of sacreBLEU 2
-/// computes it; smoothing and effective order are its own parameters, not those of the metric.
+/// BLEU of a corpus, 0 to 100, from the cards of the metric `bleu`, computed like `corpus_score` of sacreBLEU 2.
+/// Smoothing and effective order are its own parameters, not those of the metric.
 ///
-/// Figures: `bleu`, `brevity_penalty`, `length_ratio`, and `precision_1` and so on in percent, smoothed as
-/// in the score; none where no row has counts. Rows without counts, which are those without a prediction or a reference,
-/// are left out, and every row counts once, whatever its weight.
+/// Figures: `bleu`, `brevity_penalty`, `length_ratio`, and `precision_1` and so on in percent, smoothed as in the
+/// score. Without counts in any row there are no figures. Rows without counts (those without a prediction or a reference) are
+/// ignored. Every row counts once, regardless of its weight.
 pub struct CorpusBleu(BleuScoring);
 
-/// The sum so far.
+/// Running sum.
 #[derive(Default, Serialize, Deserialize)]
 pub struct CorpusBleuState {
     rows: u64,

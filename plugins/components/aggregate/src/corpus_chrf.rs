@@ -7,15 +7,14 @@ use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 
-/// chrF of a corpus, 0 to 100, from the cards of the metric `chrf`, as `corpus_score` of sacreBLEU 2
-/// computes it. Orders, beta and smoothing are those of the metric.
+/// chrF of a corpus, 0 to 100, from the cards of the metric `chrf`, computed like `corpus_score` of sacreBLEU 2. The
+/// metric sets orders, beta and smoothing.
 ///
-/// The only figure is `chrf`; there is none where no row has counts. Rows without counts, which are
-/// those without a prediction or a reference, are left out, and every row counts once, whatever its
-/// weight.
+/// The only figure is `chrf`; there is none if no row has counts. Rows without counts (those without a prediction or a
+/// reference) are ignored. Every row counts once, regardless of its weight.
 pub struct CorpusChrf;
 
-/// The sum so far; nothing before the first row that has counts.
+/// Running sum; empty until the first row with counts.
 #[derive(Default, Serialize, Deserialize)]
 pub struct CorpusChrfState {
     rows: u64,

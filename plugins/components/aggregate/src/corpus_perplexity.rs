@@ -9,37 +9,38 @@ use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where the host puts the number of a sample's cluster.
+/// Detail key of a sample's cluster number, set by the host.
 const CLUSTER_KEY: &str = "cluster";
 
-/// The measure of a corpus from the cards of `word_perplexity`, `byte_perplexity`, `token_perplexity` or
-/// `bits_per_byte`: exp(−Σ log-likelihood / Σ units), or for the last −Σ log-likelihood / (Σ bytes · ln 2), as
+/// Measure of a corpus from the cards of `word_perplexity`, `byte_perplexity`, `token_perplexity` or `bits_per_byte`:
+/// exp(−Σ log-likelihood / Σ units), or −Σ log-likelihood / (Σ bytes · ln 2) for the last one. The formulas match
 /// `weighted_perplexity` and `bits_per_byte` of lm-evaluation-harness.
 ///
-/// The only figure has the name of the measure; there is none where no row has a likelihood. Its standard error is that
-/// of a ratio of sums (W. G. Cochran, "Sampling Techniques", 1977, 2.11), the texts being the sample; repeats of a
-/// text count as one. Where texts come in clusters (`detail.cluster`) these are the sample. Rows without a likelihood are left
-/// out, and every other counts once, whatever its weight: also one without a score, whose own perplexity is too large for a
-/// number.
+/// The only figure is named after the measure; there is none if no row has a likelihood. Its standard error is that of
+/// a ratio of sums (W. G. Cochran, "Sampling Techniques", 1977, 2.11). The sample consists of the texts, with repeats
+/// of a text counted as one, or of the clusters if texts have them (`detail.cluster`).
 ///
-/// The state grows by some 50 bytes a cluster, so that a MiB holds 20,000; without clusters it does not grow.
+/// Rows without a likelihood are ignored, and every other row counts once, regardless of its weight. This includes rows
+/// without a score, whose own perplexity is too large for a float.
+///
+/// The state grows by some 50 bytes per cluster, so 1 MiB holds 20,000; without clusters it does not grow.
 pub struct CorpusPerplexity;
 
-/// The sums so far.
+/// Running sums.
 #[derive(Default, Serialize, Deserialize)]
 pub struct CorpusPerplexityState {
     rows: u64,
     measure: Option<Measure>,
-    /// The text to which the last row belongs, which further repeats may follow.
+    /// Text of the last row, which further repeats may follow.
     last: Option<Text>,
     texts: u64,
     losses: Sum,
     units: Sum,
-    /// Of the products, for the error.
+    /// Sums of products, for the error.
     losses_squared: Sum,
     losses_by_units: Sum,
     units_squared: Sum,
-    /// Losses and units of each cluster, where there are any.
+    /// Losses and units of each cluster, if there are any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     clusters: BTreeMap<u64, (f64, f64)>,
 }
@@ -53,7 +54,7 @@ struct Text {
 }
 
 impl CorpusPerplexityState {
-    /// Takes the text in whose repeats were added.
+    /// Closes the text once its repeats have been added.
     fn close(&mut self) {
         let Some(Text { loss, units, cluster, .. }) = self.last.take() else { return };
         if let Some(cluster) = cluster {
@@ -69,10 +70,10 @@ impl CorpusPerplexityState {
         self.units_squared.add(units * units);
     }
 
-    /// The standard error of the loss per unit; none of a single text, or of a single cluster.
+    /// Returns the standard error of the loss per unit; `None` for a single text, or a single cluster.
     fn error(&self, ratio: f64) -> Option<f64> {
         if !self.clusters.is_empty() {
-            // Those who cluster have few clusters to tell apart, and far below 2^53.
+            // Clusters are few, and far below 2^53.
             let clusters = self.clusters.len() as f64;
             let residual = |(loss, units): &(f64, f64)| loss - ratio * units;
             let squares: Sum = self.clusters.values().map(|sums| residual(sums).powi(2)).collect();
@@ -86,7 +87,7 @@ impl CorpusPerplexityState {
         }
         let squares = self.losses_squared.value() - 2.0 * ratio * self.losses_by_units.value()
             + ratio * ratio * self.units_squared.value();
-        // Rounding may leave less than nothing of texts that are alike.
+        // Rounding may give a negative result if texts are alike.
         let variance = squares.max(0.0) * texts / (texts - 1.0);
         Some(variance.sqrt() / self.units.value())
     }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn sums_are_divided_rather_than_scores_averaged() {
         let bit = std::f64::consts::LN_2;
-        // 40 bits over 12 words, and 8 over 4: 3 a word together, though their perplexities are 10.1 and 4.
+        // 40 bits over 12 words, and 8 over 4: 3 per word together, though their perplexities are 10.1 and 4.
         let rows =
             |measure: &str| vec![text("a", measure, -40.0 * bit, 12), text("b", measure, -8.0 * bit, 4)];
         for (measure, expected) in [
@@ -169,7 +170,7 @@ mod tests {
         ] {
             let Ok(found) = figures::<CorpusPerplexity>(json!({}), rows(measure)) else { panic!("figures") };
             assert_near(&found, measure, expected, 1e-9);
-            // The residuals are 4 and −4 bits: √(2 · 32) / 16 = half a bit a word.
+            // The residuals are 4 and −4 bits: √(2 · 32) / 16 = half a bit per word.
             let slope = if measure == "bits_per_byte" { 1.0 } else { expected * bit };
             let stderr = found.first().and_then(|figure| figure.stderr);
             assert!(stderr.is_some_and(|error| (error - 0.5 * slope).abs() < 1e-9), "{measure}: {stderr:?}");
@@ -190,8 +191,8 @@ mod tests {
         let stderr = |rows: Vec<Row>| {
             figures::<CorpusPerplexity>(json!({}), rows).ok()?.into_iter().next().map(|figure| figure.stderr)
         };
-        // Losses of 10, 4, 6, 4 bits over 4, 2, 4, 2 bytes: 2 a byte. The residuals 2, 0, −2, 0 add up to 2 and −2, so
-        // √(2 · 8) / 12.
+        // Losses of 10, 4, 6, 4 bits over 4, 2, 4, 2 bytes: 2 per byte. The residuals 2, 0, −2, 0 add up to 2 and −2,
+        // so √(2 · 8) / 12.
         let of = |clusters: [u64; 4]| {
             let texts = [("a", 10.0, 4), ("b", 4.0, 2), ("c", 6.0, 4), ("d", 4.0, 2)];
             let row = |((id, bits, units), cluster): ((&str, f64, u64), u64)| {

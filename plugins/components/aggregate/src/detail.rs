@@ -1,16 +1,16 @@
-//! Reading the score cards of rows.
+//! Readers of the score cards of rows.
 
 use gage_sdk::aggregator::Row;
 use gage_sdk::serde_json::{self, Map, Value};
 use gage_sdk::{PluginError, ScoreCard};
 use serde::de::DeserializeOwned;
 
-/// A sub-score, by its name.
+/// Returns a sub-score by its name.
 pub(crate) fn sub_score(card: &ScoreCard, name: &str) -> Option<f64> {
     sub_scores(card, name).find(|(other, _)| *other == name).map(|(_, value)| value)
 }
 
-/// The sub-scores whose names begin with a prefix, in the order of the card.
+/// Returns the sub-scores whose names begin with a prefix, in the order of the card.
 pub(crate) fn sub_scores<'card>(
     card: &'card ScoreCard,
     prefix: &str,
@@ -19,7 +19,7 @@ pub(crate) fn sub_scores<'card>(
     all.filter(move |(name, _)| name.starts_with(prefix))
 }
 
-/// What a metric left in the detail of a row's card.
+/// Detail of a row's card, written by a metric.
 pub(crate) struct Detail<'row> {
     row: &'row Row,
     members: Map<String, Value>,
@@ -29,15 +29,15 @@ impl Detail<'_> {
     /// Reads the detail of a row.
     ///
     /// # Errors
-    /// `invalid-input` where it is no JSON object.
+    /// `invalid-input` if it is not a JSON object.
     pub(crate) fn read(row: &Row) -> Result<Detail<'_>, PluginError> {
         let members = serde_json::from_str(&row.card.detail)
             .map_err(|error| refuse(row, &format!("has a detail that cannot be read: {error}")))?;
         Ok(Detail { row, members })
     }
 
-    /// A member as the name of a category: texts without white space at the ends, anything else in its
-    /// JSON spelling, numbers by value. `None` where it is missing, null or blank.
+    /// Returns a member as the name of a category: texts without white space at the ends, anything else in its JSON
+    /// spelling, numbers by value. `None` if it is missing, null or blank.
     pub(crate) fn category(&self, name: &str) -> Option<String> {
         let text = match self.members.get(name)? {
             Value::Null => return None,
@@ -48,18 +48,18 @@ impl Detail<'_> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The same in the form in which the metric compared it, where its detail says so.
+    /// Returns the member in the form that the metric compared, if its detail says so.
     pub(crate) fn compared(&self, name: &str) -> Option<String> {
         let normalized = self.members.get("normalized").and_then(|normalized| normalized.get(name)?.as_str());
         let normalized = normalized.map(str::trim).filter(|text| !text.is_empty());
         normalized.map(str::to_owned).or_else(|| self.category(name))
     }
 
-    /// A member that a metric of ours wrote; `None` where the card has no such member, which is so
-    /// for samples without a prediction or a reference.
+    /// Returns a member that one of our metrics wrote. `None` if the card lacks it, as for samples without a prediction
+    /// or a reference.
     ///
     /// # Errors
-    /// `invalid-input` where something else stands under that name.
+    /// `invalid-input` if the member holds something else.
     pub(crate) fn counts<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, PluginError> {
         let read = |counts| {
             T::deserialize(counts).map_err(|error| {
@@ -70,15 +70,15 @@ impl Detail<'_> {
     }
 }
 
-/// The error of a row that cannot be used, or does not fit the others.
+/// Returns the error of a row that is unusable, or does not fit the others.
 pub(crate) fn refuse(row: &Row, problem: &str) -> PluginError {
     PluginError::invalid_input(format!("sample '{}' {problem}", row.sample_id))
 }
 
-/// The weight of a row.
+/// Checks the weight of a row.
 ///
 /// # Errors
-/// `invalid-input` where it is below 0 or not finite.
+/// `invalid-input` if it is below 0 or not finite.
 pub(crate) fn weight(sample_id: &str, weight: f64) -> Result<f64, PluginError> {
     if weight.is_finite() && weight >= 0.0 {
         return Ok(weight);

@@ -1,4 +1,4 @@
-//! `ece`: whether stated confidences are what they should be.
+//! `ece`: the quality of stated confidences.
 
 use crate::calibration::{Bin, Calibration, equal_mass, place};
 use crate::detail::{sub_score, weight};
@@ -8,35 +8,33 @@ use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 
-/// The expected calibration error: the mean distance, over bins of similar confidence, of the share that
-/// is right from the mean confidence, each bin weighted by what is in it (Naeini et al. 2015; Guo et al.
-/// 2017, "On Calibration of Modern Neural Networks").
+/// Expected calibration error: the mean distance between accuracy and mean confidence, over bins of similar confidence.
+/// Each bin is weighted by its content (Naeini et al. 2015; Guo et al. 2017, "On Calibration of Modern Neural
+/// Networks").
 ///
-/// Figures: `ece`; `mce`, the greatest distance of a bin; `accuracy`; `mean_confidence`. All are from 0
-/// to 1; their count is the number of rows with a confidence and a truth, and without any there are
-/// none.
+/// Figures: `ece`; `mce`, the largest distance of a bin; `accuracy`; `mean_confidence`. All are from 0 to 1. Their
+/// count is the number of rows with a confidence and a truth; without such rows there are none.
 ///
-/// Parameters: `bins`, 1 to 100, default 10; `binning`, `equal_width` (default) or `equal_mass`;
-/// `confidence` and `correct`, the sub-scores to read (these names by default). Where a card has no
-/// sub-score `correct` its `pass` counts. A confidence outside of 0 to 1, or a truth outside of it, is
-/// `invalid-input`: it would be silently lost otherwise. Rows count by their weight; in bins of equal
-/// mass the rows are numbered off without it.
+/// Parameters: `bins`, 1 to 100, default 10; `binning`, `equal_width` (default) or `equal_mass`; `confidence` and
+/// `correct`, the sub-scores to read (by default with these names). If a card has no sub-score `correct`, its `pass`
+/// counts. A confidence or a truth outside 0 to 1 is `invalid-input`; otherwise it would be silently lost. Rows count
+/// by their weight; bins of equal mass are formed without it.
 ///
-/// The state of `equal_width` is of constant size; that of `equal_mass` takes some 20 to 40 bytes a
-/// row, so that a MiB is enough for about 30 000 rows.
+/// The state of `equal_width` has constant size. For `equal_mass` it takes some 20 to 40 bytes per row, so 1 MiB is
+/// enough for about 30 000 rows.
 pub struct ExpectedCalibrationError {
     bins: usize,
     has_equal_mass: bool,
-    /// The names of the sub-scores that are read.
+    /// Name of the sub-score to read; likewise `correct`.
     confidence: String,
     correct: String,
 }
 
-/// What is kept of the rows.
+/// Running state over the rows.
 #[derive(Default, Serialize, Deserialize)]
 pub struct EceState {
     count: u64,
-    /// For bins of equal width.
+    /// Bins of equal width.
     bins: Vec<Bin>,
     /// Confidence, correctness and weight, for bins of equal mass.
     predictions: Vec<(f64, f64, f64)>,
@@ -51,10 +49,28 @@ impl Aggregator for ExpectedCalibrationError {
 
     fn spec() -> MemberSpec {
         let properties = json!({
-            "bins": { "type": "integer", "minimum": 1, "maximum": 100, "default": 10 },
-            "binning": { "enum": ["equal_width", "equal_mass"], "default": "equal_width" },
-            "confidence": { "type": "string", "default": "confidence", "description": "its sub-score" },
-            "correct": { "type": "string", "default": "correct", "description": "its sub-score" },
+            "bins": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100,
+                "default": 10,
+                "description": "number of bins",
+            },
+            "binning": {
+                "enum": ["equal_width", "equal_mass"],
+                "default": "equal_width",
+                "description": "bins of equal width, or with equal numbers of samples",
+            },
+            "confidence": {
+                "type": "string",
+                "default": "confidence",
+                "description": "sub-score with the confidence",
+            },
+            "correct": {
+                "type": "string",
+                "default": "correct",
+                "description": "sub-score with the correctness",
+            },
         });
         MemberSpec::new("1", "Expected calibration error of stated confidences", properties)
     }

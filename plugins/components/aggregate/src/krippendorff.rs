@@ -1,4 +1,4 @@
-//! `krippendorff_alpha`: how far several judges agree.
+//! `krippendorff_alpha`: agreement between several judges.
 
 use crate::detail::sub_scores;
 use gage_score_kit::Sum;
@@ -9,21 +9,21 @@ use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Krippendorff's α (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"): 1 less the
-/// observed disagreement over that expected by chance; 1 for perfect agreement, 0 for that of chance,
-/// below 0 for less.
+/// Krippendorff's α (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"): 1 minus the ratio of observed
+/// disagreement to the disagreement expected by chance. 1 is perfect agreement, 0 is agreement by chance, and below 0
+/// is less.
 ///
-/// Each row is a unit; its ratings are the sub-scores whose names begin with `prefix`, default
-/// `judge_`. Missing ratings are no ratings, and a unit with fewer than two says nothing. The parameter
-/// `level` says what a difference is: `nominal` (the default), 1 for any; `ordinal`, the number of
-/// ratings between two values, with half of those at both; `interval`, their distance, each squared.
+/// Each row is a unit; its ratings are the sub-scores whose names begin with `prefix`, default `judge_`. Missing
+/// ratings are ignored, and a unit with fewer than two contributes nothing. The parameter `level` defines a difference:
+/// `nominal` (the default), 1 for any; `ordinal`, the number of ratings between two values, with half of those at both;
+/// `interval`, their distance, each squared.
 ///
-/// Figures: `krippendorff_alpha`, whose count is that of units with two ratings or more, and which is
-/// not given where all ratings are the same, since nothing can be expected then; `ratings`, the number
-/// of ratings in these units.
+/// Figures: `krippendorff_alpha`, whose count is the number of units with two ratings or more; `ratings`, the number of
+/// ratings in these units. `krippendorff_alpha` is omitted if all ratings are equal, since nothing can be expected
+/// then.
 ///
-/// The state takes some 10 to 60 bytes for each different set of ratings of a unit: on a scale of five
-/// with three judges they are 35, however many rows there are. Rows count once, whatever their weight.
+/// The state takes some 10 to 60 bytes for each distinct set of ratings of a unit. On a scale of five with three judges
+/// there are 35, regardless of the number of rows. Rows count once, regardless of their weight.
 pub struct KrippendorffAlpha {
     prefix: String,
     level: Level,
@@ -36,7 +36,7 @@ enum Level {
     Interval,
 }
 
-/// Sorted ratings of a unit, as JSON, and how many units have them.
+/// Sorted ratings of a unit, as JSON, and the number of units that have them.
 #[derive(Default, Serialize, Deserialize)]
 pub struct KrippendorffState(BTreeMap<String, u64>);
 
@@ -49,8 +49,16 @@ impl Aggregator for KrippendorffAlpha {
 
     fn spec() -> MemberSpec {
         let properties = json!({
-            "prefix": { "type": "string", "default": "judge_", "description": "beginning of names" },
-            "level": { "enum": ["nominal", "ordinal", "interval"], "default": "nominal" },
+            "prefix": {
+                "type": "string",
+                "default": "judge_",
+                "description": "prefix of the sub-scores that hold the judges' ratings",
+            },
+            "level": {
+                "enum": ["nominal", "ordinal", "interval"],
+                "default": "nominal",
+                "description": "level of measurement of the ratings",
+            },
         });
         MemberSpec::new("1", "Agreement of several judges beyond chance", properties)
     }
@@ -104,8 +112,8 @@ impl Aggregator for KrippendorffAlpha {
 }
 
 impl KrippendorffAlpha {
-    /// Σ of the differences of all pairs, in both orders, of sorted values that occur some number of
-    /// times. In linear time: for squared distances, pairs add up to 2n · Σ (value − mean)².
+    /// Returns the sum of the differences of all pairs, in both orders, of sorted values with their counts. In linear
+    /// time: for squared distances, pairs add up to 2n · Σ (value − mean)².
     fn difference(&self, values: &[(f64, f64)]) -> f64 {
         let sum = |part: &dyn Fn(f64, f64) -> f64| {
             values.iter().map(|(value, count)| part(*value, *count)).collect::<Sum>().value()
@@ -124,7 +132,7 @@ impl KrippendorffAlpha {
     }
 }
 
-/// The different ratings in order, each with its number in all units.
+/// Returns the distinct ratings in order, each with its count over all units.
 fn margins(units: &[(Vec<f64>, f64)]) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = units
         .iter()
@@ -135,8 +143,8 @@ fn margins(units: &[(Vec<f64>, f64)]) -> Vec<(f64, f64)> {
     runs.filter_map(|run| Some((run.first()?.0, run.iter().map(|(_, count)| count).sum()))).collect()
 }
 
-/// Puts in place of each rating the number of ratings below it and half of those that are the same, so
-/// that the ordinal difference of two ratings is the distance of their ranks.
+/// Replaces each rating with the number of ratings below it plus half of those equal to it. The ordinal difference of
+/// two ratings is then the distance of their ranks.
 fn to_ranks(units: &mut [(Vec<f64>, f64)], margins: &mut [(f64, f64)]) {
     let mut below = 0.0;
     let mut ranks = Vec::with_capacity(margins.len());

@@ -1,13 +1,12 @@
-//! Aggregators: figures of many score cards that are no mean of theirs.
+//! Aggregators: figures over many score cards that are not means.
 //!
-//! - `corpus_bleu` and `corpus_chrf` pool the counts that the metrics leave in the detail of their cards:
-//!   the mean of scores of single texts is not the score of a corpus. `corpus_perplexity` does so with likelihoods.
-//! - `ece` says how far stated confidence is from what was right; `confusion` counts which category was
-//!   taken for which; `krippendorff_alpha` says how far judges agree.
+//! - `corpus_bleu` and `corpus_chrf` pool the counts that the metrics leave in the detail of their cards: the mean of
+//!   scores of single texts is not the score of a corpus. `corpus_perplexity` pools likelihoods.
+//! - `ece` compares stated confidence with correctness; `confusion` counts which category was mistaken for which;
+//!   `krippendorff_alpha` measures the agreement of judges.
 //! - `pass_at_k` and `majority_vote` are for samples that were answered several times.
 //!
-//! The host bounds the state that is kept between calls, one MiB by default; each aggregator says how
-//! its state grows.
+//! The host limits the state kept between calls, 1 MiB by default; each aggregator documents how its state grows.
 
 mod calibration;
 mod confusion;

@@ -1,4 +1,4 @@
-//! `majority_vote`: the score of the answer that comes most often among the attempts at a sample.
+//! `majority_vote`: the score of the most frequent answer among the attempts at a sample.
 
 use crate::detail::Detail;
 use crate::pass_at_k::mean;
@@ -9,22 +9,19 @@ use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The mean over samples of the score of the answer that comes most often (self-consistency, Wang et
-/// al. 2022).
+/// Mean over samples of the score of the most frequent answer (self-consistency, Wang et al. 2022).
 ///
-/// Rows with the same sample id are attempts at it. The answer is the member `prediction` (parameter)
-/// of the card's detail, as a text without white space at the ends, or in its JSON spelling; a card
-/// without one, or without a score, is no vote. Of answers that come equally often the first wins.
-/// Where the same answer has several scores, its first counts.
+/// Rows with the same sample id are attempts at it. The answer is the member `prediction` (parameter) of the card's
+/// detail, as a text without white space at the ends, or in its JSON spelling. A card without an answer or without a
+/// score is not a vote. If answers tie, the first wins. If the same answer has several scores, its first counts.
 ///
-/// Figures: `majority_score`, and `agreement`, the mean share of the votes that the winner has; their
-/// count is the number of samples with a vote. The state takes the length of the different answers and
-/// some 20 bytes each.
+/// Figures: `majority_score`, and `agreement`, the winner's mean share of the votes; their count is the number of
+/// samples with a vote. The state takes the length of the distinct answers and some 20 bytes each.
 pub struct MajorityVote {
     prediction: String,
 }
 
-/// The different answers to each sample: text, votes and score, in the order of their first coming.
+/// Distinct answers to each sample: text, votes and score, in the order of first occurrence.
 #[derive(Default, Serialize, Deserialize)]
 pub struct MajorityState(BTreeMap<String, Vec<(String, u64, f64)>>);
 
@@ -36,11 +33,11 @@ impl Aggregator for MajorityVote {
     }
 
     fn spec() -> MemberSpec {
-        let description = "member of the detail with the answer";
+        let description = "field of the score's detail with the answer";
         let properties = json!({
             "prediction": { "type": "string", "default": "prediction", "description": description },
         });
-        MemberSpec::new("1", "Score of the answer that comes most often", properties)
+        MemberSpec::new("1", "Score of the most frequent answer (majority vote)", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -7,20 +7,18 @@ use gage_sdk::{MemberSpec, PluginError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How likely at least one of k attempts at a sample passes (`pass@k`, Chen et al. 2021), and how
-/// likely all do (`pass_all@k`: pass^k of Yao et al. 2024), by the unbiased estimators, averaged over
-/// samples.
+/// Probability that at least one of k attempts at a sample passes (`pass@k`, Chen et al. 2021), and that all do
+/// (`pass_all@k`: pass^k of Yao et al. 2024). Uses the unbiased estimators, averaged over samples.
 ///
-/// Rows with the same sample id are attempts at it, wherever they stand; a card that says neither
-/// `pass` nor a score is none. An attempt passes where the card says so, and without that where its
-/// score is at least `threshold`, default 1. Each sample counts once, whatever its weight.
+/// Rows with the same sample id are attempts at it, in any order; a card with neither `pass` nor a score does not
+/// count. An attempt passes if the card says so, or, without `pass`, if its score is at least `threshold`, default 1.
+/// Each sample counts once, regardless of its weight.
 ///
-/// `k` is an integer or a list, default 1. A sample with fewer than k attempts is left out of the
-/// figures for that k; their count is that of the samples that are in. The standard error is that of
-/// the mean over samples, given for two or more.
+/// `k` is an integer or a list, default 1. A sample with fewer than k attempts is left out of the figures for that k;
+/// their count is the number of included samples. The standard error is that of the mean over samples, given for two or
+/// more.
 ///
-/// The state takes the length of the id and some 10 bytes a sample; a MiB is enough for about 40 000
-/// samples.
+/// The state takes the length of the id and some 10 bytes per sample; 1 MiB is enough for about 40 000 samples.
 pub struct PassAtK {
     repeats: Repeats,
 }
@@ -37,7 +35,7 @@ impl Aggregator for PassAtK {
     }
 
     fn spec() -> MemberSpec {
-        MemberSpec::new("1", "How likely some, or all, of k attempts pass", Repeats::schema())
+        MemberSpec::new("1", "Probability that at least one, or all, of k attempts pass", Repeats::schema())
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -70,7 +68,7 @@ impl Aggregator for PassAtK {
     }
 }
 
-/// The mean with its standard error; none without values.
+/// Returns the mean with its standard error; `None` without values.
 pub(crate) fn mean(name: String, values: &[f64]) -> Option<Figure> {
     let count = values.len() as f64;
     let mean = values.iter().copied().collect::<Sum>().value() / count;

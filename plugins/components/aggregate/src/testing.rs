@@ -1,16 +1,16 @@
-//! Running aggregators in tests: over all rows at once, and with the state kept after each.
+//! Runs aggregators in tests: over all rows at once, and with the state saved after each.
 
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::{self, Value};
 use gage_sdk::{PluginError, ScoreCard};
 
-/// A row of a sample.
+/// Creates a row of a sample.
 pub(crate) fn row(sample_id: &str, card: ScoreCard) -> Row {
     Row { sample_id: sample_id.to_owned(), weight: 1.0, card }
 }
 
-/// The figures of some rows. Where a call ends must mean nothing, so the state goes through JSON after
-/// every row.
+/// Returns the figures of some rows. The split into calls must not matter, so the state goes through JSON after every
+/// row.
 pub(crate) fn figures<A: Aggregator>(params: Value, rows: Vec<Row>) -> Result<Vec<Figure>, PluginError> {
     let aggregator = A::prepare(params)?;
     let mut state = A::State::default();
@@ -22,12 +22,12 @@ pub(crate) fn figures<A: Aggregator>(params: Value, rows: Vec<Row>) -> Result<Ve
     aggregator.finish(state)
 }
 
-/// The value of a figure, by its name.
+/// Returns the value of a figure by its name.
 pub(crate) fn value(figures: &[Figure], name: &str) -> Option<f64> {
     figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
 }
 
-/// Panics unless the figure is there and near the number.
+/// Panics unless the figure exists and is near the number.
 #[track_caller]
 pub(crate) fn assert_near(figures: &[Figure], name: &str, expected: f64, within: f64) {
     let found = value(figures, name);

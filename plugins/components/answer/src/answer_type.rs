@@ -1,11 +1,11 @@
-//! The types of answers, and how the type of one is known.
+//! Answer types, and the rules that determine the type of an answer.
 
 use gage_choice_kit::Choices;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::{Map, Value};
 use gage_text_kit::answer::value_of;
 
-/// What an answer is; each has a strategy of its own.
+/// Type of an answer; each has its own strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerType {
     /// One of several options, or a short label.
@@ -16,12 +16,12 @@ pub(crate) enum AnswerType {
     List,
     /// A text.
     Text,
-    /// A final answer, of one of the other types, and the argument for it.
+    /// A final answer of one of the other types, with the argument for it.
     Reasoning,
 }
 
 impl AnswerType {
-    /// The words that name them.
+    /// Names of the types.
     pub(crate) const NAMES: [(&'static str, AnswerType); 5] = [
         ("choice", AnswerType::Choice),
         ("number", AnswerType::Number),
@@ -30,20 +30,20 @@ impl AnswerType {
         ("reasoning", AnswerType::Reasoning),
     ];
 
-    /// The word that names it.
+    /// Returns the name of the type.
     pub(crate) fn name(self) -> &'static str {
         AnswerType::NAMES.iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
     }
 
-    /// The type that a word names.
+    /// Returns the type with a name.
     pub(crate) fn parse(name: &str) -> Option<AnswerType> {
         AnswerType::NAMES.iter().find(|(other, _)| *other == name).map(|(_, found)| *found)
     }
 
-    /// The type that an object names under `answer_type`.
+    /// Returns the type that an object names under `answer_type`.
     ///
     /// # Errors
-    /// `invalid-input` for anything but one of the five words.
+    /// `invalid-input` for anything except one of the five words.
     pub(crate) fn named(fields: &Map<String, Value>) -> Result<Option<AnswerType>, PluginError> {
         let Some(name) = fields.get("answer_type").filter(|name| !name.is_null()) else { return Ok(None) };
         name.as_str().and_then(AnswerType::parse).map(Some).ok_or_else(|| {
@@ -52,14 +52,14 @@ impl AnswerType {
         })
     }
 
-    /// The type of a reference; the first of these that says one: its own `answer_type`; members that
-    /// only one type has; `kind`, the kind that the answer was extracted as; the value itself; options,
-    /// one of which a text may be.
+    /// Returns the type of a reference. The first source that determines it wins: its own `answer_type`; members that
+    /// only one type has; `kind`, the kind that the answer was extracted as; the value itself; the options, if a text
+    /// may be one of them.
     ///
-    /// A number is one, and a list is one, unless the kind is a choice. The text of an option is a choice.
+    /// A number or a list has its own type, unless the kind is a choice. The text of an option is a choice.
     ///
     /// # Errors
-    /// `invalid-input` for an `answer_type` that is none.
+    /// `invalid-input` for an invalid `answer_type`.
     pub(crate) fn of(
         reference: &Value,
         kind: Option<AnswerType>,
@@ -92,7 +92,7 @@ fn of_value(value: &Value, kind: Option<AnswerType>, choices: &Choices) -> Optio
         (_, Some(Reasoning | Choice)) => kind,
         (Value::Number(_), _) => Some(Number),
         (Value::Bool(_), _) => Some(Choice),
-        // Several references of a text.
+        // A list of reference texts.
         (Value::Array(_), Some(Text)) => Some(Text),
         (Value::Array(_), _) => Some(List),
         (Value::String(text), _) if !choices.is_unknown() => {

@@ -1,32 +1,32 @@
-//! Answers and references in canonical form, and what of them a score card shows.
+//! Answers and references in canonical form, and the parts that a score card shows.
 
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, json};
 use gage_text_kit::text::{excerpt, strip};
 
-/// The version of the form of answers that this is written for.
+/// Version of the answer format that this code supports.
 pub(crate) const SCHEMA_VERSION: &str = "v1";
 
-/// Longest JSON that a card shows as it is, in bytes.
+/// Maximum length of JSON that a card shows unchanged, in bytes.
 const MAX_SHOWN_CHARS: usize = 512;
 
-/// The null of members that are missing.
+/// Null for missing members.
 static NOTHING: Value = Value::Null;
 
-/// What a whole canonical answer, `{"answer_type": …, "prediction": …, "ground_truth": …}`, holds under a
-/// name. Anything else is taken as it stands.
+/// Member of a whole canonical answer, `{"answer_type": …, "prediction": …, "ground_truth": …}`. Anything else is taken
+/// as is.
 pub(crate) struct AnswerMember {
-    /// What is compared.
+    /// Value to compare.
     pub(crate) value: Value,
-    /// The members around it, empty where there are none.
+    /// Members around it; empty if there are none.
     pub(crate) around: Map<String, Value>,
 }
 
 impl AnswerMember {
-    /// Takes the member out of a whole answer.
+    /// Extracts the member from a whole answer.
     ///
     /// # Errors
-    /// `invalid-input` where `meta.schema_version` names another version.
+    /// `invalid-input` if `meta.schema_version` names another version.
     pub(crate) fn new(json: Value, name: &str) -> Result<AnswerMember, PluginError> {
         match json {
             Value::Object(mut around)
@@ -47,17 +47,17 @@ impl AnswerMember {
     }
 }
 
-/// A member of an object; null where there is none.
+/// Returns a member of an object; null if there is none.
 pub(crate) fn member<'a>(json: &'a Value, name: &str) -> &'a Value {
     json.get(name).unwrap_or(&NOTHING)
 }
 
-/// The member `value` of an object; of anything else itself.
+/// Returns the member `value` of an object, or the value itself if it is not an object.
 pub(crate) fn value(json: &Value) -> &Value {
     if json.is_object() { member(json, "value") } else { json }
 }
 
-/// The final answer of an argument; of anything else itself.
+/// Returns the final answer of an argument, or the value itself if it is not an argument.
 pub(crate) fn final_answer(json: &Value) -> &Value {
     let is_argument = |fields: &Map<String, Value>| {
         ["final_answer", "steps", "claims"].iter().any(|name| fields.contains_key(*name))
@@ -77,7 +77,7 @@ pub(crate) fn is_nothing(json: &Value) -> bool {
     }
 }
 
-/// JSON as a card shows it: cut where it is long.
+/// Returns JSON as a card shows it: cut if it is long.
 pub(crate) fn shown(json: &Value) -> Value {
     match json {
         Value::String(text) => excerpt(text).into(),
@@ -89,7 +89,7 @@ pub(crate) fn shown(json: &Value) -> Value {
     }
 }
 
-/// A value in canonical form, as a card shows it.
+/// Returns a value in canonical form, as a card shows it.
 pub(crate) fn shown_value(text: &str) -> Value {
     json!({ "value": excerpt(text) })
 }

@@ -1,4 +1,4 @@
-//! Choices: whether the answer is the right label, another way to say it, or the right option.
+//! Choices: answers that are the right label, an alias, or the right option.
 
 use crate::canonical::{is_nothing, member, shown, shown_value, value};
 use crate::judged::{Judgement, tagged};
@@ -12,11 +12,11 @@ use gage_text_kit::answer::value_of;
 use gage_text_kit::text::excerpt;
 use std::collections::BTreeSet;
 
-/// Labels of several right options that a card shows.
+/// Maximum number of right labels that a card shows.
 const MAX_SHOWN: usize = 16;
 
-/// Scores a choice by an exact match, with the `aliases` of the ground truth and with options. Those
-/// that the prediction itself claims to have do not count. Several right options must all be there.
+/// Scores a choice by an exact match, with the `aliases` of the ground truth and with options. Options that the
+/// prediction itself claims to have do not count. If several options are right, all are required.
 pub(crate) fn score(
     settings: &Settings,
     prediction: &Value,
@@ -51,14 +51,14 @@ pub(crate) fn score(
     }
 }
 
-/// How labels are compared.
+/// Method that compares labels.
 struct Comparison<'item> {
     form: Form,
     choices: &'item Choices,
 }
 
 impl Comparison<'_> {
-    /// An answer that names one choice, of which each way to say it is given.
+    /// Scores an answer that names one choice, given all its aliases.
     fn single(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judgement {
         let text =
             |json: &Value| scalar(json).map(|text| self.form.normalizer().apply(&text)).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// An answer that is to name several choices: all of them, and no other.
+    /// Scores an answer that must name several choices: all of them, and no other.
     fn several(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judgement {
         let expected: BTreeSet<String> = right.iter().filter_map(|right| self.name(right)).collect();
         let chosen: BTreeSet<String> = match predicted {
@@ -120,8 +120,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// The label of the option that a value is. Where nothing is known of the options it is a letter in any
-    /// case, so that texts as they are have none.
+    /// Returns the label of the option that a value means. If the options are unknown, this is a letter in any case;
+    /// unnormalized texts have none.
     fn label(&self, json: &Value) -> Option<String> {
         if self.form == Form::None && self.choices.is_unknown() {
             return None;
@@ -129,7 +129,7 @@ impl Comparison<'_> {
         self.choices.resolve(&value_of(json.clone()))
     }
 
-    /// The same, or the value as a text where it is none; `None` for lists and objects.
+    /// Returns the label, or the text of a value that has none; `None` for lists and objects.
     fn name(&self, json: &Value) -> Option<String> {
         let text = scalar(json)?;
         self.label(json).or_else(|| Some(self.form.normalizer().apply(&text)))

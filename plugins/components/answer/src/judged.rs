@@ -1,21 +1,21 @@
-//! Results of the strategies.
+//! Results of the scoring strategies.
 
 use gage_sdk::ScoreCard;
 use gage_sdk::serde_json::Value;
 
-/// A card without its detail, and the two sides in canonical form, as the detail shows them.
+/// A card without its detail, and both sides in canonical form, as the detail shows them.
 #[derive(Debug)]
 pub(crate) struct Judgement {
     /// Score, sub-scores, `pass`, tags and explanation.
     pub(crate) card: ScoreCard,
     /// The prediction.
     pub(crate) prediction: Value,
-    /// What it should be.
+    /// The expected answer.
     pub(crate) reference: Value,
 }
 
 impl Judgement {
-    /// 0 for a reason, in each of the sub-scores named too: nothing could be compared, so nothing passes.
+    /// Scores 0 for a reason, also in each of the given sub-scores: nothing could be compared, so nothing passes.
     pub(crate) fn failed(
         tag: &str,
         why: &str,
@@ -29,7 +29,7 @@ impl Judgement {
     }
 }
 
-/// Adds a tag where something holds.
+/// Adds a tag if a condition holds.
 pub(crate) fn tagged(card: ScoreCard, holds: bool, tag: &str) -> ScoreCard {
     if holds { card.tag(tag) } else { card }
 }

@@ -1,22 +1,22 @@
-//! Keywords that a text has to mention.
+//! Keywords that a text must mention.
 
 use gage_reasoning_kit::ids::{items, scalar};
 use gage_reasoning_kit::{Normalizer, mentions};
 use gage_sdk::serde_json::Value;
 
-/// Most spellings of all keywords together; each is looked for in the whole text.
+/// Maximum number of spellings of all keywords; the whole text is searched for each.
 const MAX_SPELLINGS: usize = 64;
 
-/// Keywords in comparable form, each with all the ways to say it.
+/// Keywords in comparable form, each with all its spellings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keywords(Vec<Vec<String>>);
 
 impl Keywords {
-    /// Reads keywords: a list of texts or numbers, and of lists of them, which are several ways to say
-    /// the same. Blank ones are left out. `None` where there is none.
+    /// Reads keywords: a list whose items are texts or numbers, or lists of alternative spellings of one keyword. Blank
+    /// ones are ignored. `None` if there are none.
     ///
     /// # Errors
-    /// What is wrong, where it is no such list, or has more than 64 spellings.
+    /// Says what is wrong if it is not such a list, or has more than 64 spellings.
     pub(crate) fn read(json: &Value, normalizer: Normalizer) -> Result<Option<Keywords>, String> {
         let list = match json {
             Value::Null => return Ok(None),
@@ -45,8 +45,7 @@ impl Keywords {
         Ok((!keywords.is_empty()).then_some(Keywords(keywords)))
     }
 
-    /// The first spellings of the keywords that a text in comparable form does not mention as whole
-    /// words.
+    /// Returns the first spelling of each keyword that a text in comparable form does not mention as whole words.
     pub(crate) fn missing_in(&self, text: &str) -> Vec<&str> {
         let is_missing =
             |spellings: &&Vec<String>| !spellings.iter().any(|spelling| mentions(text, spelling));
@@ -57,12 +56,12 @@ impl Keywords {
             .collect()
     }
 
-    /// Returns how many there are, at least one.
+    /// Returns the number of keywords, at least one.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The first spelling of each.
+    /// Returns the first spelling of each keyword.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|spellings| spellings.first().map(String::as_str))
     }

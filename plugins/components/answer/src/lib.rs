@@ -1,8 +1,7 @@
-//! The metric on canonical answers, `canonical_answer`: one score card for choices, numbers, lists,
-//! texts and reasoning.
+//! The metric on canonical answers, `canonical_answer`: one score card for choices, numbers, lists, texts and
+//! reasoning.
 //!
-//! How numbers, lists, words in common, options and arguments are compared stands in the kits that the
-//! metrics of these families are made of too.
+//! The kits shared with the metrics of these families compare numbers, lists, common words, options and arguments.
 
 mod answer_type;
 mod canonical;

@@ -1,4 +1,4 @@
-//! Lists: precision, recall and F1 of the items, and their order where it counts.
+//! Lists: precision, recall and F1 of the items, and their order if it counts.
 
 use crate::canonical::{is_nothing, member, shown};
 use crate::judged::{Judgement, tagged};
@@ -12,19 +12,18 @@ use gage_text_kit::answer::key;
 use gage_text_kit::text::Normalization;
 use std::collections::HashMap;
 
-/// Items of each kind that a card names.
+/// Maximum number of items of each kind that a card names.
 const MAX_NAMED: usize = 8;
-/// Bytes of an item that is named.
+/// Maximum length of a named item in bytes.
 const MAX_NAME_CHARS: usize = 32;
 
-/// Texts are made comparable before their keys are taken.
+/// No change: texts are made comparable before their keys are computed.
 const AS_IT_IS: Normalization = Normalization { case_sensitive: true, strip: false, collapse: false };
 
-/// Scores a list. Other ways to say an item stand in `aliases` of the ground truth, an object with the
-/// item as key.
+/// Scores a list. Aliases of an item are in `aliases` of the ground truth, an object with the item as key.
 ///
 /// # Errors
-/// `invalid-input` for `aliases` of another shape, and flags that are none.
+/// `invalid-input` for malformed `aliases`, and for flags that are not booleans.
 pub(crate) fn score(
     settings: &Settings,
     prediction: &Value,
@@ -42,7 +41,7 @@ pub(crate) fn score(
         other => key(other, AS_IT_IS),
     };
     let read = |json: &Value| match listed(json) {
-        // It may spell a list.
+        // The text may spell a list.
         Value::String(text) => List::read(&text.as_str().into(), &item_key, None),
         other => List::of_json(other, &item_key),
     };
@@ -94,13 +93,13 @@ pub(crate) fn score(
     Ok(Judgement { card, prediction: canonical(&predicted), reference })
 }
 
-/// What holds the items: `items` or `value` of an object, otherwise the value itself. An object without
-/// either is left as it is, and is no list.
+/// Returns the value that holds the items: `items` or `value` of an object, otherwise the value itself. An object
+/// without either is returned as is, and is not a list.
 fn listed(json: &Value) -> &Value {
     json.get("items").or_else(|| json.get("value")).unwrap_or(json)
 }
 
-/// From each other way to say an item, in comparable form, to the item.
+/// Maps each alias of an item, in comparable form, to the item.
 fn aliases(reference: &Value, normalizer: Normalizer) -> Result<HashMap<String, String>, PluginError> {
     let fields = match member(reference, "aliases") {
         Value::Null => return Ok(HashMap::new()),
@@ -120,7 +119,7 @@ fn aliases(reference: &Value, normalizer: Normalizer) -> Result<HashMap<String, 
     Ok(aliases)
 }
 
-/// A flag that the ground truth names.
+/// Reads a flag of the ground truth.
 fn own_flag(reference: &Value, name: &str) -> Result<Option<bool>, PluginError> {
     match member(reference, name) {
         Value::Null => Ok(None),
@@ -145,7 +144,7 @@ fn explained(found: &Matching<'_>) -> String {
     text
 }
 
-/// The beginning of an item.
+/// Returns the beginning of an item.
 fn named(item: &str) -> &str {
     item.get(..item.floor_char_boundary(MAX_NAME_CHARS)).unwrap_or_default()
 }

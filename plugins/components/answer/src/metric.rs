@@ -1,4 +1,4 @@
-//! `canonical_answer`: how right a parsed answer is, by its type.
+//! `canonical_answer`: correctness of a parsed answer, by its type.
 
 use crate::answer_type::AnswerType;
 use crate::canonical::{AnswerMember, SCHEMA_VERSION, final_answer, is_nothing, shown};
@@ -20,7 +20,7 @@ const KIND: usize = 1;
 const REFERENCE: usize = 2;
 const OPTIONS: usize = 3;
 
-/// Sub-scores where more is better.
+/// Sub-scores for which higher is better.
 const SUB_SCORES: [&str; 12] = [
     "exact_match",
     "within_tol",
@@ -36,11 +36,11 @@ const SUB_SCORES: [&str; 12] = [
     "step_completeness",
 ];
 
-/// Scores a parsed answer, 0 to 1, by its type, which is the first of these that is known: the parameter
-/// `answer_type`; what the ground truth says, by its own `answer_type` or by members that only one type
-/// has; the kind that the answer was extracted as; what the ground truth is. A ground truth that is
-/// a bare text is a choice where there are options, and otherwise an error where nothing else says its type.
-/// What a prediction says of its own type does not count.
+/// Scores a parsed answer, 0 to 1, by its type. The first source that determines the type wins: the parameter
+/// `answer_type`; the ground truth's own `answer_type`, or members that only one type has; the kind that the answer was
+/// extracted as; the value of the ground truth. A ground truth that is a bare text is a choice if there are options.
+/// Otherwise it is an error if nothing else determines its type. The type that a prediction claims for itself does not
+/// count.
 ///
 /// | type | primary score | sub-scores |
 /// | --- | --- | --- |
@@ -50,33 +50,34 @@ const SUB_SCORES: [&str; 12] = [
 /// | `text` | the share of the keywords that are mentioned; without keywords the F1 of words | `keyword_coverage`, `token_f1`, `rouge_l`, `exact_match` |
 /// | `reasoning` | that of `final_answer`, by its own type | those of that type; `claim_coverage`, `evidence_rate`, `step_completeness` |
 ///
-/// Answers and ground truths are values, objects in the canonical form of their type, or whole canonical
-/// answers with `prediction` and `ground_truth`. Where one side is an argument and the other is not, its
-/// final answer is compared. Texts are compared without case, with single blanks and composed characters
-/// (`normalize: none`: only without white space at the ends; the words of `token_f1` and `rouge_l` never
-/// have case). Numbers may be texts as people write them, are converted to the unit of the ground truth,
-/// and without a unit are taken to be in it; where the ground truth has no unit, that of the answer is not
-/// looked at. Booleans are no numbers. Aliases of a list are an object of lists
-/// with the items as keys. Keywords are found as whole words.
+/// Answers and ground truths are values, objects in the canonical form of their type, or whole canonical answers with
+/// `prediction` and `ground_truth`. If only one side is an argument, its final answer is compared.
 ///
-/// A ground truth in the form of the Sample's references is its text. With `any_reference` it is a list of right answers, of
-/// which the best counts.
+/// Texts are compared without case, with single spaces and composed characters. `normalize: none` only strips white
+/// space at the ends; the words of `token_f1` and `rouge_l` always ignore case.
 ///
-/// Parameters count before what the ground truth says of itself, but for `unit`, which is that of a ground
-/// truth without one. Without `threshold` a card passes where nothing is wrong: all items in order, all
-/// keywords, an F1 of 1.
+/// Numbers may be texts as people write them. They are converted to the unit of the ground truth, and assumed to be in
+/// it if they have none. If the ground truth has no unit, the unit of the answer is ignored. Booleans are not numbers.
+/// Aliases of a list are an object of lists with the items as keys. Keywords are found as whole words.
 ///
-/// A parsed answer that is missing or null scores 0 with the tags `missing_prediction` and `parse_failed`,
-/// and never passes, not even where the ground truth is missing too; its sub-scores are 0. So does a blank text, an answer of
-/// another form, and a ground truth that is missing or of another form, with `missing_prediction`,
-/// `invalid_format`, `missing_reference` or `invalid_reference`. Other tags: `wrong_answer`,
-/// `no_choice_found`, `unknown_reference`, `wrong_unit`, `missing_item` (also of keywords), `extra_item`,
-/// `wrong_order`, `low_overlap`, `missing_final_answer`, `missing_claims`, `missing_evidence`,
-/// `missing_steps`. JSON that cannot be held (`1e400`), an unknown `answer_type` or `schema_version`, and
-/// members of the ground truth that cannot be used are errors of the sample.
+/// A ground truth in the form of the Sample's references is its text. With `any_reference` it is a list of correct
+/// answers, and the best match counts.
 ///
-/// Takes time in proportion to the texts, times the keywords (64 spellings at most); ROUGE-L of texts of
-/// more than some 32,000 words each is left out.
+/// Parameters take precedence over the ground truth, except `unit`, which applies to a ground truth without a unit.
+/// Without `threshold` a card passes if it has no fault: all items in order, all keywords, an F1 of 1.
+///
+/// A parsed answer that is missing or null scores 0 with the tags `missing_prediction` and `parse_failed`. Its
+/// sub-scores are 0, and it never passes, not even if the ground truth is missing too. The same holds for a blank text,
+/// a malformed answer, and a ground truth that is missing or malformed. Their tags are `missing_prediction`,
+/// `invalid_format`, `missing_reference` or `invalid_reference`.
+///
+/// Other tags: `wrong_answer`, `no_choice_found`, `unknown_reference`, `wrong_unit`, `missing_item` (also of keywords),
+/// `extra_item`, `wrong_order`, `low_overlap`, `missing_final_answer`, `missing_claims`, `missing_evidence`,
+/// `missing_steps`. JSON that cannot be stored (`1e400`), an unknown `answer_type` or `schema_version`, and unusable
+/// members of the ground truth are errors of the sample.
+///
+/// Takes time linear in the texts, times the keywords (64 spellings at most). ROUGE-L is omitted for texts of more than
+/// some 32,000 words each.
 ///
 /// Source: the contract of canonical answers and score cards, version 1.
 pub struct CanonicalAnswer {
@@ -89,7 +90,7 @@ impl Metric for CanonicalAnswer {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("4", "How right a parsed answer is, by its type");
+        let spec = MetricSpec::new("4", "Correctness of a parsed answer, according to its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)
@@ -133,24 +134,24 @@ impl Metric for CanonicalAnswer {
         let cards = right.iter().map(|right| self.card(&case, right));
         let cards: Vec<ScoreCard> = cards.collect::<Result<_, PluginError>>()?;
         let rank = |card: &ScoreCard| (card.pass == Some(true), card.primary_score.unwrap_or_default());
-        // The first of those that are equally good.
+        // The first of equally good cards wins.
         let best = cards.into_iter().reduce(|best, card| if rank(&card) > rank(&best) { card } else { best });
         best.ok_or_else(unknown_answer_type)
     }
 }
 
-/// What an answer is held against the right ones with.
+/// An answer with the context for comparing it with references.
 struct Case<'item> {
     answer: &'item Value,
-    /// The type that is named for the answer.
+    /// Type that is given for the answer.
     named: Option<AnswerType>,
-    /// What it was extracted as.
+    /// Kind that the answer was extracted as.
     kind: Option<AnswerType>,
     choices: &'item Choices,
 }
 
 impl CanonicalAnswer {
-    /// The card of one right answer.
+    /// Returns the card for one correct answer.
     fn card(&self, case: &Case<'_>, reference: &Value) -> Result<ScoreCard, PluginError> {
         let Case { answer, named, kind, choices } = *case;
         let answer_type = match named {
@@ -177,7 +178,7 @@ impl CanonicalAnswer {
     }
 }
 
-/// Where the type of an answer is not known.
+/// Returns the error for an answer of unknown type.
 fn unknown_answer_type() -> PluginError {
     PluginError::invalid_input(
         "nothing says of which type the answer is; set 'answer_type' to choice, number, list, text or \
@@ -185,7 +186,7 @@ fn unknown_answer_type() -> PluginError {
     )
 }
 
-/// The card with its detail, explained in one line.
+/// Returns the card with its detail, explained in one line.
 fn finished(judged: Judgement, answer_type: Option<AnswerType>, is_unparsed: bool) -> ScoreCard {
     let explain = judged.card.explain.map(|text| collapse(&text).into_owned());
     let card = ScoreCard { explain, ..judged.card }.detail(&json!({

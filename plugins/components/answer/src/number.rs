@@ -1,4 +1,4 @@
-//! Numbers: the error, and whether it is within the tolerance.
+//! Numbers: the error, compared with the tolerance.
 
 use crate::canonical::{is_nothing, member, shown, value};
 use crate::judged::Judgement;
@@ -9,10 +9,10 @@ use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::unit::Unit;
 use gage_text_kit::value::shown_float;
 
-/// Scores a number. Texts are read as people write numbers, with units; a boolean is none.
+/// Scores a number. Texts are read as people write numbers, with units; a boolean is not a number.
 ///
 /// # Errors
-/// `invalid-input` for a tolerance or a unit of the ground truth that is none.
+/// `invalid-input` for an invalid tolerance or unit of the ground truth.
 pub(crate) fn score(
     settings: &Settings,
     prediction: &Value,
@@ -25,7 +25,7 @@ pub(crate) fn score(
     }
     let failed =
         |tag, why| Ok(Judgement::failed(tag, why, &["within_tol"], shown(prediction), shown(reference)));
-    // A list is no number.
+    // A list is not a number.
     let measured = |json: &Value| match value(json) {
         nothing if is_nothing(nothing) => Measurement::of_json(Value::Null),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => Measurement::of_json(Value::Array(Vec::new())),
@@ -63,7 +63,7 @@ pub(crate) fn score(
     Ok(Judgement { card, prediction: prediction.into(), reference: canonical.into() })
 }
 
-/// A number with its unit, in canonical form.
+/// Returns a number with its unit, in canonical form.
 fn canonical(number: f64, unit: Option<&Unit>) -> Map<String, Value> {
     let mut fields = Map::from_iter([("value".to_owned(), shown_float(number))]);
     fields.extend(unit.map(|unit| ("unit".to_owned(), shown(&unit.spelled().into()))));

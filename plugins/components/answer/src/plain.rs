@@ -1,4 +1,4 @@
-//! Answers that are no argument: each type by its own strategy.
+//! Answers that are not arguments: each type has its own strategy.
 
 use crate::answer_type::AnswerType;
 use crate::judged::Judgement;
@@ -8,10 +8,10 @@ use gage_choice_kit::Choices;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 
-/// Scores an answer that is no argument.
+/// Scores an answer that is not an argument.
 ///
 /// # Errors
-/// `invalid-input` for an argument, and for a ground truth whose members cannot be used.
+/// `invalid-input` for an argument, and for a ground truth with unusable members.
 pub(crate) fn score(
     settings: &Settings,
     answer_type: AnswerType,

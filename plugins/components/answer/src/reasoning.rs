@@ -1,4 +1,4 @@
-//! Arguments: the score of the final answer, and what the rest of the argument has of the expected one.
+//! Arguments: the score of the final answer, and the parts of the expected argument that are present.
 
 use crate::answer_type::AnswerType;
 use crate::canonical::{final_answer, member, shown};
@@ -13,15 +13,15 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 use std::collections::HashSet;
 
-/// Where a claim names its evidence.
+/// Key of a claim's evidence.
 const EVIDENCE: &str = "evidence";
 
-/// Scores an argument by its final answer, of the type that the expected one says, otherwise the kind;
-/// a text of which nothing says more is a choice. Steps and claims only add sub-scores and tags; without a threshold an
-/// argument with a tag does not pass.
+/// Scores an argument by its final answer. Its type comes from the expected one, otherwise from the kind; a text with
+/// no other indication is a choice. Steps and claims only add sub-scores and tags. Without a threshold, an argument
+/// with a tag does not pass.
 ///
 /// # Errors
-/// As for answers of the type of the final answer.
+/// See the type of the final answer.
 pub(crate) fn score(
     settings: &Settings,
     kind: Option<AnswerType>,
@@ -44,7 +44,7 @@ pub(crate) fn score(
             card = tagged(card.sub_score(name, figure), figure < 1.0, tag);
         }
     }
-    // A part that is missing is a fault, though it takes nothing from the score.
+    // A missing part is a fault, although it does not lower the score.
     let (score, is_faultless) = (card.primary_score.unwrap_or_default(), card.error_tags.is_empty());
     let card = card.pass(settings.passes(score, is_faultless));
     let counted = |argument: &Value, answer: Value| {
@@ -73,14 +73,14 @@ struct Argument<'item> {
 }
 
 impl Argument<'_> {
-    /// The share of the expected claims that are made, by their ids where each claim on both sides has one,
-    /// otherwise by their texts. `None` where none is expected.
+    /// Returns the share of expected claims that are made, by their ids if each claim on both sides has one, otherwise
+    /// by their texts. `None` if none are expected.
     fn claim_coverage(&self) -> Option<f64> {
         self.matched("claims").map(|found| found.completeness())
     }
 
-    /// The share of the claims that cite evidence: a piece that the expected claims name, where they name
-    /// any. `None` where there are no claims on either side.
+    /// Returns the share of claims that cite evidence: a piece that the expected claims name, if they name any. `None`
+    /// if there are no claims on either side.
     fn evidence_rate(&self) -> Option<f64> {
         let claims = |json| items(member(json, "claims")).iter().filter(|claim| !claim.is_null());
         let known: HashSet<String> =
@@ -94,8 +94,8 @@ impl Argument<'_> {
         (made > 0 || is_expected).then(|| share(claims(self.prediction).filter(is_cited).count(), made))
     }
 
-    /// The share of the expected steps that are there, in whatever order; where none is expected, of the
-    /// numbers of the steps up to the greatest. `None` where neither can be said.
+    /// Returns the share of expected steps that are present, in any order. If none are expected, returns the share of
+    /// step numbers up to the largest. `None` if neither exists.
     fn step_completeness(&self) -> Option<f64> {
         self.matched("steps").map(|found| found.completeness()).or_else(|| {
             let steps = Step::read_all(member(self.prediction, "steps"), self.normalizer);
@@ -103,7 +103,7 @@ impl Argument<'_> {
         })
     }
 
-    /// The steps or claims that both have; `None` where none is expected.
+    /// Returns the steps or claims that both have; `None` if none are expected.
     fn matched(&self, name: &str) -> Option<MatchedSteps> {
         let read = |json| Step::read_all(member(json, name), self.normalizer);
         let expected = read(self.reference);

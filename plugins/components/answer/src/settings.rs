@@ -13,19 +13,19 @@ use gage_text_kit::params::{number_schema, optional_flag_schema};
 use gage_text_kit::references::any_reference_schema;
 use gage_text_kit::unit::Unit;
 
-/// How texts are made comparable.
+/// Form in which texts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Without case, with single blanks, with composed characters.
+    /// Without case, with single spaces, with composed characters.
     Basic,
-    /// As they are, but for white space at the ends.
+    /// Unchanged, except for white space at the ends.
     None,
 }
 
 const FORMS: [(&str, Form); 2] = [("basic", Form::Basic), ("none", Form::None)];
 
 impl Form {
-    /// What makes texts so.
+    /// Returns the normalizer for this form.
     pub(crate) fn normalizer(self) -> Normalizer {
         match self {
             Form::Basic => Normalizer::loose(),
@@ -34,20 +34,20 @@ impl Form {
     }
 }
 
-/// The parameters; what is not given is as the ground truth says.
+/// Parameters. If one is not given, the ground truth decides.
 pub(crate) struct Settings {
     pub(crate) answer_type: Option<AnswerType>,
     pub(crate) tolerance_abs: Option<f64>,
     pub(crate) tolerance_rel: Option<f64>,
-    /// The unit of a ground truth that names none.
+    /// Unit of a ground truth that names none.
     pub(crate) unit: Option<Unit>,
     pub(crate) ordered: Option<bool>,
     pub(crate) unique: Option<bool>,
     normalize: Option<Form>,
-    /// In both forms.
+    /// Keywords in both forms.
     keywords: Option<[Keywords; 2]>,
     threshold: Option<f64>,
-    /// Whether a ground truth that is a list is several right answers.
+    /// True if a list as ground truth means several correct answers.
     pub(crate) any_reference: bool,
 }
 
@@ -59,27 +59,30 @@ impl Settings {
             any_reference: any_reference_schema,
             "answer_type": {
                 "enum": ["choice", "number", "list", "text", "reasoning", null], "default": null,
-                "description": "The type of the answers; unless given what the ground truth or the kind of \
-                    the extracted answer says",
+                "description": "Type of the answers; by default the type of the ground truth, or of the \
+                 extracted answer",
             },
-            "tolerance_abs": number_schema("Largest error of a number that still counts, in its unit"),
-            "tolerance_rel": number_schema("The same as a share of the size of the ground truth"),
-            "unit": { "type": ["string", "null"], "description": "The unit of a number that names none" },
-            "ordered": optional_flag_schema("Whether the order of a list counts; no unless given"),
-            "unique": optional_flag_schema("Whether equal items of a list count once; yes unless given"),
+            "tolerance_abs": number_schema("Largest accepted error of a number, in its unit"),
+            "tolerance_rel": number_schema("Largest accepted error, relative to the absolute value of the \
+             ground truth"),
+            "unit": { "type": ["string", "null"], "description": "Unit of a number without one" },
+            "ordered": optional_flag_schema("Compare the order of lists; default false"),
+            "unique": optional_flag_schema("Count equal items of a list once; default true"),
             "normalize": {
                 "enum": ["basic", "none", null], "default": null,
-                "description": "`basic`, unless given: case, stretches of white space and decomposed \
-                    characters are ignored; `none`: only white space at the ends is",
+                "description": "`basic` (default) ignores case, repeated white space and Unicode \
+                 composition; `none` trims white space",
             },
             "keywords": {
                 "type": ["array", "null"],
                 "items": { "type": ["string", "array"], "items": { "type": "string" } },
-                "description": "What a text has to mention; a list in the list is several ways to say one",
+                "description": "Keywords that a text must mention; an inner list gives alternatives for one \
+                 keyword",
             },
             "threshold": {
                 "type": ["number", "string", "null"], "default": null,
-                "description": "Smallest score that passes, above 0; only what is wholly right unless given",
+                "description": "Smallest score that passes, above 0; by default only a fully correct answer \
+                 passes",
             },
         }))
     }
@@ -87,7 +90,7 @@ impl Settings {
     /// Reads the parameters.
     ///
     /// # Errors
-    /// `invalid-config` for one that cannot be used.
+    /// `invalid-config` for an unusable parameter.
     pub(crate) fn new(params: &Params) -> Result<Settings, PluginError> {
         let flag = |name: &str| params.get(name).map(|_| params.flag(name, false)).transpose();
         let answer_types = AnswerType::NAMES.map(|(name, answer_type)| (name, Some(answer_type)));
@@ -97,7 +100,7 @@ impl Settings {
             let message = "params: 'threshold' must be above 0, or every answer would pass";
             return Err(PluginError::invalid_config(message).at("/threshold"));
         }
-        // A negative one lets nothing pass, and an infinite one everything.
+        // A negative tolerance lets nothing pass, and an infinite one everything.
         let tolerance = |name: &str| match tolerance_parameter(params, name)? {
             Some(tolerance) if !tolerance.is_finite() || tolerance < 0.0 => {
                 let message = format!("params: '{name}' must be a finite number from 0 up, not {tolerance}");
@@ -119,10 +122,10 @@ impl Settings {
         })
     }
 
-    /// Returns how the texts of an item are compared.
+    /// Returns the form in which the texts of an item are compared.
     ///
     /// # Errors
-    /// `invalid-input` where the ground truth names a form that there is not.
+    /// `invalid-input` if the ground truth names an unknown form.
     pub(crate) fn form(&self, reference: &Value) -> Result<Form, PluginError> {
         let named = match (self.normalize, member(reference, "normalize")) {
             (Some(form), _) => return Ok(form),
@@ -136,7 +139,7 @@ impl Settings {
         })
     }
 
-    /// The keywords that the suite names.
+    /// Returns the keywords that the suite names.
     pub(crate) fn keywords(&self, form: Form) -> Option<&Keywords> {
         let [basic, none] = self.keywords.as_ref()?;
         Some(match form {
@@ -145,7 +148,7 @@ impl Settings {
         })
     }
 
-    /// Returns whether a score is good enough: where the suite says nothing, only that of an answer without a fault.
+    /// Returns whether a score is good enough. Without a threshold, only a faultless answer is.
     pub(crate) fn passes(&self, score: f64, is_faultless: bool) -> bool {
         self.threshold.map_or(is_faultless, |threshold| score >= threshold)
     }

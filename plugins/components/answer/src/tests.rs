@@ -1,4 +1,4 @@
-//! Answers of each type, good and bad, and what they score.
+//! Answers of each type, good and bad, and their scores.
 
 use crate::CanonicalAnswer;
 use gage_sdk::metric::{Inputs, Metric, Value as Input};
@@ -11,7 +11,7 @@ fn input(value: &Value) -> Input {
     if value.is_null() { Input::Absent } else { Input::Json(value.to_string()) }
 }
 
-/// The card of an answer; `around` may hold a `kind` and `options`.
+/// Returns the card of an answer; `around` may hold a `kind` and `options`.
 fn card(params: Value, answer: &Value, reference: &Value, around: &Value) -> Result<ScoreCard, PluginError> {
     let kind = around["kind"].as_str().map_or(Input::Absent, Input::from);
     let inputs = [input(answer), kind, input(reference), input(&around["options"])];
@@ -22,7 +22,7 @@ fn sub(card: &ScoreCard, name: &str) -> Option<f64> {
     card.sub_scores.iter().find(|sub| sub.name == name).map(|sub| sub.value)
 }
 
-/// An answer, its ground truth, what is around them, the score and the tags.
+/// An answer, its ground truth, their context, the score and the tags.
 type Row<'a> = (Value, Value, Value, f64, &'a [&'a str]);
 
 fn check(params: Value, answer_type: &str, rows: &[Row<'_>]) {

@@ -13,18 +13,18 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard};
 use std::borrow::Cow;
 
-/// How texts are cut into words.
+/// Method that splits texts into words.
 const READING: TextReader = TextReader { tokenizer: Tokenizer::Unicode, stems: false };
 
-/// Keywords that an explanation or a detail names.
+/// Maximum number of keywords that an explanation or a detail names.
 const MAX_NAMED: usize = 8;
 
-/// Scores a text: by the share of the keywords that it mentions where there are any, otherwise by the
-/// F1 of its words, which is 1 for the same text. `value` of the ground truth may be a list of texts, and `aliases` are further ones; of
-/// these the best counts.
+/// Scores a text by the share of keywords that it mentions, if there are any. Otherwise the score is the F1 of its
+/// words, which is 1 for the same text. `value` of the ground truth may be a list of texts, and `aliases` are further
+/// ones; the best of them counts.
 ///
 /// # Errors
-/// `invalid-input` for keywords of another shape.
+/// `invalid-input` for malformed keywords.
 pub(crate) fn score(
     settings: &Settings,
     prediction: &Value,
@@ -76,7 +76,7 @@ fn compared(
     let mut card = ScoreCard::of(0.0);
     let rouge = (!texts.is_empty()).then(|| Rouge::new(READING, ScoreSelection::Words, predicted, texts));
     let is_same = texts.iter().any(|text| form.normalizer().apply(text) == normalized);
-    // Texts without any words may be the same, and share none.
+    // Texts without any words may be equal, although they share none.
     let token_f1 = match rouge.as_ref().and_then(|rouge| rouge.ngrams.first().copied().flatten()) {
         _ if is_same => 1.0,
         Some(share) => share.f1,
@@ -123,7 +123,7 @@ fn names<'text>(keywords: impl Iterator<Item = &'text str>) -> String {
     keywords.take(MAX_NAMED).map(short).collect::<Vec<_>>().join(", ")
 }
 
-/// The beginning of a keyword.
+/// Returns the beginning of a keyword.
 fn short(keyword: &str) -> &str {
     const MAX_SHOWN_CHARS: usize = 32;
     keyword.get(..keyword.floor_char_boundary(MAX_SHOWN_CHARS)).unwrap_or_default()

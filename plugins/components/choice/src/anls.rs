@@ -22,8 +22,8 @@ impl<'answer> Comparer<'answer> {
         Comparer { answer, length: length(answer), blocks_left: MAX_BLOCKS }
     }
 
-    /// 1 − d / the longer length, where d is the Levenshtein distance in characters; `None` where
-    /// that is below `least`. Two empty texts are the same.
+    /// Returns 1 − d / the longer length, where d is the Levenshtein distance in characters; `None` if
+    /// that is below `least`. Two empty texts are equal.
     ///
     /// Source: A. F. Biten et al., "Scene Text Visual Question Answering" (ICCV 2019), equation 1.
     pub(crate) fn similarity(&mut self, reference: &str, least: f64) -> Result<Option<f64>, TooLong> {
@@ -43,7 +43,7 @@ impl<'answer> Comparer<'answer> {
     }
 }
 
-/// The most edits that leave a similarity of at least `least`, where any do.
+/// Returns the maximum number of edits that leave a similarity of at least `least`; `None` if there is none.
 fn most_edits(longer: usize, least: f64, similarity: impl Fn(usize) -> f64) -> Option<usize> {
     // One more than the rounded product, since rounding may have gone either way.
     let estimate = ((1.0 - least) * longer as f64).clamp(-1.0, longer as f64) + 1.0;
@@ -87,7 +87,7 @@ mod tests {
     fn the_work_is_bounded() {
         let (long, other) = ("ab".repeat(500_000), "ba".repeat(500_000));
         assert_eq!(Comparer::new(&long).similarity(&other, 0.5), Err(TooLong));
-        // What differs much in length, or not at all, is no work.
+        // Texts that differ much in length, or not at all, cost no work.
         assert_eq!(Comparer::new(&long).similarity("ab", 0.5), Ok(None));
         assert_eq!(Comparer::new(&long).similarity(&long, 0.5), Ok(Some(1.0)));
     }

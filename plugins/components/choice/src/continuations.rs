@@ -1,36 +1,36 @@
-//! Continuations scored by log-likelihood, as the host records them.
+//! Continuations scored by log-likelihood, as recorded by the host.
 
 use gage_choice_kit::Choices;
 use gage_sdk::metric::Value;
 use gage_sdk::{PluginError, serde_json};
 use serde::Deserialize;
 
-/// The score of one option.
+/// Score of one option.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Continuation {
-    /// The label of the option.
+    /// Label of the option.
     pub(crate) id: String,
-    /// Sum over its tokens of the natural logarithm of their probability; null where the sum is not finite.
+    /// Sum of the natural logarithms of the token probabilities; null if the sum is not finite.
     logprob: Option<f64>,
     byte_count: Option<u32>,
 }
 
 impl Continuation {
-    /// The sum of the log-probabilities, in nats.
+    /// Returns the sum of the log-probabilities, in nats.
     pub(crate) fn logprob(&self) -> f64 {
         self.logprob.unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// The same per byte of the text.
+    /// Returns the sum per byte of the text.
     pub(crate) fn per_byte(&self) -> f64 {
         self.logprob() / f64::from(self.byte_count.unwrap_or(1).max(1))
     }
 }
 
-/// Reads the scores. Where the number of bytes was not recorded it is that of the option's text.
+/// Reads the scores. If the number of bytes was not recorded, the length of the option's text is used.
 ///
 /// # Errors
-/// `invalid-input` where a score cannot be used: a guess among the others would be no measurement.
+/// `invalid-input` if a score is unusable: a guess among the others would not be a measurement.
 pub(crate) fn read(value: &Value, choices: &Choices) -> Result<Vec<Continuation>, PluginError> {
     let Value::Json(json) = value else { return Ok(Vec::new()) };
     let refuse = |what: String| {
@@ -54,13 +54,13 @@ pub(crate) fn read(value: &Value, choices: &Choices) -> Result<Vec<Continuation>
     Ok(continuations)
 }
 
-/// The place of the largest value; of equals the first.
+/// Returns the index of the largest value; of equal ones, the first.
 pub(crate) fn best(continuations: &[Continuation], value: fn(&Continuation) -> f64) -> Option<usize> {
     let values = continuations.iter().map(value).enumerate();
     values.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(place, _)| place)
 }
 
-/// The logarithm of the sum of the exponentials, without overflow; minus infinity of nothing.
+/// Returns the logarithm of the sum of the exponentials, without overflow; minus infinity for no values.
 pub(crate) fn log_sum_exp(logprobs: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = logprobs.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {

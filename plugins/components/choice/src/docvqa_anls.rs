@@ -15,12 +15,12 @@ use std::borrow::Cow;
 const PREDICTION: usize = 0;
 const REFERENCES: usize = 1;
 
-/// Scores the best similarity over the right answers, 0 where that is below the threshold: the
-/// mean over samples is ANLS, the average normalised Levenshtein similarity.
+/// Scores the best similarity over the correct answers, 0 if that is below the threshold. The mean over samples is ANLS,
+/// the average normalised Levenshtein similarity.
 ///
-/// Texts are compared without thoughts, in lower case and with single blanks. Without an answer
-/// or without references the score is 0. Texts that differ so little in length that comparing them
-/// would take more than four million steps (two of 16,000 characters) are an error.
+/// Texts are compared without thoughts, in lower case and with single spaces. Without an answer or without references
+/// the score is 0. Texts of similar length whose comparison would take more than four million steps (two of 16,000
+/// characters) are an error.
 pub struct DocVqaAnls {
     threshold: f64,
     normalization: Normalization,
@@ -33,7 +33,7 @@ impl Metric for DocVqaAnls {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "How near the answer is to the nearest right answer (ANLS)")
+        MetricSpec::new("1", "Similarity of the answer to the nearest correct answer (ANLS)")
             .value_name("anls")
             .prediction("prediction_field")
             .input(
@@ -43,11 +43,11 @@ impl Metric for DocVqaAnls {
                 ValueKind::Any,
             )
             .params(json!({
-                "threshold": number_schema("Smaller similarities score 0; 0.5 unless given"),
-                "case_sensitive": flag_schema(false, "Whether case counts"),
+                "threshold": number_schema("Similarities below it score 0; default 0.5"),
+                "case_sensitive": flag_schema(false, "Distinguish upper and lower case"),
                 "separator": {
                     "type": ["string", "null"], "default": null,
-                    "description": "What a single reference is split at",
+                    "description": "Separator that splits a single reference into several",
                 },
             }))
     }
@@ -104,7 +104,7 @@ impl DocVqaAnls {
         texts.iter().map(|text| self.normalization.apply(text).into_owned()).collect()
     }
 
-    /// The first of the references that are nearest, where any is near enough.
+    /// Returns the first of the nearest references, if any is near enough.
     fn best<'texts>(
         &self,
         prediction: &str,
@@ -113,7 +113,7 @@ impl DocVqaAnls {
         let mut comparer = Comparer::new(prediction);
         let mut best: Option<(f64, &str)> = None;
         for reference in references {
-            // Only what is nearer than the best so far is of interest, which makes it cheaper.
+            // Only references nearer than the best so far matter, which saves work.
             let least = best.map_or(self.threshold, |(score, _)| score);
             let similarity = comparer.similarity(reference, least).map_err(|_| {
                 PluginError::invalid_input(

@@ -1,7 +1,7 @@
 //! Metrics on multiple-choice answers, `multi_choice_accuracy`, `mmmu_accuracy` and
 //! `loglikelihood_accuracy`, and on short answers to questions about images, `docvqa_anls`.
 //!
-//! How the option that an answer names is found stands in `gage-choice-kit`.
+//! `gage-choice-kit` finds the option that an answer names.
 
 mod anls;
 mod continuations;

@@ -16,7 +16,7 @@ const REFERENCE: usize = 1;
 const OPTIONS: usize = 2;
 const REFERENCES: usize = 3;
 
-/// Scores 1 where the option with the highest sum of log-probabilities is a right one.
+/// Scores 1 if the option with the highest sum of log-probabilities is a right one.
 ///
 /// Each of several references of the Sample is right, and so is each option of a label that is a list.
 ///
@@ -26,10 +26,9 @@ const REFERENCES: usize = 3;
 /// - `margin`: the sum of the best right option less that of the best wrong one, in nats; absent if there is no wrong one.
 ///
 /// If options are equally likely, the first wins, as in the answer that the host records. `acc` and `acc_norm` are the
-/// figures of that name of EleutherAI's lm-evaluation-harness, but for bytes in place of characters.
+/// figures of that name in EleutherAI's lm-evaluation-harness, but with bytes instead of characters.
 ///
-/// Without scores of continuations, or where none of them belongs to the reference, there is no
-/// score: nothing was measured.
+/// Without continuation scores, or if none of them belongs to the reference, there is no score: nothing was measured.
 pub struct LoglikelihoodAccuracy;
 
 impl Metric for LoglikelihoodAccuracy {
@@ -38,7 +37,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Whether the right option is the most likely continuation")
+        let spec = MetricSpec::new("3", "Checks that the correct option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
             .sub_score("probability", true)

@@ -1,4 +1,4 @@
-//! `multi_choice_accuracy`: whether the answer names the right option.
+//! `multi_choice_accuracy`: tests whether the answer names the right option.
 
 use gage_choice_kit::{Choices, extract, extract_all, list_of, several};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
@@ -15,27 +15,28 @@ const REFERENCE: usize = 1;
 const OPTIONS: usize = 2;
 const REFERENCES: usize = 3;
 
-/// Scores 1 where the option that the answer names is the right one. An answer that names none
-/// scores 0, and so does a sample that does not say which option is right.
+/// Scores 1 if the answer names the right option. An answer that names none scores 0, and so does a sample that does
+/// not say which option is right.
 ///
-/// Of several references of the Sample each is a right answer, and one of them is enough; an answer that names several options
-/// must name no wrong one. References that are no option are passed over, and told by the tag `unknown_reference`. Where the label itself is a list of several options, all of them must be named and no other.
-/// `several` decides otherwise for both.
+/// If the Sample has several references, each is a correct answer and one of them is enough; an answer that names
+/// several options must name no wrong one. References that are not options are skipped, and reported by the tag
+/// `unknown_reference`. If the label itself is a list of several options, exactly these must be named. `several`
+/// overrides both rules.
 pub struct MultiChoiceAccuracy {
     allow_text_match: bool,
     several: Option<Several>,
 }
 
-/// What is asked for where several options are right.
+/// Requirement if several options are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Several {
-    /// One of them, and none that is wrong.
+    /// At least one of them, and no wrong one.
     Any,
-    /// All of them, and none that is wrong.
+    /// All of them, and no wrong one.
     All,
 }
 
-/// Adds the right option as an input, at the places where Samples keep it.
+/// Adds the right option as an input, at the paths where Samples store it.
 pub(crate) fn with_reference(spec: MetricSpec) -> MetricSpec {
     spec.input(
         "reference",
@@ -51,7 +52,7 @@ pub(crate) fn with_reference(spec: MetricSpec) -> MetricSpec {
     )
 }
 
-/// Adds the options as an input, at the places where Samples keep them.
+/// Adds the options as an input, at the paths where Samples store them.
 pub(crate) fn with_options(spec: MetricSpec) -> MetricSpec {
     spec.input(
         "options",
@@ -61,14 +62,14 @@ pub(crate) fn with_options(spec: MetricSpec) -> MetricSpec {
     )
 }
 
-/// Adds all references of the Sample, of which the label may be the first.
+/// Adds all references of the Sample; the label may be the first.
 pub(crate) fn with_references(spec: MetricSpec) -> MetricSpec {
-    // Every Sample has an id, which is no list, so that `on_missing_field` asks for no references.
+    // Every Sample has an id, which is not a list, so `on_missing_field` does not require references.
     spec.input("references", &["references_field"], &["sample.references", "sample.id"], ValueKind::Any)
 }
 
-/// The right options of a Sample with several references: each of them is a right answer. None where there are not several, or
-/// the label is something else than the first of them.
+/// Returns the right options of a Sample with several references, where each reference is one. Empty if there is at most
+/// one reference, or if the label differs from the first.
 pub(crate) fn alternatives(label: &Value, references: &Value, choices: &Choices) -> Vec<String> {
     let Some(references) = several(references).filter(|references| references.len() > 1) else {
         return Vec::new();
@@ -81,16 +82,16 @@ pub(crate) fn alternatives(label: &Value, references: &Value, choices: &Choices)
     references.iter().filter_map(|reference| choices.resolve(reference)).collect()
 }
 
-/// The texts of those of several references of the Sample that are no option, where the options are known.
+/// Returns the texts of references that are not options, if the Sample has several and the options are known.
 pub(crate) fn unknown_alternatives(references: &Value, choices: &Choices) -> Vec<String> {
     let known = Some(references).filter(|_| !choices.is_unknown()).and_then(several).unwrap_or_default();
     let unknown = known.iter().filter(|reference| choices.resolve(reference).is_none());
     unknown.filter_map(|reference| as_text(reference).map(|text| excerpt(&text).into_owned())).collect()
 }
 
-/// Says of a card that some references were passed over.
+/// Notes on a card that some references were skipped.
 pub(crate) fn with_unknown(card: ScoreCard, unknown: &[String]) -> ScoreCard {
-    /// References that are named.
+    /// Maximum number of references that are named.
     const MAX_NAMED: usize = 8;
     if unknown.is_empty() {
         return card;
@@ -105,18 +106,19 @@ impl Metric for MultiChoiceAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Whether the answer names the right option").value_name("acc").input(
-            "prediction",
-            &["prediction_field"],
-            &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
-            ValueKind::Any,
-        );
+        let spec =
+            MetricSpec::new("3", "Checks that the answer names the correct option").value_name("acc").input(
+                "prediction",
+                &["prediction_field"],
+                &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
+                ValueKind::Any,
+            );
         with_references(with_options(with_reference(spec))).params(json!({
-            "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+            "allow_text_match": flag_schema(true, "Accept the text of an option as its letter"),
             "several": {
                 "enum": ["any", "all", null], "default": null,
-                "description": "Which of several right options are asked for; unless given any of the Sample's references, \
-                    and all of a label that is a list",
+                "description": "which of several correct options are required; by default any of the Sample's references, \
+                 or all of a label that is a list",
             },
         }))
     }
@@ -163,8 +165,8 @@ impl Metric for MultiChoiceAccuracy {
 }
 
 impl MultiChoiceAccuracy {
-    /// Scores an answer where several options are right; none of them is known where one is no option. `usual` is what is asked
-    /// for where the suite says nothing.
+    /// Scores an answer if several options are right. `expected` is `None` if a reference is not an option. `usual` is
+    /// the requirement if the suite sets none.
     fn score_several(
         &self,
         prediction: &Value,
@@ -175,7 +177,7 @@ impl MultiChoiceAccuracy {
         let asked = self.several.unwrap_or(usual);
         let answer = as_text(prediction);
         let by_text = self.allow_text_match;
-        // A list that the answer gives is its answer; letters in its reasons are not.
+        // A list in the answer is its answer; letters in its reasoning are not.
         let listed = |answer: &str| {
             list_of(answer, choices, by_text)
                 .unwrap_or_else(|| extract(answer, choices, by_text).into_iter().collect())

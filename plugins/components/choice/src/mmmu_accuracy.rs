@@ -1,4 +1,4 @@
-//! `mmmu_accuracy`: whether the answer is the right letter, or holds the right text.
+//! `mmmu_accuracy`: tests whether the answer is the right letter, or contains the right text.
 
 use gage_choice_kit::{Choices, boxed, last_letter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
@@ -16,14 +16,13 @@ const REFERENCE: usize = 1;
 
 const NORMALIZATION: Normalization = Normalization { case_sensitive: false, strip: true, collapse: false };
 
-/// Scores 1 where the answer is one of the right answers. Thoughts are not read, and case does not
-/// count. A right answer that is a letter is met where the answer is that letter or names it: the
-/// letter in the last `\boxed{…}` that has one, otherwise the last letter that stands alone.
-/// Any other text is met where it stands somewhere in the answer; a single character only where it
-/// is the whole answer.
+/// Scores 1 if the answer matches one of the correct answers. Thoughts and case are ignored. A correct answer that is a
+/// letter matches if the answer is that letter or names it. The answer names the letter in the last `\boxed{…}` that
+/// has one, otherwise the last stand-alone letter. Any other text matches if it occurs anywhere in the answer; a single
+/// character only if it is the whole answer.
 ///
-/// It is looser than `multi_choice_accuracy`, which knows the options, and is there for suites that
-/// were scored by its rules.
+/// It is looser than `multi_choice_accuracy`, which knows the options, and exists for suites that were scored by its
+/// rules.
 pub struct MmmuAccuracy;
 
 impl Metric for MmmuAccuracy {
@@ -32,7 +31,7 @@ impl Metric for MmmuAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Whether the answer is the right letter or holds the right text")
+        MetricSpec::new("1", "Checks that the answer is the correct letter or contains the correct text")
             .value_name("acc")
             .prediction("prediction_field")
             .input(
@@ -73,7 +72,7 @@ impl Metric for MmmuAccuracy {
     }
 }
 
-/// Right answers that a card shows; a list of them may be long.
+/// Maximum number of correct answers that a card shows; a list of them may be long.
 const MAX_SHOWN: usize = 8;
 
 fn is_met(target: &str, prediction: &str, letter: Option<char>) -> bool {
@@ -89,7 +88,7 @@ fn is_met(target: &str, prediction: &str, letter: Option<char>) -> bool {
     }
 }
 
-/// The letter that an answer names, in upper case.
+/// Returns the letter that an answer names, in upper case.
 fn letter(answer: &str) -> Option<char> {
     let named = |text: &str| last_letter(text, &Choices::default());
     boxed(answer).and_then(named).or_else(|| named(answer))
@@ -140,7 +139,7 @@ mod tests {
             (text("是"), text("是"), 1.0, None),
             (text("<think>42</think>7"), text("42"), 0.0, Some("wrong_answer")),
             (text("B"), list(r#"[null,"B"]"#), 1.0, None),
-            // As the program did by which suites that use it were scored.
+            // Matches the program by which existing suites were scored.
             (text("Ｂ"), text("B"), 0.0, Some("wrong_answer")),
             (Value::Number(42.0), Value::Number(42.0), 1.0, None),
             (Value::Absent, text("none"), 0.0, Some("missing_prediction")),

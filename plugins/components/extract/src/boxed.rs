@@ -1,4 +1,4 @@
-//! `boxed`: what the last `\boxed{…}` or `\fbox{…}` holds.
+//! `boxed`: the content of the last `\boxed{…}` or `\fbox{…}`.
 
 use crate::kinds::{ReadAs, with_evidence};
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
@@ -6,7 +6,7 @@ use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::latex_boxed::{last_box, without_commands};
 
-/// How LaTeX spells what stands in numbers and around them.
+/// LaTeX spellings of characters in numbers and around them.
 const SPELLINGS: [(&str, &str); 8] = [
     ("{,}", ","),
     (r"\,", ""),
@@ -18,9 +18,8 @@ const SPELLINGS: [(&str, &str); 8] = [
     (r"^\circ", "°"),
 ];
 
-/// Gives what the last closed box holds, without commands around it such as `\text{…}`. A box that is
-/// empty, or cannot be read as the kind that is asked for, is no answer; an earlier one is not
-/// taken in its place.
+/// Returns the content of the last closed box, without commands around it such as `\text{…}`. A box that is empty, or
+/// unreadable as the requested kind, is not an answer; an earlier one does not replace it.
 pub struct LatexBox {
     read_as: ReadAs,
 }
@@ -31,7 +30,7 @@ impl Extractor for LatexBox {
     }
 
     fn spec() -> ExtractorSpec {
-        let description = r"What the last \boxed{…} or \fbox{…} holds";
+        let description = r"Content of the last \boxed{…} or \fbox{…}";
         ExtractorSpec::new(MemberSpec::new("2", description, json!({ "kind": ReadAs::schema() })))
     }
 

@@ -9,8 +9,8 @@ use gage_text_kit::params::flag_schema;
 const TEXT: usize = 0;
 const OPTIONS: usize = 1;
 
-/// Gives the label of the option that the text names, in upper case, by the rules of the metric
-/// `multi_choice_accuracy`. Where nothing is known of the options each letter from A to Z is one.
+/// Returns the label of the option that the text names, in upper case, by the rules of the metric
+/// `multi_choice_accuracy`. If the options are unknown, each letter from A to Z is one.
 pub struct ChoiceLetter {
     allow_text_match: bool,
 }
@@ -23,9 +23,9 @@ impl Extractor for ChoiceLetter {
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
             "2",
-            "The label of the option that the text names",
+            "Label of the option that the text names",
             json!({
-                "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+                "allow_text_match": flag_schema(true, "Accept the text of an option as its letter"),
             }),
         ))
         .input(

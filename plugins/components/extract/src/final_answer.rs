@@ -1,4 +1,4 @@
-//! `final_answer`: what stands behind the phrase that announces the final answer.
+//! `final_answer`: the text after the phrase that announces the final answer.
 
 use crate::kinds::{ReadAs, takes_last, texts, which_schema, with_evidence};
 use crate::markers::{Announcement, is_decoration, markers};
@@ -11,13 +11,13 @@ use gage_text_kit::text::strip;
 const ABBREVIATIONS: [&str; 12] =
     ["mr", "mrs", "ms", "dr", "st", "prof", "vs", "approx", "no", "e.g", "i.e", "u.s"];
 
-/// Gives what stands behind the last marker that has something behind it: `Final answer:`, `Answer:`,
-/// `the answer is`, `####`, `答案：`, `答案是`, and those of the parameter `markers`.
+/// Returns the text after the last marker that is followed by any: `Final answer:`, `Answer:`, `the answer is`, `####`,
+/// `答案：`, `答案是`, and those of the parameter `markers`.
 ///
-/// The answer reaches to the end of the line, and behind `the answer is` and `答案是` to the end of the
-/// sentence; where the rest of the line is empty it is the next line that is not. Asterisks,
-/// underscores and backquotes around it go, and so does its full stop. Where it cannot be read as the
-/// kind that is asked for there is no answer; an earlier marker is not taken in its place.
+/// The answer extends to the end of the line, or to the end of the sentence after `the answer is` and `答案是`. If the
+/// rest of the line is empty, the next non-empty line is the answer. Asterisks, underscores and backquotes around it
+/// are removed, and so is its full stop. If it is unreadable as the requested kind there is no answer; an earlier
+/// marker does not replace it.
 pub struct FinalAnswer {
     markers: Vec<String>,
     last: bool,
@@ -32,12 +32,13 @@ impl Extractor for FinalAnswer {
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
             "2",
-            "What stands behind the phrase that announces the final answer",
+            "Text after the phrase that announces the final answer",
             json!({
                 "markers": {
                     "type": ["array", "string"], "items": { "type": "string", "minLength": 1 },
                     "default": [],
-                    "description": "Further markers, in any case of ASCII letters; the built-in ones stay",
+                    "description": "Additional markers, matched without regard to ASCII case; the built-in \
+                     markers still apply",
                 },
                 "which": which_schema(),
                 "kind": ReadAs::schema(),
@@ -64,12 +65,12 @@ impl Extractor for FinalAnswer {
     }
 }
 
-/// The answer behind a marker; `None` where nothing is.
+/// Returns the answer after a marker; `None` if there is no text.
 fn announced_text(text: &str, announced: Announcement) -> Option<&str> {
     let rest = text.get(announced.start..)?;
     let mut lines = rest.split(['\n', '\r']);
     let line = lines.next().map(undecorated).filter(|line| !line.is_empty());
-    // White space between a marker and its answer; more is another part of the text.
+    // Maximum number of empty lines between a marker and its answer; after more, another part of the text begins.
     const MAX_EMPTY_LINES: usize = 4;
     let line = line.or_else(|| lines.take(MAX_EMPTY_LINES).map(undecorated).find(|line| !line.is_empty()))?;
     let held = if announced.ends_with_sentence { first_sentence(line) } else { line };
@@ -77,7 +78,7 @@ fn announced_text(text: &str, announced: Announcement) -> Option<&str> {
     (!held.is_empty()).then_some(held)
 }
 
-/// The text up to the mark that ends its first sentence.
+/// Returns the text up to the mark that ends its first sentence.
 fn first_sentence(text: &str) -> &str {
     let end = text.char_indices().find_map(|(at, character)| {
         let (before, rest) = text.split_at(at);
@@ -95,7 +96,7 @@ fn first_sentence(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// Returns whether a text ends in one of the abbreviations.
+/// Returns whether a text ends with one of the abbreviations.
 fn is_abbreviation(text: &str) -> bool {
     ABBREVIATIONS.iter().any(|abbreviation| {
         let start = text.len().checked_sub(abbreviation.len());
@@ -105,7 +106,7 @@ fn is_abbreviation(text: &str) -> bool {
     })
 }
 
-/// The text without white space, asterisks, underscores and backquotes around it.
+/// Returns the text without white space, asterisks, underscores and backquotes around it.
 fn undecorated(text: &str) -> &str {
     strip(
         text.trim_matches(|character| {

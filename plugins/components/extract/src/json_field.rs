@@ -11,11 +11,11 @@ use gage_text_kit::json::at_path;
 use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::number_search::only_number;
 
-/// Gives a field of the last JSON object that has it, or of the first; objects may stand in a code
-/// fence, and any text around them. No answer where no object has the field, or it is null.
+/// Returns a field of the last JSON object that has it, or of the first. Objects may be in a code fence, with any text
+/// around them. There is no answer if no object has the field, or it is null.
 ///
-/// An object that cannot be read, met before the field is found, is an error of the sample that says
-/// what is wrong with it: what it would have said is not guessed. With `broken: skip` it is passed over.
+/// An unreadable object before the field is found is an error of the sample that reports the problem: its content is
+/// not guessed. With `broken: skip` it is skipped.
 pub struct JsonField {
     path: Vec<String>,
     last: bool,
@@ -23,10 +23,10 @@ pub struct JsonField {
     kind: Kind,
 }
 
-/// What the value of the field becomes.
+/// Kind of answer that the field's value becomes.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// By the type of the value.
+    /// Depends on the type of the value.
     Auto,
     Only(AnswerKind),
 }
@@ -39,20 +39,21 @@ impl Extractor for JsonField {
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
             "2",
-            "A field of the JSON object in the text",
+            "Field of the JSON object in the text",
             json!({
                 "field": {
                     "type": "string", "minLength": 1, "default": "answer",
-                    "description": "Path with dots between keys; digits are places in a list, from 0",
+                    "description": "Dotted path of the value; numbers are list indices, from 0",
                 },
                 "which": which_schema(),
                 "broken": {
                     "enum": ["error", "skip"], "default": "error",
-                    "description": "What becomes of an object that cannot be read",
+                    "description": "Treatment of an object that cannot be read",
                 },
                 "kind": {
                     "enum": ["auto", "text", "number", "choice", "list"], "default": "auto",
-                    "description": "`auto`: by the type of the value; a value that does not fit is no answer",
+                    "description": "type of the answer; `auto` takes the type of the value, and a value of \
+                     another type gives no answer",
                 },
             }),
         ))
@@ -101,7 +102,7 @@ impl Extractor for JsonField {
     }
 }
 
-/// The value at a path; null is none.
+/// Returns the value at a path; `None` for null.
 fn walk<'json>(object: &'json Value, path: &[String]) -> Option<&'json Value> {
     at_path(object, path.iter().map(String::as_str)).filter(|value| !value.is_null())
 }
@@ -110,7 +111,8 @@ impl Kind {
     fn answer(self, value: &Value) -> Result<Option<Answer>, PluginError> {
         Ok(match (self, value) {
             (Kind::Auto, Value::String(text)) => Some(Answer::text(text)),
-            // As JSON spells it: an integer may have more digits than a float holds. One of more than 64 bits is a text by now.
+            // Spelled as in JSON, since an integer may have more digits than a float holds. One of more than 64 bits is
+            // already a text here.
             (Kind::Auto | Kind::Only(AnswerKind::Number), Value::Number(_)) => {
                 Some(Answer::new(AnswerKind::Number, &json!({ "value": value })))
             }

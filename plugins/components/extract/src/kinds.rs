@@ -7,7 +7,7 @@ use gage_text_kit::Params;
 use gage_text_kit::number_search::{FoundNumber, only_number};
 use gage_text_kit::text::{excerpt, strip};
 
-/// The kind of answer that a stretch of text is read as.
+/// Kind of answer that a part of the text is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadAs {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum ReadAs {
 }
 
 impl ReadAs {
-    /// The parameter `kind`, `text` by default.
+    /// Reads the parameter `kind`, `text` by default.
     pub(crate) fn from_params(params: &Params) -> Result<ReadAs, PluginError> {
         let kinds = [("text", ReadAs::Text), ("number", ReadAs::Number), ("choice", ReadAs::Choice)];
         params.one_of("kind", &kinds, ReadAs::Text)
@@ -25,12 +25,12 @@ impl ReadAs {
     pub(crate) fn schema() -> serde_json::Value {
         json!({
             "enum": ["text", "number", "choice"], "default": "text",
-            "description": "What the answer is read as; one that cannot be read so is no answer",
+            "description": "Type of the answer; a value that cannot be read as this type gives no answer",
         })
     }
 
-    /// The answer that a stretch of text is. A text is stripped of white space; a number is the only
-    /// one in the stretch, and may be a fraction; a choice is a letter from A to Z.
+    /// Converts a part of the text to an answer. A text is stripped of white space; a number is the only one in the
+    /// part, and may be a fraction; a choice is a letter from A to Z.
     ///
     /// # Errors
     /// `invalid-input` for a number beyond the range of a float.
@@ -47,7 +47,7 @@ impl ReadAs {
     }
 }
 
-/// The answer that a number is, with its unit where it has one.
+/// Converts a number to an answer, with its unit if it has one.
 pub(crate) fn number_answer(found: &FoundNumber<'_>) -> Answer {
     match found.unit {
         None => Answer::number(found.value),
@@ -58,22 +58,22 @@ pub(crate) fn number_answer(found: &FoundNumber<'_>) -> Answer {
     }
 }
 
-/// The text that an answer was read from, cut where it is very long.
+/// Adds the text that an answer was read from, cut if it is very long.
 pub(crate) fn with_evidence(answer: Answer, text: &str) -> Answer {
     answer.evidence(excerpt(text))
 }
 
-/// The parameter `which`: whether the last of several counts, as it does by default, or the first.
+/// Reads the parameter `which`: the last of several counts by default, or the first.
 pub(crate) fn takes_last(params: &Params) -> Result<bool, PluginError> {
     params.one_of("which", &[("last", true), ("first", false)], true)
 }
 
 pub(crate) fn which_schema() -> serde_json::Value {
-    json!({ "enum": ["last", "first"], "default": "last", "description": "Which of several counts" })
+    json!({ "enum": ["last", "first"], "default": "last", "description": "Match that is used if there are \
+        several" })
 }
 
-/// The parameter `name`: a list of texts, none of them empty, or one text alone; the default where it
-/// is not given.
+/// Reads the parameter `name`: a list of texts, none of them empty, or a single text; the default if it is not given.
 pub(crate) fn texts(params: &Params, name: &str, default: &[&str]) -> Result<Vec<String>, PluginError> {
     let owned = |text: &serde_json::Value| text.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let texts = match params.get(name) {
@@ -89,12 +89,12 @@ pub(crate) fn texts(params: &Params, name: &str, default: &[&str]) -> Result<Vec
 
 #[cfg(test)]
 pub(crate) mod test_support {
-    //! Running an extractor as the host does.
+    //! Runs an extractor as the host does.
 
     use gage_sdk::extractor::{Answer, Extractor, Inputs, Value};
     use gage_sdk::{PluginError, serde_json};
 
-    /// The answer in a text; the parameters must be good ones.
+    /// Returns the answer in a text; the parameters must be valid.
     pub(crate) fn answer<E: Extractor>(
         params: serde_json::Value,
         text: &str,
@@ -102,7 +102,7 @@ pub(crate) mod test_support {
         E::prepare(params)?.extract(Inputs::new(&[Value::Text(text.to_owned())]))
     }
 
-    /// The value of the answer, as JSON; null where there is none.
+    /// Returns the value of the answer as JSON; null if there is none.
     pub(crate) fn value<E: Extractor>(params: serde_json::Value, text: &str) -> serde_json::Value {
         match answer::<E>(params, text) {
             Ok(Some(answer)) => serde_json::from_str(&answer.value).unwrap_or_default(),
@@ -111,7 +111,7 @@ pub(crate) mod test_support {
         }
     }
 
-    /// What an absent text gives.
+    /// Returns the result for an absent text.
     pub(crate) fn absent<E: Extractor>(params: serde_json::Value) -> Result<Option<Answer>, PluginError> {
         E::prepare(params)?.extract(Inputs::new(&[Value::Absent]))
     }

@@ -7,11 +7,11 @@ use gage_text_kit::Params;
 use gage_text_kit::number_search::NumberSearch;
 use gage_text_kit::params::flag_schema;
 
-/// Gives the last number of the text as a number, with the unit that stands beside it; no answer where
-/// there is no number. A number beyond the range of a float is an error of the sample.
+/// Returns the last number of the text, with the unit next to it; no answer if there is no number. A number beyond the
+/// range of a float is an error of the sample.
 ///
-/// With `fractions` `3/4`, `1 1/2` and `½` are one number; by default, as in the program that the suites were
-/// first scored by, `3/4` ends in the number 4. With `integer` what is behind the point is cut off: 42.9 becomes 42, and -0.5 becomes 0.
+/// With `fractions`, `3/4`, `1 1/2` and `½` are one number. By default `3/4` ends in the number 4, as in the program
+/// that first scored these suites. With `integer` the decimals are cut off: 42.9 becomes 42, and -0.5 becomes 0.
 pub struct LastNumber {
     last: bool,
     search: NumberSearch,
@@ -26,11 +26,11 @@ impl Extractor for LastNumber {
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
             "2",
-            "The last number in the text, with its unit",
+            "Last number in the text, with its unit",
             json!({
                 "which": which_schema(),
-                "fractions": flag_schema(false, "Whether 3/4 is one number; otherwise it is two"),
-                "integer": flag_schema(false, "Whether what is behind the point is cut off"),
+                "fractions": flag_schema(false, "Read 3/4 as one number instead of two"),
+                "integer": flag_schema(false, "Cut off the decimals"),
             }),
         ))
     }

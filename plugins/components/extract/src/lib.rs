@@ -1,8 +1,7 @@
-//! Answer extractors: they find the answer in what a model wrote.
+//! Answer extractors: they find the answer in a model's output.
 //!
-//! The host chains them: each is given the text as an earlier one left it, and the first that finds
-//! an answer ends the chain; [`StripThoughts`] never ends it and only shortens the text. A text that is
-//! absent holds no answer.
+//! The host chains them: each receives the text as the previous one left it, and the first that finds an answer ends the
+//! chain. [`StripThoughts`] never ends it and only shortens the text. An absent text has no answer.
 
 mod boxed;
 mod choice_letter;

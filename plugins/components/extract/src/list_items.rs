@@ -9,14 +9,17 @@ use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::text::strip;
 use std::borrow::Cow;
 
-/// Gives the items of the list that the text is or holds; no answer where it holds none.
+/// Returns the items of the list that the text is or contains; no answer if there is none.
 ///
-/// The format `auto` takes the first of these that fits: the whole text, but for a code fence, is a JSON
-/// array; it has lines with bullets (`-`, `*`, `•`, `1.`, `(a)`), which are then the items, and the other
-/// lines are none; it has several lines; it has commas, semicolons or `、` between items, and then also `and`, `or`,
-/// `&`, 以及 before the last one. A text with
-/// none of these is a list of one. A JSON array keeps its values as they are; all other items are
-/// texts without white space, quotes and a full stop around them, and empty ones are left out.
+/// The format `auto` uses the first of these that fits:
+///
+/// - The whole text, except for a code fence, is a JSON array.
+/// - Lines with bullets (`-`, `*`, `•`, `1.`, `(a)`) are the items; other lines are ignored.
+/// - The text has several lines.
+/// - The items are separated by commas, semicolons or `、`, possibly with `and`, `or`, `&`, 以及 before the last one.
+///
+/// Any other text is a list of one item. A JSON array keeps its values as they are. All other items are texts without
+/// white space, quotes and a full stop around them, and empty ones are dropped.
 pub struct ListItems {
     format: Format,
 }
@@ -38,11 +41,11 @@ impl Extractor for ListItems {
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
             "2",
-            "The items of the list in the text",
+            "Items of the list in the text",
             json!({
                 "format": {
                     "enum": ["auto", "json", "bullets", "lines", "commas"], "default": "auto",
-                    "description": "How the list is written; `json`: the last array anywhere in the text",
+                    "description": "Format of the list; `json` takes the last array in the text",
                 },
             }),
         ))
@@ -84,7 +87,7 @@ impl Extractor for ListItems {
     }
 }
 
-/// The JSON array that is the whole text, with the digits of its whole numbers.
+/// Returns the JSON array that is the whole text, with all digits of its integers.
 fn whole_array(text: &str) -> Option<Cow<'_, str>> {
     if !text.starts_with('[') || !text.ends_with(']') {
         return None;
@@ -95,8 +98,8 @@ fn whole_array(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The answer that an array is, which is taken over as it is spelled: a list of a million numbers would not fit into memory as
-/// values. `None` where it is empty.
+/// Converts an array to an answer with its original spelling: a list of a million numbers would not fit into memory as
+/// values. `None` if it is empty.
 fn array_answer(array: &str, read_from: &str) -> Option<Answer> {
     let is_empty = array.strip_prefix('[').is_some_and(|inside| inside.trim_start() == "]");
     let answer = Answer { kind: AnswerKind::List, value: format!("{{\"items\":{array}}}"), evidence: None };
@@ -105,7 +108,7 @@ fn array_answer(array: &str, read_from: &str) -> Option<Answer> {
 
 fn automatic(text: &str) -> Result<Vec<&str>, PluginError> {
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        // As Python prints a list.
+        // As printed by Python.
         return commas(inner);
     }
     let bullets = texts(lines(text).filter_map(after_bullet))?;
@@ -118,10 +121,10 @@ fn automatic(text: &str) -> Result<Vec<&str>, PluginError> {
     }
 }
 
-/// The last JSON array of a text.
+/// Returns the last JSON array of a text.
 ///
 /// # Errors
-/// `invalid-input` where it cannot be read.
+/// `invalid-input` if it is unreadable.
 fn last_array(text: &str) -> Result<Option<Answer>, PluginError> {
     let Some(found) = find_json(text, Shape::Array).pop() else { return Ok(None) };
     match found.exact_text() {
@@ -133,10 +136,10 @@ fn last_array(text: &str) -> Result<Option<Answer>, PluginError> {
     }
 }
 
-/// The text inside a code fence that is the whole of it.
+/// Returns the content of a code fence that is the whole text.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
-    // What stands behind the opening fence names the language.
+    // The text after the opening fence names the language.
     inside.and_then(|inside| inside.split_once('\n')).map_or(text, |(_, inside)| strip(inside))
 }
 
@@ -151,25 +154,25 @@ fn is_separator(character: char) -> bool {
 fn commas(text: &str) -> Result<Vec<&str>, PluginError> {
     let Some((before_last, last)) = text.rsplit_once(is_separator) else { return texts([text].into_iter()) };
     let items = stretches(before_last, is_separator);
-    // Of `rock and roll, salt and pepper` the last is one as well. No joint has a separator in it.
+    // In `rock and roll, salt and pepper` the last part is also one item. No joint contains a separator.
     match JOINTS.iter().any(|joint| before_last.contains(joint)) {
         true => texts(items.chain([last])),
         false => texts(items.chain(before_and_after_joint(last))),
     }
 }
 
-/// The lines of a text that are not empty.
+/// Returns the non-empty lines of a text.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     stretches(text, |character| character == '\n')
 }
 
-/// What stands between separators, without what is empty: a text may be nothing but separators.
+/// Returns the non-empty texts between separators: a text may be nothing but separators.
 fn stretches(text: &str, is_separator: fn(char) -> bool) -> impl Iterator<Item = &str> {
     text.split(is_separator).filter(|stretch| !stretch.is_empty())
 }
 
-/// The last items of an enumeration: `b and c`, and `and c` where a comma stands before the word. Only the last such word
-/// joins: `bread and butter and jam` ends in two items.
+/// Splits the end of an enumeration: `b and c`, or `and c` after a comma. Only the last such word joins:
+/// `bread and butter and jam` ends in two items.
 fn before_and_after_joint(text: &str) -> [&str; 2] {
     let text = strip(text);
     for joint in ["and ", "or ", "& "] {
@@ -188,10 +191,10 @@ fn before_and_after_joint(text: &str) -> [&str; 2] {
     joined.map_or([text, ""], |(before, after)| [before, after])
 }
 
-/// Most items of a list that is not JSON; as JSON so many of one letter are more than an answer may hold.
+/// Maximum number of items in a list that is not JSON. As JSON, that number of one-letter items exceeds an answer.
 const MAX_ITEMS: usize = 250_000;
 
-/// The items that are not empty.
+/// Returns the non-empty items.
 ///
 /// # Errors
 /// `limit-exceeded` for more than [`MAX_ITEMS`].
@@ -204,7 +207,7 @@ fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Result<Vec<&'text st
     Ok(items)
 }
 
-/// An item without white space, quotes and a full stop around it.
+/// Returns an item without white space, quotes and a full stop around it.
 fn bare(item: &str) -> &str {
     let item = strip(item);
     if item.is_empty() {
@@ -217,14 +220,14 @@ fn bare(item: &str) -> &str {
     strip(unquoted.unwrap_or(item))
 }
 
-/// What stands behind the bullet or the number that a line begins with.
+/// Returns the text after the bullet or the number that a line begins with.
 fn after_bullet(line: &str) -> Option<&str> {
     let line = strip(line);
     if line.is_empty() {
         return None;
     }
     if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '●', '▪']) {
-        // `-5` and `**bold**` are no bullets; the round ones need no blank.
+        // `-5` and `**bold**` are not bullets; the round ones need no space.
         let is_round = line.starts_with(['•', '·', '●', '▪']);
         return (is_round || rest.starts_with(char::is_whitespace)).then_some(rest);
     }

@@ -1,25 +1,25 @@
 //! Phrases that announce the final answer: `Final answer: 42`, `the answer is 42`, `#### 42`, `答案是42`.
 
-/// What stands behind a marker.
+/// A marker and the start of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Announcement {
-    /// Where the marker begins, in bytes.
+    /// Start of the marker, in bytes.
     pub(crate) marker: usize,
-    /// Where the answer may begin: right behind the marker.
+    /// Start of the answer: directly after the marker.
     pub(crate) start: usize,
-    /// Whether the answer ends with its sentence, as after `the answer is`; otherwise with its line.
+    /// True if the answer ends with its sentence, as after `the answer is`; false if it ends with its line.
     pub(crate) ends_with_sentence: bool,
 }
 
-/// Words that may stand between `answer` and its link, as in `the answer to this question is`.
+/// Maximum number of words between `answer` and its link, as in `the answer to this question is`.
 const MAX_WORDS_BETWEEN: usize = 8;
 
 const ENGLISH: &str = "answer";
 const CHINESE: [&str; 2] = ["答案", "答"];
 const GSM8K: &str = "####";
 
-/// The markers of a text in the order in which they begin. `own` are further ones, which match in
-/// any case of ASCII letters and whose answers end with their line.
+/// Returns the markers of a text in order of position. `own` are additional ones; they match in any case of ASCII
+/// letters, and their answers end with their line.
 pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announcement> {
     let lower = text.to_ascii_lowercase();
     let english =
@@ -49,8 +49,8 @@ pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announcement> {
     found
 }
 
-/// The marker `answer`: a word of its own with a colon, a sign of equality or `is` behind it. A line that
-/// ends in `final answer` announces the next one.
+/// Returns the marker `answer`: a separate word followed by a colon, an equals sign or `is`. A line that ends in
+/// `final answer` announces the next one.
 fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
     let (before, rest) = (lower.get(..at)?, lower.get(end..)?);
     if before.ends_with(is_word) || rest.starts_with(is_word) {
@@ -81,7 +81,7 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
             }
             "to" | "of" | "for" | "this" | "that" | "the" | "question" | "problem" | "your" | "my"
             | "here" | "therefore" | "thus" | "then" | "given" | "above" | "part" => {}
-            // Any other word may follow `to`, `of` and `for` only: `the answer to life is 42`.
+            // Any other word is only allowed after `to`, `of` and `for`: `the answer to life is 42`.
             _ if link.starts_with("to ") || link.starts_with("of ") || link.starts_with("for ") => {}
             _ => return None,
         }
@@ -90,7 +90,7 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
     None
 }
 
-/// The marker `答案` with a colon or `是` behind it, or `答` with a colon.
+/// Returns the marker `答案` followed by a colon or `是`, or `答` followed by a colon.
 fn chinese(lower: &str, at: usize, end: usize, may_be_linked: bool) -> Option<Announcement> {
     let rest = lower.get(end..)?.trim_start_matches(is_decoration);
     let rest = if may_be_linked {
@@ -119,7 +119,7 @@ fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\u{a0}' | '\u{3000}')
 }
 
-/// Blanks and what sets text in bold or in italics.
+/// Returns whether a character is a blank or sets text in bold or italics.
 pub(crate) fn is_decoration(character: char) -> bool {
     is_blank(character) || matches!(character, '*' | '_')
 }

@@ -1,4 +1,4 @@
-//! `regex`: what a group of a pattern holds.
+//! `regex`: the text of a pattern's group.
 
 use crate::kinds::{ReadAs, takes_last, which_schema, with_evidence};
 use gage_python_regex::{Group, Occurrence, PythonRegex};
@@ -7,10 +7,10 @@ use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 
-/// Gives what a group of a pattern holds in the last of its matches, or the first. Patterns have the
-/// syntax and the meaning of Python's `re`; matches in which the group takes no part do not count.
+/// Returns the text of a pattern's group in its last match, or the first. Patterns have the syntax and the meaning of
+/// Python's `re`; matches without the group do not count.
 ///
-/// A search that backtracks too long ends with the budget of the sample.
+/// The budget of the sample ends a search that backtracks too long.
 pub struct Regex {
     regex: PythonRegex,
     group: Group,
@@ -26,19 +26,20 @@ impl Extractor for Regex {
     fn spec() -> ExtractorSpec {
         let member = MemberSpec::new(
             "3",
-            "What a group of a pattern holds",
+            "Text matched by a group of a regular expression",
             json!({
                 "pattern": {
                     "type": "string", "minLength": 1,
-                    "description": "In the syntax of Python's `re`; it may match anywhere",
+                    "description": "Pattern in the syntax of Python's `re`; it can match anywhere in the text",
                     "examples": [r"Result: (\d+)"],
                 },
                 "group": {
                     "type": ["integer", "string"],
-                    "description": "Number or name; 1 by default, and the whole match of a pattern without groups",
+                    "description": "Number or name of the group; default 1, or the whole match if the \
+                     pattern has no group",
                 },
                 "which": which_schema(),
-                "ignore_case": flag_schema(true, "Whether case is ignored"),
+                "ignore_case": flag_schema(true, "Ignore case"),
                 "kind": ReadAs::schema(),
             }),
         );

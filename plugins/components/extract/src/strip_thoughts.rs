@@ -1,4 +1,4 @@
-//! `strip_thoughts`: the text without what a model wrote while it thought.
+//! `strip_thoughts`: the text without the model's thoughts.
 
 use crate::kinds::texts;
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
@@ -7,12 +7,11 @@ use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::text::strip;
 
-/// Gives the text without `<think>…</think>`, stripped of white space. A closing tag without its
-/// opening one ends a thought that began before the text did; an opening tag that is never closed
-/// begins one that lasts to the end.
+/// Returns the text without `<think>…</think>`, stripped of white space. A closing tag without its opening one ends a
+/// thought that began before the text; an unclosed opening tag begins one that lasts to the end.
 ///
-/// The answer is a text even where nothing is left of it, so that what comes next in the chain does
-/// not search the thoughts. It has no evidence: it is the text itself.
+/// The answer is a text even if it is empty, so that later extractors in the chain do not search the thoughts. It has no
+/// evidence: it is the text itself.
 pub struct StripThoughts {
     tags: Vec<String>,
 }
@@ -23,7 +22,7 @@ impl Extractor for StripThoughts {
     }
 
     fn spec() -> ExtractorSpec {
-        let description = "The text without what the model wrote while it thought";
+        let description = "Text without the model's thinking";
         ExtractorSpec::new(MemberSpec::new(
             "1",
             description,
@@ -31,7 +30,7 @@ impl Extractor for StripThoughts {
                 "tags": {
                     "type": ["array", "string"], "items": { "type": "string", "minLength": 1 },
                     "default": ["think"],
-                    "description": "Names of the tags, in any case and without brackets",
+                    "description": "Names of the tags, without brackets, matched without regard to case",
                 },
             }),
         ))

@@ -1,4 +1,4 @@
-//! `visual_from_field` and `audio_from_field`: media that fields of a Sample name.
+//! `visual_from_field` and `audio_from_field`: media named by fields of a Sample.
 
 use gage_row_kit::fields::{Fields, find, pointer, unusable};
 use gage_row_kit::media::{Kind, Source, read};
@@ -13,10 +13,10 @@ pub struct VisualFromField {
     kind: Kind,
 }
 
-/// Sounds.
+/// Audio clips.
 pub struct AudioFromField(Places);
 
-/// Where media stand in a Sample.
+/// Paths of media in a Sample.
 struct Places {
     paths: Vec<String>,
     required: bool,
@@ -30,9 +30,9 @@ impl DocHook for VisualFromField {
     fn spec() -> HookSpec {
         let mut properties = properties();
         properties["kind"] = json!({
-            "enum": ["image", "video", "file"], "default": "image", "description": "What the fields hold",
+            "enum": ["image", "video", "file"], "default": "image", "description": "Type of the media in the fields",
         });
-        let description = "Images, videos or documents that fields of a Sample name";
+        let description = "Adds images, videos or documents named by fields of a Sample";
         HookSpec::new(HookKind::Visual, MemberSpec::new("1", description, properties))
     }
 
@@ -54,7 +54,7 @@ impl DocHook for AudioFromField {
     }
 
     fn spec() -> HookSpec {
-        let description = "Sounds that fields of a Sample name";
+        let description = "Adds sounds named by fields of a Sample";
         HookSpec::new(HookKind::Audio, MemberSpec::new("1", description, properties()))
     }
 
@@ -67,21 +67,21 @@ impl DocHook for AudioFromField {
     }
 }
 
-/// The parameters of both.
+/// Parameters of both hooks.
 const PARAMS: [&str; 3] = ["fields", "content_field", "required"];
 
 fn properties() -> Value {
     json!({
         "fields": {
             "type": "array", "items": { "type": "string", "minLength": 1 }, "default": [],
-            "description": "Paths into the Sample, such as `metadata.image` or `raw_assets.pages`",
+            "description": "Paths in the Sample, such as `metadata.image` or `raw_assets.pages`",
         },
         "content_field": {
-            "type": ["string", "null"], "minLength": 1, "description": "An older name, for a single path",
+            "type": ["string", "null"], "minLength": 1, "description": "Former name, for a single path",
         },
         "required": {
             "type": "boolean", "default": false,
-            "description": "Whether a Sample in which a field is missing or empty is an error",
+            "description": "Fail Samples in which a field is missing or empty",
         },
     })
 }
@@ -100,7 +100,7 @@ impl Places {
         Ok(Places { paths, required: params.parsed("required")?.unwrap_or(false) })
     }
 
-    /// The media at all paths, in order.
+    /// Returns the media at all paths, in order.
     fn media(&self, sample: &Value, kind: Kind) -> Result<Vec<MediaSource>, PluginError> {
         let no_fields = Fields::new();
         let fields = sample.as_object().unwrap_or(&no_fields);
@@ -118,7 +118,7 @@ impl Places {
     }
 }
 
-/// A source as the host takes it.
+/// Converts a source to the type that the host takes.
 pub(crate) fn media_source(source: Source, kind: Kind) -> MediaSource {
     let kind = match kind {
         Kind::Image => MediaKind::Image,

@@ -1,8 +1,8 @@
 //! Doc hooks: `visual_from_field`, `audio_from_field`, `text_from_field` and
-//! `embed_local_message_images`. They find what a Sample shows, plays or says in fields beside its
+//! `embed_local_message_images`. They find images, sounds and texts of a Sample in fields outside its
 //! messages.
 //!
-//! A hook only says where media are. The host reads them, checks them and puts them into the messages.
+//! A hook only locates media. The host reads them, checks them and puts them into the messages.
 
 mod from_field;
 mod local_images;

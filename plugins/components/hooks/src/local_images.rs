@@ -1,7 +1,7 @@
-//! `embed_local_message_images`: the local images that stand in the messages already.
+//! `embed_local_message_images`: local images that are already in the messages.
 //!
-//! The hook embeds nothing itself, since it can open no file: it tells the host which images there are,
-//! and the host embeds them where the suite wants that. An image that stands in a message is not added
+//! The hook embeds nothing itself, since it cannot open files. It lists the images, and the host embeds them if the
+//! suite requests it. An image that is already in a message is not added again.
 //! to it again.
 
 use crate::from_field::media_source;
@@ -12,7 +12,7 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 use serde::Deserialize;
 
-/// Names the local images of all messages, or of one place in them.
+/// Lists the local images of all messages, or of one place in them.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedLocalMessageImages {
@@ -27,9 +27,9 @@ impl DocHook for EmbedLocalMessageImages {
     fn spec() -> HookSpec {
         let properties = json!({ "content_field": {
             "type": ["string", "null"], "minLength": 1,
-            "description": "The one place to look, such as `messages.0.content`; all messages where it is not given",
+            "description": "Path of the content, such as `messages.0.content`; by default all messages",
         } });
-        let description = "Local images that stand in the messages, for the host to embed";
+        let description = "Marks local images in messages for the host to embed";
         let member = MemberSpec::new("1", description, properties);
         HookSpec::new(HookKind::Visual, member)
     }
@@ -53,7 +53,7 @@ impl DocHook for EmbedLocalMessageImages {
 }
 
 impl EmbedLocalMessageImages {
-    /// The image parts that are looked at, each with its path.
+    /// Returns the image parts to check, each with its path.
     fn image_parts<'sample>(&self, sample: &'sample Value) -> Vec<(String, &'sample Value)> {
         let contents: Vec<(String, &Value)> = match &self.content_field {
             Some(path) => {
@@ -75,7 +75,7 @@ impl EmbedLocalMessageImages {
     }
 }
 
-/// Returns whether a source is a file of this machine.
+/// Returns whether a source is a file on this machine.
 fn is_local(url: &str) -> bool {
     let begins =
         |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));

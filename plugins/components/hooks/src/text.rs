@@ -7,7 +7,7 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 
-/// One message with the text at a path. Media of the messages that it stands for stay before the text.
+/// Creates one message with the text at a path. Media of the messages that it replaces stay before the text.
 pub struct TextFromField {
     field: String,
     role: Role,
@@ -22,13 +22,13 @@ impl DocHook for TextFromField {
         let properties = json!({
             "field": {
                 "type": "string", "minLength": 1,
-                "description": "The path of the text in the Sample, such as `metadata.question_text`",
+                "description": "Path of the text in the Sample, such as `metadata.question_text`",
             },
             "role": {
-                "enum": ["system", "user", "assistant"], "default": "user", "description": "Who says it",
+                "enum": ["system", "user", "assistant"], "default": "user", "description": "Role of the message",
             },
         });
-        let description = "One message with the text of a field, in place of the messages of a Sample";
+        let description = "Replaces the messages of a Sample by one message with the text of a field";
         let member = MemberSpec::new("1", description, properties).required(&["field"]);
         HookSpec::new(HookKind::Text, member)
     }

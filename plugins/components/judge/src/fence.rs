@@ -1,15 +1,15 @@
-//! Fences around text that is not ours, so that it cannot be taken for the prompt.
+//! Fences around foreign text, so that it cannot be mistaken for the prompt.
 
-/// A pair of lines that stand around each text of a prompt and occur in none of them.
+/// A pair of lines around each text of a prompt that occur in none of the texts.
 ///
-/// The lines carry a digest of all the texts, so that the same case has the same prompt, and no text can
-/// hold the line that closes it: where one does all the same, another digest is taken.
+/// The lines carry a digest of all the texts, so that the same case has the same prompt. No text can contain the line
+/// that closes it: if one does anyway, another digest is used.
 pub(crate) struct Fence {
     marker: String,
 }
 
 impl Fence {
-    /// The fence for these texts.
+    /// Creates the fence for these texts.
     pub(crate) fn around(texts: &[&str]) -> Fence {
         let digest = texts.iter().fold(OFFSET, |digest, text| hash(hash(digest, text.as_bytes()), &[0xff]));
         let mut digest = digest;
@@ -22,14 +22,14 @@ impl Fence {
         }
     }
 
-    /// A text inside the fence, under a label of capital letters.
+    /// Returns a text inside the fence, under a label in capital letters.
     pub(crate) fn block(&self, label: &str, text: &str) -> String {
         let marker = &self.marker;
         format!("[BEGIN {label} {marker}]\n{text}\n[END {label} {marker}]")
     }
 
-    /// The lines of a reply that do not stand inside this fence: what a judge quotes with it is not
-    /// what the judge says. A closing line without an opening one ends a quotation that began before.
+    /// Returns the lines of a reply outside this fence: fenced quotations are not the judge's own words. A closing line
+    /// without an opening one ends a quotation that began before.
     pub(crate) fn unquoted<'reply>(&self, reply: &'reply str) -> Vec<&'reply str> {
         let mut lines = Vec::new();
         let mut inside = false;
@@ -54,7 +54,7 @@ impl Fence {
     }
 }
 
-/// The offset and the prime of the hash FNV-1a with 64 bits (Fowler, Noll, Vo; RFC 9923).
+/// Offset and prime of the 64-bit hash FNV-1a (Fowler, Noll, Vo; RFC 9923).
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 

@@ -11,22 +11,22 @@ use gage_text_kit::Params;
 use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::text::excerpt;
 
-/// The words that the verdict may have, from worst to best.
+/// Valid verdicts, from worst to best.
 const VERDICTS: [&str; 3] = ["incorrect", "partially_correct", "correct"];
 
-/// Asks how right an answer is. The reply ends with an object: `reason`, a text; `verdict`, one of `correct`,
+/// Asks the judge to grade an answer. The reply ends with an object: `reason`, a text; `verdict`, one of `correct`,
 /// `partially_correct`, `incorrect`; and `score`, a number on the scale.
 ///
-/// The output has `answer` and `verdict` (the word), `score` from 0 to 1, `raw_score` on the scale and
-/// `explanation` (the reason, cut where it is long). An object that has one of `verdict` and `score` without the other
-/// is no verdict, and neither is one that has a member twice; `correct` with the worst score and `incorrect` with the best contradict each other. An empty
-/// answer is judged like any other.
+/// The output has `answer` and `verdict` (the word), `score` from 0 to 1, `raw_score` on the scale and `explanation`
+/// (the reason, possibly cut). An object with only one of `verdict` and `score`, or with a repeated member, is not
+/// a verdict. `correct` with the worst score and `incorrect` with the best are contradictions. An empty answer is
+/// judged like any other.
 pub struct JsonVerdict {
     settings: Settings,
     scale: Scale,
 }
 
-/// What an object says.
+/// Content of an object.
 #[derive(Clone, Debug, PartialEq)]
 struct JsonReply {
     raw: f64,
@@ -41,7 +41,12 @@ impl Judge for JsonVerdict {
 
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({ "scale": Scale::schema() }));
-        MemberSpec::new("2", "How right the answer is: a verdict, a score and a reason, in JSON", properties)
+        MemberSpec::new(
+            "2",
+            "Rates the correctness of an answer: a verdict, a score and a reason, as \
+            JSON",
+            properties,
+        )
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -94,7 +99,7 @@ impl JsonVerdict {
         }))
     }
 
-    /// The objects of a text that have a score or a verdict, or cannot be read, and their reasons.
+    /// Returns the objects of a text that have a score or a verdict, or are unreadable, with their reasons.
     fn objects(&self, text: &str) -> Vec<(Result<JsonReply, String>, String)> {
         let found = find_json(text, Shape::Object).into_iter();
         found

@@ -1,8 +1,8 @@
-//! Judges: they put a question, a reference and an answer before a judge model, and read its reply.
+//! Judges: they present a question, a reference and an answer to a judge model, and parse its reply.
 //!
-//! What the model under test wrote is data. It stands in a fence that does not occur in it
-//! ([`fence`](fence::Fence)), and a reply is read so that a quotation of it is no verdict ([`reply`]). A
-//! reply that says nothing usable, contradicts itself or was cut off is unparseable, never a 0.
+//! The output of the model under test is data. It is put in a fence that does not occur in it
+//! ([`fence`](fence::Fence)). A quotation of it in a reply is not a verdict ([`reply`]). A reply that has no usable
+//! verdict, contradicts itself or was cut off is unparseable, never a 0.
 
 mod fence;
 mod json_verdict;

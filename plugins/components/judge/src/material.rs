@@ -1,4 +1,4 @@
-//! Material that a judge sees of a case: question, options, reference and answers, each inside a fence.
+//! Material of a case for a judge: question, options, reference and answers, each inside a fence.
 
 use crate::fence::Fence;
 use crate::settings::Settings;
@@ -8,19 +8,20 @@ use gage_sdk::metric::Value as Input;
 use gage_sdk::serde_json::Value;
 use gage_sdk::text::text_of;
 
-/// The texts of a prompt, each under its label, and the fence around them.
+/// Texts of a prompt, each under its label, and the fence around them.
 pub(crate) struct Material {
     texts: Vec<(&'static str, String)>,
     pub(crate) fence: Fence,
 }
 
 impl Material {
-    /// What a judge of a single answer sees.
+    /// Returns the material for judging a single answer.
     pub(crate) fn of_answer(settings: &Settings, case: &Case) -> Material {
         Material::with_reference(settings, case, vec![("ANSWER", case.answer())], true)
     }
 
-    /// The same; without the reference, whatever the settings want, where it is one of the answers.
+    /// Returns the material for several answers. `may_show` is false if the reference is one of them, which hides it
+    /// regardless of the settings.
     pub(crate) fn with_reference(
         settings: &Settings,
         case: &Case,
@@ -42,20 +43,20 @@ impl Material {
         Material { texts, fence }
     }
 
-    /// The texts as they stand in the prompt.
+    /// Returns the texts as shown in the prompt.
     pub(crate) fn text(&self) -> String {
         let blocks: Vec<String> =
             self.texts.iter().map(|(label, text)| self.fence.block(label, text)).collect();
         blocks.join("\n\n")
     }
 
-    /// All texts, in order.
+    /// Returns all texts, in order.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(|(_, text)| text.as_str())
     }
 }
 
-/// The options of a Sample.
+/// Returns the options of a Sample.
 pub(crate) fn choices(sample: &Value) -> Choices {
     let places = [&sample["metadata"]["option_map"], &sample["options"]];
     let known = places.into_iter().find(|value| !value.is_null());
@@ -67,7 +68,7 @@ fn options_text(choices: &Choices) -> String {
     lines.join("\n")
 }
 
-/// The label of the Sample, otherwise its references, one a line; empty where it has neither.
+/// Returns the label of the Sample, otherwise its references, one per line; empty if it has neither.
 pub(crate) fn reference(case: &Case) -> String {
     let label = case.reference();
     if !label.is_empty() {
@@ -78,7 +79,7 @@ pub(crate) fn reference(case: &Case) -> String {
     texts.join("\n")
 }
 
-/// The text of a reference, which is one or has an `answer`, a text or a list of parts.
+/// Returns the text of a reference, which is a text or has an `answer` (a text or a list of parts).
 fn reference_text(reference: &Value) -> String {
     match &reference["answer"] {
         Value::Null => text_of(reference),

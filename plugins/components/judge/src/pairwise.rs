@@ -1,4 +1,4 @@
-//! `pairwise`: which of two answers is better, asked in both orders.
+//! `pairwise`: a comparison of two answers, asked in both orders.
 
 use crate::material::{Material, reference};
 use crate::reply::{explanation, line_verdict, own_words};
@@ -13,22 +13,22 @@ use gage_text_kit::text::excerpt;
 
 const WINNER: &str = "WINNER";
 
-/// Where the baseline stands in a Sample, the first that exists wins; then its label and references.
+/// Paths of the baseline in a Sample, the first that exists wins; then its label and references.
 const BASELINE_PATHS: [&str; 2] = ["baseline", "metadata.baseline"];
 
-/// Compares the answer with another: a baseline of the Sample, or its reference. The judge is asked twice,
-/// with the places of the two swapped, and each reply ends with `WINNER: A`, `WINNER: B` or `WINNER: TIE`.
+/// Compares the answer with another: a baseline of the Sample, or its reference. The judge is asked twice, with the
+/// positions swapped, and each reply ends with `WINNER: A`, `WINNER: B` or `WINNER: TIE`.
 ///
-/// The output has `winner` and `answer` (`answer`, `baseline` or `tie`), `score` (1, 0, 0.5),
-/// `position_consistent`, `winners` (what each order gave) and `explanation` (that of the first). Where the
-/// two orders differ the winner is a tie. Where one reply says nothing usable there is no score. The
-/// reference is not shown beside the two answers where it is one of them.
+/// The output has `winner` and `answer` (`answer`, `baseline` or `tie`), `score` (1, 0, 0.5), `position_consistent`,
+/// `winners` (one per order) and `explanation` (of the first order). If the two orders differ, the winner is a tie. If
+/// one reply has no usable verdict, there is no score. The reference is not shown separately if it is one of the two
+/// answers.
 pub struct Pairwise {
     settings: Settings,
     baseline_field: Option<String>,
 }
 
-/// Who stands first.
+/// Order of the two answers in the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     AnswerFirst,
@@ -46,11 +46,11 @@ impl Judge for Pairwise {
         let properties = Settings::schema(json!({
             "baseline_field": {
                 "type": "string", "minLength": 1,
-                "description": "Path of the other answer below the Sample; unless given `baseline`, \
-                    `metadata.baseline`, the label or the references",
+                "description": "Path of the other answer in the Sample; by default `baseline`, \
+                 `metadata.baseline`, the label or the references",
             },
         }));
-        MemberSpec::new("1", "Which of two answers is better, asked in both orders", properties)
+        MemberSpec::new("1", "Compares two answers, asked in both orders", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -111,10 +111,10 @@ impl Judge for Pairwise {
 }
 
 impl Pairwise {
-    /// The other answer, and whether it is the reference.
+    /// Returns the other answer, and whether it is the reference.
     ///
     /// # Errors
-    /// `missing-field` where the Sample has none.
+    /// `missing-field` if the Sample has none.
     fn baseline(&self, case: &Case) -> Result<(String, bool), PluginError> {
         let at = |path: &str| {
             let value = at_path(&case.sample, path.split('.'));
@@ -154,7 +154,7 @@ impl Pairwise {
 }
 
 impl Order {
-    /// Who won, and the judge's other words.
+    /// Returns the winner and the judge's other words.
     fn read(self, reply: &Generation, material: &Material) -> Result<(&'static str, String), String> {
         let words = own_words(reply, material)?;
         let winner = line_verdict(&words, material, WINNER, |value| self.winner(value))?;

@@ -9,7 +9,7 @@ use gage_sdk::text::strip_thought_tags;
 use gage_text_kit::text::{excerpt, strip};
 use std::borrow::Cow;
 
-/// The verdict of a judge that asks once, by `read`.
+/// Returns the verdict of a judge that asks once, parsed by `read`.
 pub(crate) fn single_verdict(
     replies: &[Generation],
     read: impl FnOnce(&Generation) -> Result<Value, String>,
@@ -20,11 +20,11 @@ pub(crate) fn single_verdict(
     Ok(read(reply).map_or_else(Verdict::Unparseable, Verdict::Output))
 }
 
-/// The own words of a reply: without thoughts, without what stands in the prompt's fence, and without
-/// lines that are marked as quotations (`> …`).
+/// Returns a reply's own words: without thoughts, without text inside the prompt's fence, and without lines marked as
+/// quotations (`> …`).
 ///
 /// # Errors
-/// Says why there are none that can be used: the reply was cut off, refused or is empty.
+/// Says why there are no usable words: the reply was cut off, refused or is empty.
 pub(crate) fn own_words(reply: &Generation, material: &Material) -> Result<String, String> {
     match reply.finish {
         FinishReason::Length => return Err("the reply was cut off at its token limit".to_owned()),
@@ -38,12 +38,11 @@ pub(crate) fn own_words(reply: &Generation, material: &Material) -> Result<Strin
     if strip(&words).is_empty() { Err("the reply is empty".to_owned()) } else { Ok(words) }
 }
 
-/// Names of the tags around thoughts.
+/// Names of thought tags.
 const THOUGHT_TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
 
-/// The reply without thoughts. Where a text that is judged has tags of thoughts itself, a tag in the reply
-/// may be quoted from it, and could hide the verdict before it; only a thought that the reply begins with is
-/// taken for one then.
+/// Returns the reply without thoughts. If a judged text itself has thought tags, a tag in the reply may be quoted from
+/// it, and could hide the verdict before it. In that case only a thought at the beginning of the reply counts.
 fn without_thoughts<'reply>(reply: &'reply str, material: &Material) -> Cow<'reply, str> {
     if !material.texts().any(|text| strip_thought_tags(text) != text.trim()) {
         return Cow::Owned(strip_thought_tags(reply));
@@ -56,25 +55,25 @@ fn without_thoughts<'reply>(reply: &'reply str, material: &Material) -> Cow<'rep
     Cow::Borrowed(said.unwrap_or(reply))
 }
 
-/// One place of a reply that has the form of a verdict.
+/// A position of a reply that has the form of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LineReading<T> {
-    /// What it says, or what is wrong with it.
+    /// The verdict, or the problem with it.
     pub(crate) value: Result<T, String>,
-    /// Whether the texts that are judged say the same, so that it may be a quotation of them.
+    /// True if the judged texts contain the same, so that it may be a quotation.
     pub(crate) echoed: bool,
 }
 
-/// How often a reply may have the form of a verdict. More is no verdict, and would take time in proportion
+/// Maximum number of verdict forms in a reply. With more there is no verdict, and parsing would take time proportional
 /// to the product of the lengths of reply and answer.
 const MAX_READINGS: usize = 64;
 
-/// The verdict of a reply: the last reading. Earlier ones must agree, but for those that the judge may
-/// have quoted; where the last one may be a quotation itself, all must.
+/// Returns the verdict of a reply: the last reading. Earlier ones must agree, except those that the judge may have
+/// quoted. If the last one may be a quotation itself, all must agree.
 ///
 /// # Errors
-/// Says why there is no verdict: none was given, the last one is malformed, or two contradict each other.
-/// `name` is what is read, for the message.
+/// Says why there is no verdict: none was given, the last one is malformed, or two contradict each other. `name` names
+/// the verdict in the message.
 pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<LineReading<T>>) -> Result<T, String> {
     if readings.len() > MAX_READINGS {
         return Err(format!("the reply has more than {MAX_READINGS} values for {name}"));
@@ -90,8 +89,8 @@ pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<LineReading<T>>
     Ok(value)
 }
 
-/// What stands behind a key and a colon on lines of their own: `SCORE: 1.0`, `**Score**: 1.0`. The key in any
-/// case; list signs, headings and what sets text in bold go; a line in quotation marks is none.
+/// Returns the text after a key and a colon on separate lines: `SCORE: 1.0`, `**Score**: 1.0`. The key may be in any
+/// case. List signs, headings and bold marks are removed; a line in quotation marks does not count.
 pub(crate) fn values<'text>(text: &'text str, key: &'text str) -> impl Iterator<Item = &'text str> {
     text.lines().filter_map(move |line| {
         let line = line.trim_start_matches(|sign: char| is_decoration(sign) || matches!(sign, '#' | '-'));
@@ -105,10 +104,10 @@ fn is_decoration(sign: char) -> bool {
     sign.is_whitespace() || matches!(sign, '*' | '_' | '`')
 }
 
-/// The verdict that the lines of a key give, each read by a function.
+/// Returns the verdict in the lines of a key, each parsed by `read`.
 ///
 /// # Errors
-/// As for [`settle`], and where the function refuses the last of them.
+/// See [`settle`]. Also if `read` rejects the last of them.
 pub(crate) fn line_verdict<T: PartialEq>(
     words: &str,
     material: &Material,
@@ -120,8 +119,8 @@ pub(crate) fn line_verdict<T: PartialEq>(
     settle(&format!("line '{key}: …'"), with_echoes(own, foreign))
 }
 
-/// The readings of a reply, held against those of the texts that are judged; these are only made where
-/// there is more than one reading, since a single one contradicts nothing.
+/// Compares the readings of a reply with those of the judged texts. The latter are only made if there is more than one
+/// reading, since a single one contradicts nothing.
 pub(crate) fn with_echoes<T: PartialEq>(
     own: Vec<Result<T, String>>,
     foreign: impl FnOnce() -> Vec<Result<T, String>>,
@@ -130,7 +129,7 @@ pub(crate) fn with_echoes<T: PartialEq>(
     own.into_iter().map(|value| LineReading { echoed: foreign.contains(&value), value }).collect()
 }
 
-/// The words of a reply before its verdict, for people; cut where they are long.
+/// Returns the words of a reply before its verdict, cut if they are long.
 pub(crate) fn explanation(words: &str, keys: &[&str]) -> String {
     let lines = words.lines().filter(|line| keys.iter().all(|key| values(line, key).next().is_none()));
     let lines: Vec<&str> = lines.collect();

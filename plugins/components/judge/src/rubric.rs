@@ -1,4 +1,4 @@
-//! `rubric`: the judge says of each of several points whether the answer meets it.
+//! `rubric`: the judge decides for each of several points whether the answer meets it.
 
 use crate::material::Material;
 use crate::reply::{explanation, line_verdict, own_words, single_verdict};
@@ -9,12 +9,12 @@ use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::text::{excerpt, strip};
 
-/// Asks of each point whether the answer meets it. The reply ends with one line a point, `POINT <id>: MET` or
+/// Asks for each point whether the answer meets it. The reply ends with one line per point, `POINT <id>: MET` or
 /// `POINT <id>: NOT MET`.
 ///
-/// The score is the weight of the points that are met, over the weight of all. The output has `score`,
-/// `answer` (`3/4`: points met and points), `points` (a list of `id`, `met`, `weight`), `sub_scores` (1 or 0
-/// by id) and `explanation`. A reply that says nothing of a point has no score.
+/// The score is the weight of the points that are met, divided by the total weight. The output has `score`, `answer`
+/// (`3/4`: points met and points), `points` (a list of `id`, `met`, `weight`), `sub_scores` (1 or 0 by id) and
+/// `explanation`. A reply that omits a point has no score.
 pub struct Rubric {
     settings: Settings,
     points: Vec<Point>,
@@ -22,7 +22,7 @@ pub struct Rubric {
 
 struct Point {
     id: String,
-    /// What stands before the colon of its line.
+    /// Text before the colon of the point's line.
     key: String,
     text: String,
     weight: f64,
@@ -38,8 +38,8 @@ impl Judge for Rubric {
             "points": {
                 "type": "array", "minItems": 1,
                 "examples": [["Names the capital", { "id": "short", "text": "Is one sentence", "weight": 0.5 }]],
-                "description": "Each a text, or an object with `text`, `id` (p1, p2, … by default) and `weight` (1 by \
-                    default)",
+                "description": "Points to check: each a text, or an object with `text`, `id` (default p1, \
+                 p2, …) and `weight` (default 1)",
                 "items": {
                     "type": ["string", "object"],
                     "properties": {
@@ -52,7 +52,8 @@ impl Judge for Rubric {
                 },
             },
         }));
-        MemberSpec::new("1", "Which of several points the answer meets", properties).required(&["points"])
+        MemberSpec::new("1", "Checks which of several points an answer meets", properties)
+            .required(&["points"])
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

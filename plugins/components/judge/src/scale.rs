@@ -1,10 +1,10 @@
-//! The scale of a judge's score.
+//! Scale of a judge's score.
 
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::number::float_text;
 
-/// Worst and best score; finite, the best is the greater one.
+/// Worst and best score; both finite, the best is larger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     worst: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The parameter `scale`, 0 to 1 by default.
+    /// Reads the parameter `scale`, 0 to 1 by default.
     pub(crate) fn from_params(params: &Params) -> Result<Scale, PluginError> {
         let Some(value) = params.get("scale") else { return Ok(Scale { worst: 0.0, best: 1.0 }) };
         let numbers: Option<Vec<f64>> =
@@ -33,25 +33,25 @@ impl Scale {
     pub(crate) fn schema() -> serde_json::Value {
         json!({
             "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2, "default": [0, 1],
-            "description": "The worst and the best score that the judge may give; `score` is where a score \
-                lies between them, from 0 to 1",
+            "description": "Worst and best score that the judge can give; `score` is mapped from this range \
+             to 0 to 1",
         })
     }
 
-    /// The worst score, as text.
+    /// Returns the worst score as text.
     pub(crate) fn worst(self) -> String {
         float_text(self.worst)
     }
 
-    /// The best score, as text.
+    /// Returns the best score as text.
     pub(crate) fn best(self) -> String {
         float_text(self.best)
     }
 
-    /// Where a score lies on the scale, from 0 to 1: (score − worst) / (best − worst).
+    /// Maps a score from the scale to 0 to 1: (score − worst) / (best − worst).
     ///
     /// # Errors
-    /// Says that the score is outside of the scale, or no number.
+    /// Says that the score is outside the scale, or not a number.
     pub(crate) fn normalized(self, score: f64) -> Result<f64, String> {
         if (self.worst..=self.best).contains(&score) {
             return Ok((score - self.worst) / (self.best - self.worst));

@@ -15,13 +15,13 @@ use gage_text_kit::text::excerpt;
 const CORRECT: &str = "CORRECT";
 const SCORE: &str = "SCORE";
 
-/// Asks whether an answer is right. The reply ends with two lines: `CORRECT:` with the label of the right
-/// option, or YES or NO where the Sample has no options, and `SCORE:` with a score on the scale.
+/// Asks whether an answer is right. The reply ends with two lines. `CORRECT:` has the label of the right option, or YES
+/// or NO if the Sample has no options. `SCORE:` has a score on the scale.
 ///
-/// The output has `answer` (what stands behind `CORRECT:`), `score` from 0 to 1, `raw_score` on the scale,
-/// `verdict` (`correct` for the best score, `incorrect` for the worst, else `partially_correct`) and
-/// `explanation`, the judge's other words, cut where they are long. YES with the worst score and NO with
-/// the best one contradict each other. An empty answer is judged like any other.
+/// The output has `answer` (the text after `CORRECT:`), `score` from 0 to 1, `raw_score` on the scale, `verdict` and
+/// `explanation`. `verdict` is `correct` for the best score, `incorrect` for the worst, else `partially_correct`.
+/// `explanation` has the judge's other words, cut if they are long. YES with the worst score and NO with the best one
+/// are contradictions. An empty answer is judged like any other.
 pub struct VerdictJudge {
     settings: Settings,
     scale: Scale,
@@ -34,7 +34,11 @@ impl Judge for VerdictJudge {
 
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({ "scale": Scale::schema() }));
-        MemberSpec::new("1", "Whether the answer is right: a label or yes or no, and a score", properties)
+        MemberSpec::new(
+            "1",
+            "Rates the correctness of an answer: a label or yes or no, and a score",
+            properties,
+        )
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -100,7 +104,7 @@ impl VerdictJudge {
         }))
     }
 
-    /// A number on the scale, alone or over its best score: `8/10`.
+    /// Reads a number on the scale, alone or over the best score: `8/10`.
     fn read_score(&self, value: &str) -> Result<f64, String> {
         let score = match value.split_once('/') {
             Some((score, best))
@@ -116,7 +120,7 @@ impl VerdictJudge {
     }
 }
 
-/// The label of an option, or YES or NO where there are none.
+/// Reads the label of an option, or YES or NO if there are no options.
 fn read_answer(value: &str, choices: &Choices) -> Result<String, String> {
     let shown = excerpt(value);
     if !choices.is_unknown() {
@@ -129,7 +133,7 @@ fn read_answer(value: &str, choices: &Choices) -> Result<String, String> {
     }
 }
 
-/// A score from 0 to 1 in a word.
+/// Returns the word for a score from 0 to 1.
 pub(crate) fn verdict_of(score: f64) -> &'static str {
     if score >= 1.0 {
         "correct"

@@ -1,4 +1,4 @@
-//! `list_overlap`: how much two lists have in common.
+//! `list_overlap`: overlap of two lists.
 
 use gage_list_kit::{List, Matching, check_size};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
@@ -13,21 +13,20 @@ use gage_text_kit::value::as_text;
 
 const REFERENCE: usize = 1;
 
-/// Items that a card names, of those that are missing and of those that are too many.
+/// Maximum number of items that a card names, for both missing and extra ones.
 const MAX_NAMED: usize = 8;
 
 /// F1, precision and recall of a list of items.
 ///
-/// Texts are the same after white space at the ends, stretches of it, and case are taken away;
-/// numbers and booleans by value; lists and objects member by member. A text is no number, and null is
-/// never met. An item counts once however often it occurs, unless `unique` is false; then occurrences
-/// are counted. Where the order counts, the sub-score `order` is the share of the common items that
-/// need not be moved. A reference that is an object may say itself whether it is `ordered` and `unique`.
+/// Texts are compared after trimming, collapsing white space and ignoring case; numbers and booleans by value; lists
+/// and objects member by member. A text is not a number, and null never matches. An item counts once even if repeated,
+/// unless `unique` is false; then occurrences are counted. If the order counts, the sub-score `order` is the share of
+/// the common items that need not be moved. A reference that is an object may set its own `ordered` and `unique`.
 ///
 /// A list of more than 50,000 values is `invalid-input`.
 ///
-/// Two empty lists are the same; a list that is missing on either side scores 0. Values are
-/// rounded to four digits, or to as many as `digits` says.
+/// Two empty lists are equal; a missing list on either side scores 0. Values are rounded to four digits, or to
+/// `digits`.
 pub struct ListOverlap {
     field: PredictionField,
     normalization: Normalization,
@@ -43,7 +42,7 @@ impl Metric for ListOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "How much two lists have in common")
+        let spec = MetricSpec::new("3", "Overlap of two lists")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)
@@ -51,21 +50,21 @@ impl Metric for ListOverlap {
             .prediction("prediction_field")
             .reference()
             .params(field_schema().into())
-            .param("ordered", flag_schema(false, "Whether the order counts"))
-            .param("unique", flag_schema(true, "Whether equal items count once"))
-            .param("case_sensitive", flag_schema(false, "Whether case counts"))
+            .param("ordered", flag_schema(false, "Compare the order"))
+            .param("unique", flag_schema(true, "Count equal items once"))
+            .param("case_sensitive", flag_schema(false, "Distinguish upper and lower case"))
             .param(
                 "separator",
                 json!({
                     "type": ["string", "null"], "default": null,
-                    "description": "What a text that is no JSON list is split at",
+                    "description": "Separator that splits a text that is not a JSON list",
                 }),
             )
             .param(
                 "digits",
                 json!({
                     "type": "integer", "minimum": 0, "maximum": 15, "default": 4,
-                    "description": "Decimal digits that values are rounded to",
+                    "description": "Number of decimals that values are rounded to",
                 }),
             );
         with_parsed(spec)
@@ -137,7 +136,7 @@ impl ListOverlap {
         card
     }
 
-    /// Rounded to the nearest decimal, ties to even, as Python's `round`.
+    /// Rounds to the nearest decimal, ties to even, like Python's `round`.
     fn rounded(&self, value: f64) -> f64 {
         if value.fract() == 0.0 {
             return value;
@@ -146,7 +145,7 @@ impl ListOverlap {
     }
 }
 
-/// The card where a list is missing.
+/// Returns the card for a missing list.
 fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> ScoreCard {
     let tag = match (prediction, reference) {
         (Value::Absent, _) => "missing_prediction",
@@ -162,7 +161,7 @@ fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> Sco
         .detail(&json!({ "prediction": shown(prediction), "reference": shown(reference) }))
 }
 
-/// An input as a card shows it where it is no list.
+/// Returns an input that is not a list, as a card shows it.
 fn shown(value: &Value) -> Option<String> {
     as_text(value).map(|text| excerpt(&text).into_owned())
 }

@@ -1,4 +1,4 @@
-//! `numeric_error`: how far the prediction is from the reference number.
+//! `numeric_error`: distance of the prediction from the reference number.
 
 use gage_number_kit::{Format, Measurement, Pair, best, tolerance_parameter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
@@ -13,23 +13,25 @@ use gage_text_kit::value::{shown, shown_float};
 
 const REFERENCE: usize = 1;
 
-/// Scores 1 where the prediction is within the tolerance of the reference, which is the larger of
-/// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. The
-/// bounds belong to it. A tolerance is a number, or a text that spells one; a negative one is none.
+/// Scores 1 if the prediction is within the tolerance of the reference, bounds included. The tolerance is the larger of
+/// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. A tolerance is a
+/// number, or a text that spells one; a negative one is ignored.
 ///
-/// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error
-/// divided by the size of the reference (absent where that is 0 and the error is not). A reference may
-/// be an object with a `value`, a `unit` and tolerances of its own (`tolerance_abs` or `tolerance`, `tolerance_rel`), which count before those of the suite.
+/// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error divided by the
+/// size of the reference. The latter is absent if the size is 0 and the error is not. A reference may be an object with
+/// a `value`, a `unit` and its own tolerances (`tolerance_abs` or `tolerance`, `tolerance_rel`), which override those
+/// of the suite.
 ///
-/// Where a unit is known, from the parameter or from the reference, texts are read as people write
-/// numbers, and a prediction in another unit is converted; one that cannot be has the tag `wrong_unit`.
-/// A prediction without a unit is taken to be in that of the reference. Without a known unit texts are
-/// read as Python's `float()` does; `number_format` says otherwise.
+/// If the parameter or the reference gives a unit, texts are read as people write numbers, and a prediction in another
+/// unit is converted. One that cannot be converted has the tag `wrong_unit`. A prediction without a unit is assumed to
+/// be in that of the reference. Without a known unit, texts are read like Python's `float()`. `number_format` overrides
+/// both.
 ///
-/// With `any_reference` the reference is a list of right numbers, of which one is enough; the error is that from the nearest.
+/// With `any_reference` the reference is a list of correct numbers, and one is enough; the error is measured from the
+/// nearest.
 ///
-/// What is missing, no number, or not finite (`inf`, `1e400`) scores 0 and has no sub-scores. A reference with
-/// a tolerance that is none is an error.
+/// An input that is missing, not a number, or not finite (`inf`, `1e400`) scores 0 and has no sub-scores. A reference
+/// with an invalid tolerance is an error.
 pub struct NumericError {
     field: PredictionField,
     tolerance_abs: f64,
@@ -48,26 +50,30 @@ impl Metric for NumericError {
         let mut params = field_schema();
         params.extend([
             any_reference_schema(),
-            ("tolerance".to_owned(), number_schema("An older name of `tolerance_abs`")),
-            ("tolerance_abs".to_owned(), number_schema("Largest error that still counts, 0 unless given")),
+            ("tolerance".to_owned(), number_schema("Former name of `tolerance_abs`")),
+            ("tolerance_abs".to_owned(), number_schema("Largest accepted error; default 0")),
             (
                 "tolerance_rel".to_owned(),
-                number_schema("The same as a share of the size of the reference, 0 unless given"),
+                number_schema(
+                    "Largest accepted error, relative to the absolute value of the reference; \
+                    default 0",
+                ),
             ),
             (
                 "unit".to_owned(),
-                json!({ "type": ["string", "null"], "description": "The unit of a reference that names none" }),
+                json!({ "type": ["string", "null"], "description": "Unit of a reference without one" }),
             ),
             (
                 "number_format".to_owned(),
                 json!({
                     "enum": ["plain", "written", null], "default": null,
-                    "description": "`plain`: as Python's float(); `written`: separators, percent, units, numerals; \
-                                    unless given `written` where a unit is known, otherwise `plain`",
+                    "description": "`plain` reads numbers as Python's `float()`; `written` also reads \
+                     separators, percent signs, units and numerals; by default `written` if a unit is \
+                     known, else `plain`",
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("3", "How far the prediction is from the reference number")
+        let spec = MetricSpec::new("3", "Error of the prediction relative to the reference number")
             .value_name("within_tol")
             .sub_score("mae", false)
             .sub_score("relative_error", false)
@@ -105,7 +111,7 @@ impl Metric for NumericError {
 }
 
 impl NumericError {
-    /// The card of one right answer.
+    /// Returns the card for one correct answer.
     fn card(&self, prediction: &Value, reference: &Value) -> Result<ScoreCard, PluginError> {
         let (predicted, expected) = (Measurement::new(prediction), Measurement::new(reference));
         let is_unit_known = self.unit.is_some() || expected.unit().is_some();

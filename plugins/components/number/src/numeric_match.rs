@@ -1,4 +1,4 @@
-//! `numeric_match`: whether the prediction is the reference number, or near it.
+//! `numeric_match`: tests whether the prediction equals or is near the reference number.
 
 use gage_number_kit::{best, tolerance_parameter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
@@ -12,15 +12,14 @@ use gage_text_kit::value::{as_float, shown, shown_float};
 const PREDICTION: usize = 0;
 const REFERENCE: usize = 1;
 
-/// Scores 1 where the prediction is near enough to the reference, or on the right side of it, and
-/// within bounds. What cannot be read as a number, on either side, scores `fallback`.
+/// Scores 1 if the prediction is near enough to the reference, or on the right side of it, and within bounds. If either
+/// side is not a number, the score is `fallback`.
 ///
-/// Numbers are read as Python's `float()` reads them, so units, percent signs and thousands
-/// separators make a text no number. A number that is not finite (`inf`, `nan`, `1e400`) never passes, on
-/// either side and whatever the mode, and scores 0, unless the tolerance is infinite as well. With a negative
-/// tolerance nothing passes.
+/// Numbers are read like Python's `float()`, so a text with units, percent signs or thousands separators is not a
+/// number. A number that is not finite (`inf`, `nan`, `1e400`) on either side never passes and scores 0 in any mode,
+/// unless the tolerance is infinite. With a negative tolerance nothing passes.
 ///
-/// With `any_reference` the reference is a list of right numbers, of which one is enough.
+/// With `any_reference` the reference is a list of correct numbers, and one is enough.
 pub struct NumericMatch {
     tolerance: f64,
     minimum: Option<Bound>,
@@ -30,17 +29,17 @@ pub struct NumericMatch {
     any_reference: bool,
 }
 
-/// A bound, and how the suite spelled it.
+/// A bound with its spelling in the suite.
 struct Bound {
     number: f64,
     spelled: serde_json::Value,
 }
 
-/// What is asked of the two numbers.
+/// Required relation of the two numbers.
 enum Mode {
     AtLeast,
     AtMost,
-    /// The difference is within the tolerance; the name is what the suite called it.
+    /// The difference is within the tolerance; holds the mode's name in the suite.
     Near(String),
 }
 
@@ -74,19 +73,20 @@ impl Metric for NumericMatch {
         let mut params = Map::from_iter([any_reference_schema()]);
         let mode = json!({
             "type": "string", "default": "abs_diff",
-            "description": "`ge`: at least the reference, `le`: at most, anything else: within the tolerance",
+            "description": "`ge` requires at least the reference, `le` at most; any other value compares \
+             within the tolerance",
         });
         params.extend(
             [
-                ("tolerance", number_schema("Largest difference that still counts, 0 unless given")),
-                ("min_value", bound("Smaller predictions score 0")),
-                ("max_value", bound("Larger predictions score 0")),
+                ("tolerance", number_schema("Largest accepted difference; default 0")),
+                ("min_value", bound("Predictions below it score 0")),
+                ("max_value", bound("Predictions above it score 0")),
                 ("mode", mode),
-                ("fallback", number_schema("Score where a number cannot be read, 0 unless given")),
+                ("fallback", number_schema("Score if a number cannot be read; default 0")),
             ]
             .map(|(name, schema)| (name.to_owned(), schema)),
         );
-        MetricSpec::new("3", "Whether the prediction is the reference number, or near it")
+        MetricSpec::new("3", "Checks that the prediction equals the reference number, within a tolerance")
             .prediction("prediction_field")
             .reference()
             .params(params.into())
@@ -114,7 +114,7 @@ impl Metric for NumericMatch {
 }
 
 impl NumericMatch {
-    /// The card of one right answer.
+    /// Returns the card for one correct answer.
     fn card(&self, prediction: &Value, reference: &Value) -> ScoreCard {
         let spelled = |bound: &Option<Bound>| bound.as_ref().map(|bound| bound.spelled.clone());
         let mut detail = json!({
@@ -151,7 +151,7 @@ impl NumericMatch {
         card.detail(&detail)
     }
 
-    /// Returns whether any difference is within the tolerance, as its suite says by an infinite one.
+    /// Returns whether any difference is within the tolerance, which an infinite one means.
     fn allows_all(&self, difference: f64) -> bool {
         let is_near = matches!(self.mode, Mode::Near(_)) && self.minimum.is_none() && self.maximum.is_none();
         is_near && self.tolerance == f64::INFINITY && !difference.is_nan()

@@ -17,15 +17,14 @@ use std::borrow::Cow;
 
 const DEFAULT_MAX_ORDER: u8 = 4;
 
-/// BLEU of one translation, 0 to 100, as `sentence_bleu` of sacreBLEU 2 computes it. The sub-scores
-/// are the precisions in percent and the brevity penalty; the detail holds the counts, from which the
-/// aggregator `corpus_bleu` makes the figure of a corpus. The mean of this metric is not BLEU.
+/// BLEU of one translation, 0 to 100, computed like `sentence_bleu` of sacreBLEU 2. The sub-scores are the precisions
+/// in percent and the brevity penalty. The detail holds the counts, from which the aggregator `corpus_bleu` computes
+/// the figure of a corpus. The mean of this metric is not BLEU.
 ///
-/// An n-gram counts as often as in the reference that has most of it; the length is that of the
-/// reference that is nearest in length. An empty translation scores 0 with its counts; without a
-/// prediction or a reference the score is 0 without counts, with the tag `missing_prediction` or
-/// `missing_reference`. Time and space grow with the length times the orders: texts of more than some
-/// 500,000 bytes may exceed the budget of an item.
+/// An n-gram counts at most as often as in the reference that has it most often. The length is that of the reference
+/// nearest in length. An empty translation scores 0 with its counts. Without a prediction or a reference the score is 0
+/// without counts, with the tag `missing_prediction` or `missing_reference`. Time and space grow with the length times
+/// the orders: texts of more than some 500,000 bytes may exceed the budget of an item.
 pub struct Bleu {
     common: Common,
     tokenizer: TranslationTokenizer,
@@ -34,7 +33,7 @@ pub struct Bleu {
     scoring: BleuScoring,
 }
 
-/// What the detail of a card holds. The key of the counts is [`gage_overlap_kit::bleu::DETAIL_KEY`].
+/// Detail of a card. The key of the counts is [`gage_overlap_kit::bleu::DETAIL_KEY`].
 #[derive(Serialize)]
 struct Detail<'item> {
     bleu: &'item BleuCounts,
@@ -47,7 +46,7 @@ impl Metric for Bleu {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("1", "N-grams that a translation shares with its references")
+        let mut spec = MetricSpec::new("1", "N-gram overlap of a translation with its references (BLEU)")
             .value_name("bleu")
             .unbounded(true)
             .at_least(0.0)
@@ -55,12 +54,12 @@ impl Metric for Bleu {
             .sub_score("length_ratio", true);
         spec = with_common(spec)
             .param("tokenize", TranslationTokenizer::schema())
-            .param("lowercase", flag_schema(false, "Whether case is ignored"))
+            .param("lowercase", flag_schema(false, "Ignore case"))
             .param(
                 "max_ngram_order",
                 json!({
                     "type": "integer", "minimum": 1, "maximum": MAX_ORDER,
-                    "default": DEFAULT_MAX_ORDER, "description": "Longest n-grams that count",
+                    "default": DEFAULT_MAX_ORDER, "description": "Longest n-grams that are counted",
                 }),
             );
         BleuScoring::schema(true).into_iter().fold(spec, |spec, (name, schema)| spec.param(name, schema))

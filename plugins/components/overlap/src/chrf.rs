@@ -14,19 +14,18 @@ use gage_text_kit::text::{is_space, lower, words};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// How many times as long as its longest reference an answer is whose n-grams are not all kept.
+/// Ratio of an answer's length to its longest reference above which not all n-grams are kept.
 const MUCH_LONGER: usize = 8;
 const CHAR_ORDER: u8 = 6;
 const WORD_ORDER: u8 = 0;
 const BETA: f64 = 2.0;
 
-/// chrF of one translation, 0 to 100, as sacreBLEU 2 computes it; chrF++ with `word_order` 2. The
-/// detail holds the counts, from which the aggregator `corpus_chrf` makes the figure of a corpus.
+/// chrF of one translation, 0 to 100, computed like sacreBLEU 2; chrF++ with `word_order` 2. The detail holds the
+/// counts, from which the aggregator `corpus_chrf` computes the figure of a corpus.
 ///
-/// Of several references the one with the best score counts. An empty translation scores 0 with its
-/// counts; without a prediction or a reference the score is 0 without counts, with the tag
-/// `missing_prediction` or `missing_reference`. Time and space grow with the length times the orders:
-/// texts of more than some 300,000 characters may exceed the budget of an item.
+/// The reference with the best score counts. An empty translation scores 0 with its counts. Without a prediction or a
+/// reference the score is 0 without counts, with the tag `missing_prediction` or `missing_reference`. Time and space
+/// grow with the length times the orders: texts of more than some 300,000 characters may exceed the budget of an item.
 pub struct Chrf {
     common: Common,
     lowercase: bool,
@@ -34,7 +33,7 @@ pub struct Chrf {
     shape: ChrfShape,
 }
 
-/// What the detail of a card holds. The key of the counts is [`gage_overlap_kit::chrf::DETAIL_KEY`].
+/// Detail of a card. The key of the counts is [`gage_overlap_kit::chrf::DETAIL_KEY`].
 #[derive(Serialize)]
 struct Detail<'item> {
     chrf: ChrfDetail,
@@ -54,19 +53,19 @@ impl Metric for Chrf {
             })
         };
         let spec =
-            MetricSpec::new("1", "N-grams of characters that a translation shares with its references")
+            MetricSpec::new("1", "Character n-gram overlap of a translation with its references (chrF)")
                 .value_name("chrf")
                 .unbounded(true)
                 .at_least(0.0);
         with_common(spec)
-            .param("char_order", order(CHAR_ORDER, "Longest n-grams of characters that count"))
-            .param("word_order", order(WORD_ORDER, "Longest n-grams of words that count; 2 for chrF++"))
-            .param("beta", number_schema("How many times as much recall counts as precision, 2 unless given"))
-            .param("lowercase", flag_schema(false, "Whether case is ignored"))
-            .param("whitespace", flag_schema(false, "Whether white space counts as characters"))
+            .param("char_order", order(CHAR_ORDER, "Longest character n-grams that are counted"))
+            .param("word_order", order(WORD_ORDER, "Longest word n-grams that are counted; 2 for chrF++"))
+            .param("beta", number_schema("Weight of recall relative to precision; default 2"))
+            .param("lowercase", flag_schema(false, "Ignore case"))
+            .param("whitespace", flag_schema(false, "Count white space as characters"))
             .param(
                 "eps_smoothing",
-                flag_schema(false, "Whether orders without n-grams count, as in chrF++.py, NLTK and Moses"),
+                flag_schema(false, "Include orders without n-grams, as chrF++.py, NLTK and Moses do"),
             )
     }
 
@@ -106,7 +105,7 @@ impl Metric for Chrf {
 }
 
 impl Chrf {
-    /// The best score, its counts, and the number of its reference.
+    /// Returns the best score, its counts, and the index of its reference.
     fn best(&self, prediction: &str, references: &[Cow<'_, str>]) -> (f64, ChrfCounts, usize) {
         let prediction = self.prepared(prediction);
         let characters = self.characters(&prediction);
@@ -116,7 +115,7 @@ impl Chrf {
         let (char_order, word_order) =
             (usize::from(self.shape.char_order), usize::from(self.shape.word_order));
         let longest = references.iter().map(|reference| reference.len()).max().unwrap_or_default();
-        // Of an answer that is much longer than its references not all n-grams need to be kept.
+        // If an answer is much longer than its references, not all of its n-grams need to be kept.
         let kept = (prediction.len() / MUCH_LONGER <= longest)
             .then(|| (Ngrams::new(&characters, char_order), Ngrams::new(&prediction_words, word_order)));
         let mut best: Option<(f64, ChrfCounts, usize)> = None;
@@ -157,7 +156,7 @@ impl Chrf {
         text.chars().filter(counts).map(u32::from).collect()
     }
 
-    /// The words, where they count at all.
+    /// Returns the words, if they count at all.
     fn words<'text>(&self, text: &'text str) -> impl Iterator<Item = &'text str> {
         let text = if self.shape.word_order == 0 { "" } else { text };
         words(text).flat_map(|word| {
@@ -179,13 +178,13 @@ fn split_punctuation(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The counts of each order.
+/// Returns the counts of each order.
 fn counts(matches: &[u64], predicted: usize, expected: usize) -> Vec<[u64; 3]> {
     (1..)
         .zip(matches)
         .map(|(order, matched)| {
             let expected = total(expected, order);
-            // Where the reference has none there is nothing to hold those of the prediction against.
+            // If the reference has none, the n-grams of the prediction have no counterpart.
             let predicted = if expected > 0 { total(predicted, order) } else { 0 };
             [predicted, expected, *matched]
         })

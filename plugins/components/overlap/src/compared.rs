@@ -1,5 +1,4 @@
-//! Shared parts of this component's metrics: their inputs, their common parameters, and the cards
-//! of items where there is nothing to compare.
+//! Shared parts of this component's metrics: inputs, common parameters, and cards for items with nothing to compare.
 
 use gage_overlap_kit::rouge::Rouge;
 use gage_sdk::metric::{Inputs, MetricSpec, ValueKind};
@@ -10,15 +9,15 @@ use gage_text_kit::text::excerpt;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Where the inputs stand in the specification.
+/// Indices of the inputs in the specification.
 pub(crate) const PREDICTION: usize = 0;
 pub(crate) const REFERENCES: usize = 1;
 
-/// Where references are looked for unless the suite says otherwise.
+/// Default paths of the references.
 pub(crate) const REFERENCE_PATHS: [&str; 3] =
     ["sample.references", "sample.metadata.references", "sample.label"];
 
-/// The parameters that name the path of the references.
+/// Parameters that name the path of the references.
 pub(crate) const REFERENCE_PARAMS: [&str; 3] = ["references_field", "reference_field", "label_field"];
 
 /// Adds the answer and its references as inputs, and the parameters of [`Common`].
@@ -38,19 +37,19 @@ pub(crate) fn with_common_params(spec: MetricSpec) -> MetricSpec {
         "separator",
         json!({
             "type": ["string", "null"], "default": null,
-            "description": "Where a reference that is one text is split into several",
+            "description": "separator that splits a single reference into several",
         }),
     )
     .param(
         "threshold",
         json!({
             "type": ["number", "string", "null"], "default": null,
-            "description": "Smallest score that passes; without it nothing passes or fails",
+            "description": "Smallest score that passes; without it, samples neither pass nor fail",
         }),
     )
 }
 
-/// The parameters that all of the metrics have.
+/// Parameters shared by all of the metrics.
 pub(crate) struct Common {
     accepts: Accepts,
     separator: Option<String>,
@@ -61,7 +60,7 @@ impl Common {
     /// Reads the parameters.
     ///
     /// # Errors
-    /// `invalid-config` for an empty separator and a threshold that is no number.
+    /// `invalid-config` for an empty separator, and for a threshold that is not a number.
     pub(crate) fn new(params: &Params, accepts: Accepts) -> Result<Common, PluginError> {
         let separator = params.text("separator")?.map(str::to_owned);
         if separator.as_deref() == Some("") {
@@ -71,7 +70,7 @@ impl Common {
         Ok(Common { accepts, separator, threshold: params.finite("threshold")? })
     }
 
-    /// The prediction; `None` where there is none.
+    /// Returns the prediction; `None` if there is none.
     ///
     /// # Errors
     /// `invalid-input` for a value of another type.
@@ -82,7 +81,7 @@ impl Common {
         prediction(inputs.value(PREDICTION), self.accepts)
     }
 
-    /// The references; `None` where there are none, empty where the list is.
+    /// Returns the references; `None` if there are none, empty if the list is.
     ///
     /// # Errors
     /// `invalid-input` for a value of another type.
@@ -93,11 +92,11 @@ impl Common {
         references(inputs.value(REFERENCES), self.separator.as_deref(), self.accepts)
     }
 
-    /// The card of an item, by `compare` when it has a prediction and at least one reference. Otherwise the score is
-    /// 0, with a tag that names what is missing.
+    /// Returns the card of an item, from `compare` if it has a prediction and at least one reference. Otherwise the
+    /// score is 0, with a tag that names the missing part.
     ///
     /// # Errors
-    /// `invalid-input` for references of another type, and what `compare` refuses.
+    /// `invalid-input` for references of another type, and errors of `compare`.
     pub(crate) fn score<'item>(
         &self,
         prediction: Option<Cow<'item, str>>,
@@ -112,12 +111,12 @@ impl Common {
         })
     }
 
-    /// The card of an item without a prediction or a reference.
+    /// Returns the card of an item without a prediction or a reference.
     pub(crate) fn missing(&self, tag: &str) -> ScoreCard {
         ScoreCard { pass: self.threshold.map(|_| false), ..ScoreCard::of(0.0) }.tag(tag)
     }
 
-    /// Says whether the score passes, and why it does not.
+    /// Sets whether the score passes, and explains a failure.
     pub(crate) fn judge(&self, mut card: ScoreCard) -> ScoreCard {
         if let Some((score, threshold)) = card.primary_score.zip(self.threshold) {
             let pass = score >= threshold;
@@ -130,7 +129,7 @@ impl Common {
     }
 }
 
-/// Says of a card whether texts are too long for ROUGE-L, or have no words.
+/// Notes on a card that texts are too long for ROUGE-L, or have no words.
 pub(crate) fn with_notes(mut card: ScoreCard, rouge: &Rouge) -> ScoreCard {
     if rouge.is_partial {
         card = card.explain("some texts are too long for their longest common subsequence");
@@ -138,7 +137,7 @@ pub(crate) fn with_notes(mut card: ScoreCard, rouge: &Rouge) -> ScoreCard {
     empty_tag(rouge.words.0, rouge.words.1).into_iter().fold(card, ScoreCard::tag)
 }
 
-/// Why two texts, one of which has no words, have nothing in common.
+/// Returns the reason why two texts have nothing in common if one has no words.
 pub(crate) fn empty_tag(prediction_words: usize, reference_words: usize) -> Option<&'static str> {
     match (prediction_words, reference_words) {
         (0, _) => Some("empty_prediction"),
@@ -147,11 +146,11 @@ pub(crate) fn empty_tag(prediction_words: usize, reference_words: usize) -> Opti
     }
 }
 
-/// What was compared, as the detail of a card holds it.
+/// Compared texts, as stored in the detail of a card.
 #[derive(Serialize)]
 pub(crate) struct ComparedTexts<'item> {
     prediction: Cow<'item, str>,
-    /// The reference that gave the score.
+    /// Reference that gave the score.
     reference: Cow<'item, str>,
 }
 

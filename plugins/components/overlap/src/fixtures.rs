@@ -81,14 +81,14 @@ fn score<M: Metric>(params: Value, pair: &Pair) -> Result<ScoreCard, PluginError
     M::prepare(params)?.score(Inputs::new(&inputs))
 }
 
-/// The primary score, and then the sub-scores by name.
+/// Returns the primary score, and then the sub-scores by name.
 fn values<const N: usize>(card: Result<ScoreCard, PluginError>, names: [&str; N]) -> Vec<f64> {
     let card = card.unwrap_or_else(|error| panic!("{error:?}"));
     let sub_scores = names.iter().filter_map(|name| card.sub_scores.iter().find(|score| score.name == *name));
     card.primary_score.into_iter().chain(sub_scores.map(|score| score.value)).collect()
 }
 
-/// Returns how many scores were compared.
+/// Returns the number of compared scores.
 fn compare(what: &str, found: &[f64], expected: &[f64]) -> usize {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (found, expected) in found.iter().zip(expected) {
@@ -156,7 +156,7 @@ fn squad_is_that_of_its_scripts() {
     assert!(compared > 200 * 4, "{compared}");
 }
 
-/// The member of the detail of a card.
+/// Returns the member of the detail of a card.
 fn detail<T: serde::de::DeserializeOwned>(card: Result<ScoreCard, PluginError>, name: &str) -> T {
     let card = card.unwrap_or_else(|error| panic!("{error:?}"));
     let detail: Value = serde_json::from_str(&card.detail).unwrap_or_default();

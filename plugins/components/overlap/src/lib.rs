@@ -1,8 +1,8 @@
-//! Metrics on how much of a reference is in a text: `reference_rouge`, `rouge_l`, `bleu`, `chrf`,
-//! `token_f1` and `squad`.
+//! Metrics on the overlap of a text with a reference: `reference_rouge`, `rouge_l`, `bleu`, `chrf`, `token_f1` and
+//! `squad`.
 //!
-//! Each gives the scores of the program that its field quotes: `rouge-score` 0.1.2, sacreBLEU 2, the
-//! evaluation scripts of SQuAD. Where there are several references the best counts.
+//! Each gives the scores of the program that is standard in its field: `rouge-score` 0.1.2, sacreBLEU 2, the evaluation
+//! scripts of SQuAD. If there are several references, the best counts.
 
 mod bleu;
 mod chrf;

@@ -1,4 +1,4 @@
-//! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
+//! `reference_rouge`: words and word pairs that a summary shares with a reference.
 
 use crate::compared::{
     Common, ComparedTexts, REFERENCE_PARAMS, REFERENCE_PATHS, with_common_params, with_notes,
@@ -12,9 +12,9 @@ use gage_text_kit::answer::PredictionField;
 use gage_text_kit::references::{Accepts, prediction};
 use std::borrow::Cow;
 
-/// As many as the program gave that the suites were first scored by.
+/// Matches the program that first scored these suites.
 const DECIMALS: u8 = 4;
-/// More are not exact in a float.
+/// More decimals are not exact in a float.
 const MAX_DECIMALS: u8 = 15;
 
 const SUB_SCORES: [[&str; 3]; 3] = [
@@ -23,17 +23,15 @@ const SUB_SCORES: [[&str; 3]; 3] = [
     ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_recall"],
 ];
 
-/// F1 of the words that a text and its reference have in common (ROUGE-1), 0 to 1, with precision
-/// and recall, and the same for ROUGE-2, ROUGE-L and ROUGE-L over lines. Of several references the
-/// best counts, for each of them on its own. Values are rounded to four decimals unless `decimals`
-/// says otherwise.
+/// F1 of the words that a text and its reference share (ROUGE-1), 0 to 1, with precision and recall. The same for
+/// ROUGE-2, ROUGE-L and ROUGE-L over lines. The best of several references counts, separately for each of them. Values
+/// are rounded to four decimals, or to `decimals`.
 ///
-/// The text is the field `output_field` of the parsed answer; where that parameter is not set it is
-/// `summary` of the parsed answer, or else the answer as it stands. Without a prediction or a
-/// reference the score is 0, with the tag `missing_prediction` or `missing_reference`; where either
-/// has no words, with `empty_prediction` or `empty_reference`.
+/// The text is the field `output_field` of the parsed answer. If that parameter is not set, it is `summary` of the
+/// parsed answer, or else the answer itself. Without a prediction or a reference the score is 0, with the tag
+/// `missing_prediction` or `missing_reference`; if either has no words, with `empty_prediction` or `empty_reference`.
 ///
-/// ROUGE-L is left out where texts are too long for it; see [`RougeL`](crate::RougeL).
+/// ROUGE-L is omitted if texts are too long for it; see [`RougeL`](crate::RougeL).
 pub struct ReferenceRouge {
     common: Common,
     reading: TextReader,
@@ -47,7 +45,7 @@ impl Metric for ReferenceRouge {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Words that a summary shares with a reference")
+        let spec = MetricSpec::new("3", "Word overlap of a summary with its references (ROUGE)")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);
@@ -68,14 +66,14 @@ impl Metric for ReferenceRouge {
                 "output_field",
                 json!({
                     "type": ["string", "null"], "default": null,
-                    "description": "Dotted path of the text in the parsed answer; `summary` unless given",
+                    "description": "Dotted path of the text in the parsed answer; default `summary`",
                 }),
             )
             .param(
                 "decimals",
                 json!({
                     "type": ["integer", "null"], "minimum": 0, "maximum": MAX_DECIMALS, "default": DECIMALS,
-                    "description": "Decimals that values are rounded to",
+                    "description": "Number of decimals that values are rounded to",
                 }),
             )
     }
@@ -123,8 +121,7 @@ impl ReferenceRouge {
     }
 }
 
-/// Rounds to some decimals: to the nearest, and where the value is exactly between two, to the even
-/// one.
+/// Rounds to some decimals, to the nearest value; a value exactly between two goes to the even one.
 fn round(value: f64, decimals: usize) -> f64 {
     if value == 0.0 || value == 1.0 {
         return value;

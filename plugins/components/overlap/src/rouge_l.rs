@@ -15,11 +15,11 @@ const LINES: [&str; 3] = ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_reca
 /// references the one with the best F1 counts.
 ///
 /// Without a prediction or a reference the score is 0, with the tag `missing_prediction` or
-/// `missing_reference`; and where either has no words, with `empty_prediction` or `empty_reference`.
+/// `missing_reference`; if either has no words, with `empty_prediction` or `empty_reference`.
 ///
-/// Time grows with the number of pairs of equal words. Texts of more than 16,000 words each may be an
-/// error where they differ all over, the more so the fewer different words they have; those of more than
-/// some 11,000 words a line have no `rouge_lsum`.
+/// Time grows with the number of pairs of equal words. Texts of more than 16,000 words each may be an error if they
+/// differ throughout, especially if they have few distinct words. Texts of more than some 11,000 words per line have no
+/// `rouge_lsum`.
 pub struct RougeL {
     common: Common,
     reading: TextReader,
@@ -31,7 +31,7 @@ impl Metric for RougeL {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Longest common subsequence of words with a reference")
+        let spec = MetricSpec::new("3", "Longest common subsequence of words with a reference (ROUGE-L)")
             .value_name("rouge_l")
             .sub_score("precision", true)
             .sub_score("recall", true);

@@ -1,4 +1,4 @@
-//! `squad`: answers to questions about a text, which may have none.
+//! `squad`: answers to questions about a text, which may be unanswerable.
 
 use crate::compared::{Common, ComparedTexts, with_common};
 use gage_overlap_kit::ngrams::Ngrams;
@@ -12,15 +12,16 @@ use gage_text_kit::text::{lower, words};
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// F1 of the words of an answer, 0 to 1, with the sub-score `exact_match`, as the evaluation scripts of
-/// SQuAD compute them (Rajpurkar and others, "SQuAD: 100,000+ questions for machine comprehension
-/// of text", EMNLP 2016; "Know what you don't know", ACL 2018). Case, ASCII punctuation, the articles
-/// a, an and the, and white space do not count. Of several references the best counts, for each of
-/// the two on its own. An answer passes where it matches exactly, or reaches `threshold`.
+/// F1 of the words of an answer, 0 to 1, with the sub-score `exact_match`, computed like the evaluation scripts of
+/// SQuAD. Case, ASCII punctuation, the articles a, an and the, and white space do not count. The best of several
+/// references counts, separately for each of the two. An answer passes if it matches exactly, or reaches `threshold`.
 ///
-/// In version 2.0, the default, an empty list of references, or one of nothing but empty texts,
-/// means that the question has no answer, and an empty prediction is right. In version 1.1 an empty
-/// list is a missing reference, and F1 of two empty texts is 0.
+/// Rajpurkar and others, "SQuAD: 100,000+ questions for machine comprehension of text", EMNLP 2016; "Know what you
+/// don't know", ACL 2018.
+///
+/// In version 2.0, the default, an empty list of references means that the question has no answer, and an empty
+/// prediction is right. The same holds for a list of only empty texts. In version 1.1 an empty list is a missing
+/// reference, and F1 of two empty texts is 0.
 ///
 /// Without a prediction, or without any value for the references, the scores are 0, with the tag
 /// `missing_prediction` or `missing_reference`. Time is linear in the length of the texts.
@@ -42,14 +43,14 @@ impl Metric for Squad {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Words that an answer shares with the right one")
+        let spec = MetricSpec::new("2", "Word overlap of an answer with the correct answers (SQuAD)")
             .value_name("f1")
             .sub_score("exact_match", true);
         with_common(spec).param(
             "version",
             json!({
                 "enum": ["2.0", "1.1"], "default": "2.0",
-                "description": "Whether a question may have no answer (2.0) or not (1.1)",
+                "description": "Version of SQuAD: questions can be unanswerable in 2.0, but not in 1.1",
             }),
         )
     }
@@ -103,7 +104,7 @@ impl Metric for Squad {
     }
 }
 
-/// A text, and what of it counts.
+/// A text, and the part of it that counts.
 struct Candidate<'text> {
     text: &'text str,
     normalized: String,
@@ -120,7 +121,7 @@ impl Candidate<'_> {
 }
 
 impl Squad {
-    /// The best F1, whether a reference is matched, and the number of the reference with the best F1.
+    /// Returns the best F1, whether a reference matches, and the index of the reference with the best F1.
     fn best(&self, prediction: &Candidate<'_>, references: &[Candidate<'_>]) -> (f64, bool, usize) {
         let mut vocabulary = Vocabulary::default();
         let predicted: Vec<u32> =
@@ -151,11 +152,11 @@ impl Squad {
     }
 }
 
-/// The text in lower case, without ASCII punctuation, and with blanks in place of articles.
+/// Returns the text in lower case, without ASCII punctuation, and with spaces in place of articles.
 fn normalized(text: &str) -> String {
     let text = lower(text);
     let mut normalized = String::with_capacity(text.len());
-    // Where the word that is being read began.
+    // Start of the current word.
     let mut start = 0;
     for character in text.chars().filter(|character| !character.is_ascii_punctuation()) {
         if !is_word(character) {
@@ -170,7 +171,7 @@ fn normalized(text: &str) -> String {
     normalized
 }
 
-/// Puts a blank in place of the word at the end of a text, where it is an article.
+/// Replaces the word at the end of a text with a space if it is an article.
 fn drop_article(text: &mut String, start: usize) {
     if matches!(text.get(start..), Some("a" | "an" | "the")) {
         text.truncate(start);
@@ -178,13 +179,13 @@ fn drop_article(text: &mut String, start: usize) {
     }
 }
 
-/// Returns whether Python's `\w` holds: letters and numbers, but not the marks that combine with them.
+/// Implements Python's `\w`: letters and numbers, but not combining marks.
 fn is_word(character: char) -> bool {
     use GeneralCategory as Category;
     if character.is_ascii() {
         return character.is_ascii_alphanumeric() || character == '_';
     }
-    // Looking those up costs more than all else.
+    // Looking these up costs more than everything else.
     if matches!(character, '\u{3041}'..='\u{3096}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}') {
         return true;
     }

@@ -11,9 +11,9 @@ use gage_text_kit::Params;
 use gage_text_kit::references::Accepts;
 use std::borrow::Cow;
 
-/// F1 of the words that an answer and its reference have in common, each at most as often as in the
-/// one that has fewer, 0 to 1, with precision and recall. Of several references the best counts. Two
-/// texts without any words are the same, 1; a text without words and one with them share nothing.
+/// F1 of the words that an answer and its reference share, 0 to 1, with precision and recall. Each word counts at most
+/// as often as in the text that has fewer. The best of several references counts. Two texts without any words are
+/// equal, 1; a text without words shares nothing with one that has them.
 ///
 /// Without a prediction or a reference the score is 0, with the tag `missing_prediction` or
 /// `missing_reference`. Time is linear in the length of the texts.
@@ -28,7 +28,7 @@ impl Metric for TokenF1 {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Words that an answer shares with a reference")
+        let spec = MetricSpec::new("2", "Word overlap of an answer with a reference (F1)")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true);
@@ -56,7 +56,7 @@ impl Metric for TokenF1 {
 }
 
 impl TokenF1 {
-    /// The best share, the number of its reference, and the words of both.
+    /// Returns the best share, the index of its reference, and the number of words in both.
     fn best(&self, prediction: &str, references: &[Cow<'_, str>]) -> (Share, usize, (usize, usize)) {
         let prepared = self.reading.tokenizer.prepare(prediction);
         let (vocabulary, prediction) = self.reading.learn(&prepared);

@@ -1,29 +1,29 @@
-//! Texts cut into tokens as translations are scored: the tokenizers of sacreBLEU 2.
+//! Texts split into tokens for scoring translations: the tokenizers of sacreBLEU 2.
 //!
-//! Each puts blanks around what is a token of its own; the tokens then stand between white space.
+//! Each puts spaces around every token, and then splits at white space.
 
 use gage_sdk::{json, serde_json};
 use gage_text_kit::text::{is_space, strip};
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// How a text is cut into tokens.
+/// Method that splits a text into tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TranslationTokenizer {
-    /// That of `mteval-v13a.pl`, for languages that put blanks between words.
+    /// Tokenizer of `mteval-v13a.pl`, for languages that separate words by spaces.
     Mteval13a,
     /// Every character.
     Characters,
-    /// Chinese characters one by one, the rest as `Mteval13a`.
+    /// Chinese characters one by one, the rest like `Mteval13a`.
     Chinese,
-    /// That of `mteval-v14.pl`: punctuation and symbols of any script.
+    /// Tokenizer of `mteval-v14.pl`: punctuation and symbols of any script.
     International,
-    /// What stands between white space.
+    /// Text between white space.
     Whitespace,
 }
 
 impl TranslationTokenizer {
-    /// The words that name them in parameters.
+    /// Names of the tokenizers in parameters.
     pub(crate) const NAMES: [(&'static str, TranslationTokenizer); 5] = [
         ("13a", TranslationTokenizer::Mteval13a),
         ("char", TranslationTokenizer::Characters),
@@ -32,20 +32,20 @@ impl TranslationTokenizer {
         ("none", TranslationTokenizer::Whitespace),
     ];
 
-    /// The JSON Schema of the parameter.
+    /// Returns the JSON Schema of the parameter.
     pub(crate) fn schema() -> serde_json::Value {
         json!({
             "enum": TranslationTokenizer::NAMES.map(|(name, _)| name), "default": "13a",
-            "description": "The tokenizer of sacreBLEU: zh for Chinese, char for languages without blanks",
+            "description": "Tokenizer of sacreBLEU: `zh` for Chinese, `char` for languages without spaces",
         })
     }
 
-    /// The text with white space between its tokens.
+    /// Returns the text with white space between its tokens.
     pub(crate) fn prepare(self, text: &str) -> Cow<'_, str> {
         let text = text.trim_end_matches(is_space);
         match self {
             TranslationTokenizer::Mteval13a => {
-                // The blanks at the ends give the first and the last character neighbours.
+                // The spaces at the ends give the first and the last character neighbours.
                 let text = format!(" {} ", plain_text(text));
                 Cow::Owned(separate_western(&text))
             }
@@ -64,8 +64,8 @@ impl TranslationTokenizer {
     }
 }
 
-/// Takes away what `mteval-v13a.pl` does not take for text: marks of skipped segments, hyphens at
-/// the ends of lines, line ends, and the escapes of four characters.
+/// Removes the parts that `mteval-v13a.pl` does not treat as text: marks of skipped segments, hyphens at line ends,
+/// line ends, and the escapes of four characters.
 fn plain_text(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for (old, new) in [
@@ -84,8 +84,8 @@ fn plain_text(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Puts blanks around ASCII punctuation, but not around points and commas between digits, hyphens
-/// after anything but a digit, and apostrophes.
+/// Puts spaces around ASCII punctuation, but not around points and commas between digits, hyphens after anything but a
+/// digit, and apostrophes.
 fn separate_western(text: &str) -> String {
     let mut separated = Vec::with_capacity(text.len() + text.len() / 4);
     for &byte in text.as_bytes() {
@@ -103,12 +103,12 @@ fn separate_western(text: &str) -> String {
     let separated =
         separate_bytes(&separated, |left, right| is_point(left) && !is_digit(right), Blanks::Left);
     let separated = separate_bytes(&separated, |left, right| right == b'-' && is_digit(left), Blanks::Right);
-    // Blanks went next to ASCII characters only, so no other was torn apart.
+    // Spaces were only added next to ASCII characters, so no other character was split.
     String::from_utf8(separated).unwrap_or_default()
 }
 
-/// [`separate_pairs`] on bytes, which is several times as fast, for rules whose separated character
-/// is ASCII. The bytes of other characters follow no rule but that they are no digits and no points.
+/// Implements [`separate_pairs`] on bytes, which is several times as fast, for rules whose separated character is
+/// ASCII. To the rules, bytes of other characters are neither digits nor points.
 fn separate_bytes(text: &[u8], rule: impl Fn(u8, u8) -> bool, blanks: Blanks) -> Vec<u8> {
     let mut separated = Vec::with_capacity(text.len() + text.len() / 8);
     let mut bytes = text.iter().copied().peekable();
@@ -122,15 +122,15 @@ fn separate_bytes(text: &[u8], rule: impl Fn(u8, u8) -> bool, blanks: Blanks) ->
     separated
 }
 
-/// Where the blanks go around one of a pair of characters.
+/// Position of spaces around one of a pair of characters.
 #[derive(Clone, Copy)]
 enum Blanks {
     Left,
     Right,
 }
 
-/// Puts blanks around one character of each pair that a rule holds for. Pairs do not overlap: the
-/// search goes on behind the last one, as that of a regular expression does.
+/// Puts spaces around one character of each pair that matches a rule. Pairs do not overlap: the search continues after
+/// the last one, like that of a regular expression.
 fn separate_pairs(text: &str, rule: impl Fn(char, char) -> bool, blanks: Blanks) -> String {
     let mut separated = String::with_capacity(text.len() + text.len() / 2);
     let mut characters = text.chars().peekable();
@@ -144,7 +144,7 @@ fn separate_pairs(text: &str, rule: impl Fn(char, char) -> bool, blanks: Blanks)
     separated
 }
 
-/// Puts blanks around Chinese characters and what goes with them.
+/// Puts spaces around Chinese characters and their punctuation.
 fn separate_chinese(text: &str) -> String {
     let mut separated = String::with_capacity(2 * text.len());
     for character in text.chars() {
@@ -157,8 +157,8 @@ fn separate_chinese(text: &str) -> String {
     separated
 }
 
-/// What sacreBLEU's `zh` takes for Chinese. It means U+20000 to U+2A6D6 and U+2F800 to U+2FA1D, but
-/// its comparison holds for U+2001 to U+2A6D and U+2F81 to U+2FA1 instead.
+/// Returns whether sacreBLEU's `zh` treats a character as Chinese. It means U+20000 to U+2A6D6 and U+2F800 to U+2FA1D,
+/// but its comparison holds for U+2001 to U+2A6D and U+2F81 to U+2FA1 instead.
 fn is_chinese(character: char) -> bool {
     matches!(character,
         '\u{2001}'..='\u{2a6d}' | '\u{2e80}'..='\u{2fdf}' | '\u{2ff0}'..='\u{303f}' | '\u{3100}'..='\u{312f}'
@@ -168,7 +168,7 @@ fn is_chinese(character: char) -> bool {
         | '\u{ff00}'..='\u{ffef}')
 }
 
-/// What the international rules ask of a character.
+/// Class of a character in the international rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -199,7 +199,7 @@ fn kind(character: char) -> Kind {
     }
 }
 
-/// Puts blanks around symbols, and around punctuation that does not stand between numbers.
+/// Puts spaces around symbols, and around punctuation that is not between numbers.
 fn separate_international(text: &str) -> String {
     let is_number = |character| kind(character) == Kind::Number;
     let is_punctuation = |character| kind(character) == Kind::Punctuation;

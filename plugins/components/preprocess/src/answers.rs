@@ -1,5 +1,4 @@
-//! Conversion of a row's answer fields: references, a label that says the first of them, and the
-//! right option.
+//! Conversion of a row's answer fields: references, a label for the first of them, and the right option.
 
 use crate::openai_choices;
 use crate::options::{self, Ambiguous, Choice, Places};
@@ -9,40 +8,39 @@ use gage_row_kit::fields::{text, unusable};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 
-/// The fields of a row that say what is right.
+/// Fields of a row that give the right answer.
 #[derive(Default)]
 pub(crate) struct GivenAnswer {
     /// `references`
     pub(crate) references: Option<Value>,
-    /// The field that a parameter names, or `answer`, or `answers`.
+    /// Field that a parameter names, or `answer`, or `answers`.
     pub(crate) answer: Option<Value>,
     /// `label`
     pub(crate) label: Option<Value>,
-    /// What stands in for an answer where a row has none.
+    /// Substitute for an answer if a row has none.
     pub(crate) instead: Option<String>,
 }
 
-/// The same in standard form.
+/// Answer fields in standard form.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub(crate) references: Vec<Value>,
-    /// The text of the first reference. It can be another one only where the row says both: that is
-    /// for the host to refuse.
+    /// Text of the first reference. It can differ only if the row gives both; the host then rejects it.
     pub(crate) label: Option<String>,
-    /// The label of the right option.
+    /// Label of the right option.
     pub(crate) correct_choice: Option<String>,
-    /// An `answer` that was not needed, since there are references.
+    /// Unused `answer`, since there are references.
     pub(crate) unused_answer: Option<Value>,
-    /// A `label` that does not say the answer: a class of the row, say.
+    /// `label` that is not the answer: a class of the row, for example.
     pub(crate) unused_label: Option<Value>,
 }
 
-/// References as the row lists them win over an answer, an answer over a label, and a label over
-/// `choices` in the shape of an answer of the OpenAI API. An answer that names one of the options becomes
-/// its label; any other answer stays what it is.
+/// Resolves the answer. References in the row win over an answer, an answer over a label, and a label over `choices` in
+/// the OpenAI API format. An answer that names one of the options becomes its label; any other answer
+/// stays as it is.
 ///
 /// # Errors
-/// `invalid-input` where an answer may mean one option as well as another.
+/// `invalid-input` if an answer may mean more than one option.
 pub(crate) fn settle(
     given: GivenAnswer,
     options: Option<&[Choice]>,
@@ -62,7 +60,7 @@ pub(crate) fn settle(
         (None, Some(label)) => answered("label", label, None, options),
         (None, None) => {
             let texts = openai_choices.map(openai_choices::texts).unwrap_or_default();
-            // As many choices as options are the options once more.
+            // If there are as many choices as options, they are the options again.
             let are_options = texts.len() > 1 && options.is_some_and(|options| options.len() == texts.len());
             let texts = if are_options { Vec::new() } else { texts };
             let texts = if texts.is_empty() { Vec::from_iter(given.instead) } else { texts };
@@ -74,14 +72,14 @@ pub(crate) fn settle(
     }
 }
 
-/// Answers that stand for themselves.
+/// Creates answers without options.
 fn plain(references: Vec<Value>) -> Answers {
     let label = references.first().and_then(reference_text).map(|label| label.into_owned());
     Answers { references, label, ..Answers::default() }
 }
 
 impl Answers {
-    /// The option that the only reference names.
+    /// Returns the option that the only reference names.
     fn only_choice(&self, options: Option<&[Choice]>) -> ChosenAnswer {
         match self.label.as_deref().filter(|_| self.references.len() == 1) {
             Some(label) => chosen(&Value::from(label), options),
@@ -102,7 +100,7 @@ fn listed(
         Some(choice) => Some(choice),
         None => by_label.clone().map_err(refused("label"))?,
     };
-    // Of several right answers none is the right option.
+    // With several correct answers, none is the right option.
     let correct_choice = correct_choice.filter(|_| answers.references.len() == 1);
     let Some(label) = label else { return Ok(Answers { correct_choice, unused_answer, ..answers }) };
     let Some(said) = text(&label).map(|said| said.into_owned()) else {
@@ -119,7 +117,7 @@ fn listed(
     })
 }
 
-/// One answer, from the field of this name.
+/// Converts one answer, from the field of this name.
 fn answered(
     field: &str,
     answer: Value,
@@ -150,7 +148,7 @@ fn answered(
     Ok(Answers { correct_choice, unused_label, ..answers })
 }
 
-/// The label of an option, if one is meant.
+/// Label of the option that is meant, if any.
 type ChosenAnswer = Result<Option<String>, Ambiguous>;
 
 fn chosen(value: &Value, options: Option<&[Choice]>) -> ChosenAnswer {
@@ -158,7 +156,7 @@ fn chosen(value: &Value, options: Option<&[Choice]>) -> ChosenAnswer {
     Ok(options::resolve(value, options, Places::OrTexts(0))?.map(|option| option.label.clone()))
 }
 
-/// Returns whether what was chosen is this option, or may be.
+/// Returns whether the chosen option is, or may be, this one.
 fn may_be(chosen: &ChosenAnswer, choice: Option<&str>) -> bool {
     let Some(choice) = choice else { return false };
     match chosen {

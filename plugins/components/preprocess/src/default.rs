@@ -1,5 +1,4 @@
-//! `default`, and under their older names `legacy` and `simple`: rows that are Samples already, or
-//! nearly.
+//! `default`, and under their older names `legacy` and `simple`: rows that are already Samples, or nearly.
 
 use crate::answers::{GivenAnswer, settle};
 use crate::media::place;
@@ -18,25 +17,25 @@ use gage_text_kit::text::strip;
 
 mod fast;
 
-/// Passes a Sample on, in its standard form, and makes one of the fields of older formats.
+/// Passes a Sample on in its standard form, and converts fields of older formats to one.
 pub struct DefaultRows(DefaultParams);
 
-/// The same under an older name; marks its Samples with `cache_suffix`.
+/// An older name of [`DefaultRows`]; marks its Samples with `cache_suffix`.
 pub struct LegacyRows(DefaultParams);
 
-/// The same under another older name.
+/// Another older name of [`DefaultRows`].
 pub struct SimpleRows(DefaultParams);
 
-/// What older programs call Samples that they made of older formats.
+/// Suffix by which older programs mark Samples converted from older formats.
 const CONVERTED: &str = "-converted";
 
-/// The field whose value stays as it is.
+/// Field whose value stays unchanged.
 const TEXT: &str = "text";
 
-/// Fields of a Sample that are made here.
+/// Maximum number of Sample fields made here.
 const MAX_GENERATED: usize = 10;
 
-/// The parameters of all three.
+/// Parameters of all three preprocessors.
 #[derive(Default)]
 pub struct DefaultParams {
     question_field: Option<String>,
@@ -48,7 +47,7 @@ pub struct DefaultParams {
 }
 
 impl DefaultParams {
-    /// Reads them.
+    /// Reads the parameters.
     pub(crate) fn read(params: &Params) -> Result<DefaultParams, PluginError> {
         Ok(DefaultParams {
             question_field: params.parsed("question_field")?,
@@ -60,14 +59,13 @@ impl DefaultParams {
         })
     }
 
-    /// Those that only add to the prompt.
+    /// Creates parameters that only add to the prompt.
     pub(crate) fn of_prompts(system_prompt: Option<String>, instruction: Option<String>) -> DefaultParams {
         DefaultParams { system_prompt, instruction, media: true, ..DefaultParams::default() }
     }
 
-    /// Returns whether white space goes at the ends of what stands in this field. What is called a text is one,
-    /// and how likely it is hangs on all
-    /// of it.
+    /// Returns whether white space at the ends of this field is removed. The field `text` is a text to be scored, and
+    /// its likelihood depends on all of it.
     fn trims(&self, field: &str) -> bool {
         self.trim.unwrap_or(field != TEXT)
     }
@@ -98,43 +96,47 @@ macro_rules! conversion {
     };
 }
 
-conversion!(DefaultRows, "default", "Rows that are Samples already, or nearly", None);
-conversion!(LegacyRows, "legacy", "As `default`, and marks its Samples as converted", Some(CONVERTED));
+conversion!(DefaultRows, "default", "Rows that are already Samples, or use common field names", None);
+conversion!(
+    LegacyRows,
+    "legacy",
+    "Converts as `default`, and marks its Samples as converted",
+    Some(CONVERTED)
+);
 conversion!(SimpleRows, "simple", "The same as `legacy`", Some(CONVERTED));
 
-/// The JSON Schema of the parameters.
+/// Returns the JSON Schema of the parameters.
 pub(crate) fn properties() -> Properties {
     vec![
         (
             "question_field",
-            optional_schema("Where the question stands, unless in `question`, `prompt` or `text`"),
+            optional_schema("Field of the question; by default `question`, `prompt` or `text`"),
         ),
         (
             "answer_field",
-            optional_schema(
-                "Where the answer stands, unless in `references`, `answer`, `answers` or `label`",
-            ),
+            optional_schema("Field of the answer; by default `references`, `answer`, `answers` or `label`"),
         ),
-        ("system_prompt", optional_schema("A system message, for rows that do not begin with one")),
-        ("instruction", optional_schema("What stands behind the text of the last user message")),
+        ("system_prompt", optional_schema("System message for rows that do not begin with one")),
+        ("instruction", optional_schema("Text appended to the last user message")),
         (
             "media",
             json!({
                 "type": "boolean", "default": true,
-                "description": "Whether fields such as `image` and `audio_path` are put before the question",
+                "description": "Put media from fields such as `image` and `audio_path` before the question",
             }),
         ),
         (
             "trim",
             json!({
                 "type": ["boolean", "null"],
-                "description": "Whether white space at the ends of the question goes; unless given it does, but not in `text`",
+                "description": "Trim white space around the question; by default true, except for the field \
+                 `text`",
             }),
         ),
     ]
 }
 
-/// The Sample of a row. `instead` is the answer of a row that has none.
+/// Converts a row to its Sample. `instead` is the answer of a row that has none.
 pub(crate) fn convert(
     mut row: Fields,
     params: &DefaultParams,
@@ -183,7 +185,7 @@ pub(crate) fn convert(
     add_rest(&mut sample, &mut metadata, slots.rest, origin);
     keep_assets(&mut sample, &mut metadata, assets);
     for (name, value) in made {
-        // A Sample says itself what its options are.
+        // A Sample states its own options.
         if !(is_sample && metadata.contains_key(&name)) {
             metadata.insert(name, value);
         }
@@ -195,7 +197,7 @@ pub(crate) fn convert(
     Ok(Value::Object(sample))
 }
 
-/// What stands where the parameters say, taken from the row.
+/// Fields that the parameters name, taken from the row.
 #[derive(Default)]
 struct AskedQuestion {
     question: Option<String>,
@@ -204,7 +206,7 @@ struct AskedQuestion {
 
 impl AskedQuestion {
     fn take(row: &mut Fields, params: &DefaultParams) -> Result<AskedQuestion, PluginError> {
-        // Rows with messages have their question in them.
+        // Rows with messages contain their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
             Some(path) => Some(text_at(&take(row, path)?, path, params)?),
@@ -220,8 +222,8 @@ fn text_at(value: &Value, path: &str, params: &DefaultParams) -> Result<String, 
     Ok(if params.trims(path) { strip(&text).to_owned() } else { text.into_owned() })
 }
 
-/// The messages of a row, or a message with its question, with media and what the parameters add. Media
-/// that do not belong there are returned.
+/// Returns the messages of a row, or a message with its question, with media and the additions from parameters. Also
+/// returns media that do not belong there.
 fn messages(
     slots: &mut Slots,
     params: &DefaultParams,
@@ -244,7 +246,7 @@ fn messages(
     Ok((messages, left))
 }
 
-/// The question from the first of its fields that is there.
+/// Returns the question from the first of its fields that exists.
 fn take_question(slots: &mut Slots, params: &DefaultParams) -> Result<String, PluginError> {
     let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
     match fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?))) {

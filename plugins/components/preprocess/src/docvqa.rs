@@ -17,10 +17,10 @@ use gage_text_kit::text::strip;
 /// Turns a row with a question, images and answers into a Sample.
 pub struct DocVqa(DocVqaParams);
 
-/// The same under its older name.
+/// An older name of [`DocVqa`].
 pub struct DocVqaImageStandardizer(DocVqaParams);
 
-/// The parameters of both.
+/// Parameters of both preprocessors.
 struct DocVqaParams {
     question_field: String,
     answers_field: String,
@@ -52,20 +52,20 @@ macro_rules! conversion {
 }
 
 conversion!(DocVqa, "docvqa", "Questions about images of documents");
-conversion!(DocVqaImageStandardizer, "docvqa_image_standardizer", "An older name of `docvqa`");
+conversion!(DocVqaImageStandardizer, "docvqa_image_standardizer", "Former name of `docvqa`");
 
 fn properties() -> Properties {
     vec![
-        ("question_field", field_schema("question", "Where the question stands")),
-        ("answers_field", field_schema("answers", "Where the right answers stand: one or a list")),
-        ("content_field", field_schema("image", "Where the images stand: one or a list")),
-        ("image_field", field_schema("image", "An older name of `content_field`")),
+        ("question_field", field_schema("question", "Field of the question")),
+        ("answers_field", field_schema("answers", "Field of the correct answers: one or a list")),
+        ("content_field", field_schema("image", "Field of the images: one or a list")),
+        ("image_field", field_schema("image", "Former name of `content_field`")),
         (
             "content_root",
-            optional_schema("The folder that paths of images begin in, unless that of the dataset"),
+            optional_schema("Folder that image paths are relative to; by default the folder of the dataset"),
         ),
-        ("system_prompt", optional_schema("A system message before all others")),
-        ("instruction", optional_schema("What stands behind the question")),
+        ("system_prompt", optional_schema("System message before all other messages")),
+        ("instruction", optional_schema("Text appended to the question")),
     ]
 }
 
@@ -103,7 +103,7 @@ impl DocVqaParams {
             ("content_field".to_owned(), content_field.into()),
         ]);
         let first = sources.first().map(|source| source.url.as_str());
-        // Bytes stand in the messages; once is enough.
+        // Bytes are in the messages; once is enough.
         if let Some(url) = first.filter(|url| !url.starts_with("data:")) {
             metadata.insert("image_url".to_owned(), url.into());
         }
@@ -118,21 +118,21 @@ impl DocVqaParams {
         });
         add_instruction(&mut messages, self.instruction.as_deref());
         add_system(&mut messages, self.system_prompt.as_deref());
-        // Where older programs keep the right answer.
+        // Field in which older programs store the right answer.
         let choices = answers_field.starts_with("choices.").then(|| row.shift_remove("choices")).flatten();
         let draft =
             Draft { task_type: "doc-qa", messages, options: None, references, label, choices, metadata };
         Ok(draft.finish(row, &[question_field, answers_field, content_field]))
     }
 
-    /// The images of a row, of which there must be one. A field of the row itself is taken out of it.
+    /// Returns the images of a row, at least one. A field of the row itself is removed from it.
     fn sources(&self, row: &mut Fields) -> Result<Vec<Source>, PluginError> {
         let path = self.content_field.as_str();
         let sources = read(take(row, path)?, Kind::Image).map_err(|why| unusable(path, &why))?;
         if sources.is_empty() { Err(unusable(path, "has no image")) } else { Ok(sources) }
     }
 
-    /// The messages that a row has already, if the question and the images were found in them.
+    /// Returns the row's existing messages, if the question and the images were found in them.
     fn own_messages(&self, row: &mut Fields) -> Option<Vec<Value>> {
         let is_there = |path: &str| path.starts_with("messages.");
         if !is_there(&self.question_field) || !is_there(&self.content_field) {

@@ -11,7 +11,7 @@ use gage_text_kit::Params;
 use gage_text_kit::number::parse_float;
 use gage_text_kit::text::strip;
 
-/// What stands before the final number of a solution.
+/// Text before the final number of a solution.
 const MARKER: &str = "####";
 
 const INSTRUCTION: &str = "Solve the problem step by step, and end with a line of the form `#### <number>`.";
@@ -21,7 +21,7 @@ const INSTRUCTION_ANSWER_ONLY: &str = "Answer with the number only.";
 pub struct Gsm8k {
     question_field: String,
     answer_field: String,
-    /// The system message and the few-shot examples.
+    /// System message and few-shot examples.
     before: Vec<Value>,
     instruction: String,
 }
@@ -38,17 +38,17 @@ impl Conversion for Gsm8k {
     const VERSION: &'static str = "1";
     const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
     fn properties() -> Properties {
-        let few_shot = "Solved rows, in the shape of the dataset, that stand before each problem";
+        let few_shot = "Solved rows, in the format of the dataset, shown before each problem";
         vec![
-            ("question_field", field_schema("question", "Where the problem stands")),
-            ("answer_field", field_schema("answer", "Where the solution stands")),
-            ("system_prompt", optional_schema("A system message before all others")),
-            ("instruction", optional_schema("What stands behind the problem; empty for nothing")),
+            ("question_field", field_schema("question", "Field of the problem")),
+            ("answer_field", field_schema("answer", "Field of the solution")),
+            ("system_prompt", optional_schema("System message before all other messages")),
+            ("instruction", optional_schema("Text appended to the problem; empty for none")),
             (
                 "answer_only",
                 json!({
                     "type": "boolean", "default": false,
-                    "description": "Ask for the number alone, and show examples without their steps",
+                    "description": "Ask only for the number, and show examples without their steps",
                 }),
             ),
             ("few_shot", few_shot_schema(few_shot)),
@@ -56,7 +56,7 @@ impl Conversion for Gsm8k {
     }
 
     fn new(params: &Params) -> Result<Self, PluginError> {
-        // Whether the model is to give the number alone, without the steps.
+        // True if the model is to give the number alone, without the steps.
         let answer_only = params.parsed("answer_only")?.unwrap_or(false);
         let instruction = if answer_only { INSTRUCTION_ANSWER_ONLY } else { INSTRUCTION };
         let system_prompt = params.text("system_prompt")?.filter(|text| !text.is_empty());
@@ -102,7 +102,7 @@ impl Gsm8k {
     }
 }
 
-/// The number behind the last marker, without thousands separators.
+/// Returns the number after the last marker, without thousands separators.
 fn final_number(solution: &str) -> Option<String> {
     let (_, number) = solution.rsplit_once(MARKER)?;
     let number = strip(number).replace(',', "");

@@ -8,23 +8,23 @@ use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
 use serde::Deserialize;
 
-/// What the prompt shows.
+/// Content of the prompt.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Style {
     /// The question, the options with their letters, and an instruction to answer with a letter.
     #[default]
     Letters,
-    /// The question alone, for scoring the options by their log-likelihood.
+    /// Only the question, for scoring the options by their log-likelihood.
     QuestionOnly,
 }
 
-/// What stands between the parts of a prompt.
+/// Separators between the parts of a prompt.
 #[derive(Clone, Copy)]
 pub(crate) struct Spacing {
-    /// Before the first option.
+    /// Separator before the first option.
     pub(crate) before_options: &'static str,
-    /// Before the instruction.
+    /// Separator before the instruction.
     pub(crate) before_instruction: &'static str,
 }
 
@@ -32,11 +32,11 @@ impl Spacing {
     /// An empty line between the parts.
     pub(crate) const WIDE: Spacing = Spacing { before_options: "\n\n", before_instruction: "\n\n" };
 
-    /// One part a line.
+    /// One part per line.
     pub(crate) const NARROW: Spacing = Spacing { before_options: "\n", before_instruction: "\n" };
 }
 
-/// The parts of a prompt that do not come from the row.
+/// Parts of a prompt that do not come from the row.
 pub(crate) struct Layout {
     system_prompt: Option<String>,
     instruction: Option<String>,
@@ -46,8 +46,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Reads the parts from parameters. Without an instruction the default one is used where letters are asked
-    /// for; an empty one is none.
+    /// Reads the parts from parameters. Without an instruction, the default one is used if letters are requested; an
+    /// empty one means none.
     pub(crate) fn read(
         params: &Params,
         default_instruction: &str,
@@ -65,7 +65,7 @@ impl Layout {
         })
     }
 
-    /// Adds the solved questions of the parameter `few_shot`, which stand before the real one.
+    /// Adds the solved questions of the parameter `few_shot` before the real one.
     pub(crate) fn with_few_shot(
         mut self,
         params: &Params,
@@ -83,19 +83,19 @@ impl Layout {
         Ok(self)
     }
 
-    /// The messages for a question.
+    /// Returns the messages for a question.
     pub(crate) fn messages(&self, question: &Question) -> Vec<Value> {
         self.messages_under(self.system_prompt.as_deref(), question)
     }
 
-    /// The messages for a question, with this system message before them.
+    /// Returns the messages for a question, with this system message before them.
     pub(crate) fn messages_under(&self, system_prompt: Option<&str>, question: &Question) -> Vec<Value> {
         let system = system_prompt.map(|text| message("system", text));
         let user = message("user", self.user_text(question));
         system.into_iter().chain(self.few_shot.iter().cloned()).chain([user]).collect()
     }
 
-    /// The text of a question, as the user asks it.
+    /// Returns the text of a question, as the user asks it.
     pub(crate) fn user_text(&self, question: &Question) -> String {
         let mut text = question.text.clone();
         if self.style == Style::Letters {
@@ -114,17 +114,17 @@ impl Layout {
     }
 }
 
-/// A question, and an instruction after an empty line unless the instruction is empty.
+/// Returns a question, followed by an empty line and the instruction unless it is empty.
 pub(crate) fn with_instruction(question: &str, instruction: &str) -> String {
     if instruction.is_empty() { question.to_owned() } else { format!("{question}\n\n{instruction}") }
 }
 
-/// The solved rows of the parameter `few_shot`.
+/// Reads the solved rows of the parameter `few_shot`.
 pub(crate) fn few_shot(params: &Params) -> Result<Vec<Fields>, PluginError> {
     Ok(params.parsed("few_shot")?.unwrap_or_default())
 }
 
-/// The error of a few-shot row: the row is a parameter, so the run cannot start.
+/// Returns the error for a few-shot row: the row is a parameter, so the run cannot start.
 pub(crate) fn few_shot_error(index: usize, error: &PluginError) -> PluginError {
     let pointer = error.pointer.as_deref().unwrap_or_default();
     PluginError::invalid_config(format!("params: few_shot {index}: {}", error.message))

@@ -1,9 +1,9 @@
 //! Preprocessors. Each turns the raw rows of a dataset into standard Samples.
 //!
-//! A row that cannot become a Sample is an error that names the field, never a row that is dropped.
+//! A row that cannot become a Sample is an error that names the field, never a dropped row.
 //! Texts stay as they are; only questions and options lose white space at their ends.
 //!
-//! Each is a [`Conversion`]; [`Standard`] makes a preprocessor of it and adds what all have in common.
+//! Each is a [`Conversion`]; [`Standard`] turns it into a preprocessor and adds the shared parts.
 
 mod answers;
 mod default;

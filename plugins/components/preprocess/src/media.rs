@@ -1,17 +1,17 @@
-//! Media beside the question: the fields that older formats keep them in, and their place in messages.
+//! Media next to the question: the fields in which older formats store them, and their place in messages.
 
 use gage_row_kit::fields::{Fields, object, unusable};
 use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 
-/// What documents are called at their ends. Fields like `document` often hold a text instead.
+/// File extensions of documents. Fields like `document` often hold a text instead.
 const DOCUMENT_EXTENSIONS: [&str; 20] = [
     "pdf", "doc", "docx", "ppt", "pptx", "xls", "xlsx", "odt", "ods", "odp", "rtf", "txt", "md", "html",
     "htm", "csv", "tsv", "json", "xml", "epub",
 ];
 
-/// Longest text that may be the path of a document.
+/// Maximum length of a text that may be the path of a document.
 const MAX_PATH_BYTES: usize = 1024;
 
 /// A field of a row that holds media.
@@ -21,8 +21,8 @@ pub(crate) struct MediaField {
     pub(crate) value: Value,
 }
 
-/// Returns which media a field holds, told by its name: `image`, `images`, `image_path`, `image_url` and
-/// likewise for the other kinds; `file` and `document` are the same.
+/// Returns the kind of media that a field holds, by its name: `image`, `images`, `image_path`, `image_url` and likewise
+/// for the other kinds; `file` and `document` are the same.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     if !name.starts_with(['i', 'a', 'v', 'f', 'd']) {
         return None;
@@ -42,8 +42,8 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     matches!(ending, "" | "path" | "paths" | "url" | "urls").then_some(kind)
 }
 
-/// Returns whether a value of such a field can be media at all. Numbers and booleans are none, and a text in a
-/// field for documents must look like a path or a URL of one.
+/// Returns whether a value of such a field can be media at all. Numbers and booleans cannot, and a text in a field for
+/// documents must look like a path or a URL of one.
 pub(crate) fn may_be_media(kind: Kind, value: &Value) -> bool {
     match value {
         Value::String(text) => kind != Kind::File || is_document(text),
@@ -65,11 +65,11 @@ fn is_document(text: &str) -> bool {
     is_url || extension.is_some_and(|extension| DOCUMENT_EXTENSIONS.contains(&extension.as_str()))
 }
 
-/// Puts media before the text of the last user message. Fields of a kind that the messages hold already
-/// are returned as they are, unless they name the same media.
+/// Puts media before the text of the last user message. Fields of a kind that the messages already hold are returned as
+/// they are, unless they name the same media.
 ///
 /// # Errors
-/// When a field holds what cannot be media.
+/// If a field holds a value that cannot be media.
 pub(crate) fn place(messages: &mut Vec<Value>, fields: Vec<MediaField>) -> Result<Fields, PluginError> {
     let mut left = Fields::new();
     let mut parts = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn place(messages: &mut Vec<Value>, fields: Vec<MediaField>) -> Resul
     Ok(left)
 }
 
-/// Puts parts at the beginning of the last user message, or of a new one where there is none.
+/// Puts parts at the beginning of the last user message, or of a new one if there is none.
 pub(crate) fn put_before_question(messages: &mut Vec<Value>, parts: Vec<Value>) {
     if parts.is_empty() {
         return;
@@ -100,8 +100,7 @@ pub(crate) fn put_before_question(messages: &mut Vec<Value>, parts: Vec<Value>) 
     }
 }
 
-/// One image may stand in two fields of a row, as its path and as its URL; the same source is shown
-/// once.
+/// Adds a source once: two fields of a row may hold the same image, as its path and as its URL.
 fn push_new(parts: &mut Vec<Value>, source: Source, kind: Kind) {
     if !parts.iter().any(|part| url_of(part, kind) == Some(source.url.as_str())) {
         parts.push(source.into_part(kind));
@@ -122,7 +121,7 @@ fn is_there(messages: &[Value], kind: Kind) -> bool {
 }
 
 fn all_there(messages: &[Value], value: &Value, kind: Kind) -> bool {
-    // A value that is no media stays in the row, whatever it is.
+    // A value that is not media stays in the row.
     read(value.clone(), kind).is_ok_and(|sources| {
         sources
             .iter()

@@ -1,10 +1,10 @@
-//! The messages of a Sample: their standard form, and what parameters add to them.
+//! Messages of a Sample: their standard form, and the additions from parameters.
 
 use crate::openai_choices::content_text;
 use crate::sample::{message, text_part};
 use gage_sdk::serde_json::Value;
 
-/// A message whose content is a list of parts.
+/// Returns a message whose content is a list of parts.
 pub(crate) fn with_parts(mut message: Value) -> Value {
     if let Some(content @ Value::String(_)) = message.get_mut("content") {
         let Value::String(text) = content.take() else { return message };
@@ -13,7 +13,7 @@ pub(crate) fn with_parts(mut message: Value) -> Value {
     message
 }
 
-/// Puts a system message before all others, unless one stands there; an empty text is none.
+/// Puts a system message before all others, unless one is already there; an empty text means none.
 pub(crate) fn add_system(messages: &mut Vec<Value>, system_prompt: Option<&str>) {
     let has_system = messages.first().is_some_and(|first| first["role"] == "system");
     if let Some(system_prompt) = system_prompt.filter(|text| !text.is_empty() && !has_system) {
@@ -21,7 +21,7 @@ pub(crate) fn add_system(messages: &mut Vec<Value>, system_prompt: Option<&str>)
     }
 }
 
-/// Adds an instruction behind the text of the last user message; an empty one is none.
+/// Adds an instruction after the text of the last user message; an empty one means none.
 pub(crate) fn add_instruction(messages: &mut [Value], instruction: Option<&str>) {
     let Some(instruction) = instruction.filter(|text| !text.is_empty()) else { return };
     let last_user = messages.iter_mut().rev().find(|message| message["role"] == "user");
@@ -35,7 +35,7 @@ pub(crate) fn add_instruction(messages: &mut [Value], instruction: Option<&str>)
     }
 }
 
-/// The text of the last of these messages that the model said; none where that is empty.
+/// Returns the text of the last of these messages from the model; `None` if that is empty.
 pub(crate) fn last_said(messages: &[Value]) -> Option<String> {
     let last = messages.iter().rev().find(|message| message["role"] == "assistant")?;
     Some(content_text(&last["content"])).filter(|text| !text.is_empty())

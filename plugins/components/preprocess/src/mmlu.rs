@@ -1,4 +1,4 @@
-//! `mmlu`: a question of a subject, a list of options, and the number or the letter of the right one.
+//! `mmlu`: a question about a subject, a list of options, and the number or the letter of the right one.
 
 use crate::layout::{Layout, Spacing};
 use crate::options::Places;
@@ -16,15 +16,15 @@ const SYSTEM_PROMPT_WITHOUT: &str = "The following are multiple choice questions
 
 const INSTRUCTION: &str = "Answer:";
 
-/// What stands for the subject in a system prompt.
+/// Placeholder for the subject in a system prompt.
 const PLACE: &str = "{subject}";
 
-/// Turns a row with a question, its options, an answer and a subject into a Sample.
+/// Converts a row with a question, its options, an answer and a subject to a Sample.
 pub struct Mmlu {
     fields: QuestionFields,
     subject_field: String,
     subject: Option<String>,
-    /// Where the suite gives none, it is written for each row.
+    /// System prompt of the suite; if `None`, one is written for each row.
     system_prompt: Option<String>,
     layout: Layout,
 }
@@ -32,11 +32,12 @@ pub struct Mmlu {
 impl Conversion for Mmlu {
     const NAME: &'static str = "mmlu";
     const VERSION: &'static str = "1";
-    const DESCRIPTION: &'static str = "Questions of a subject with options and the number of the right one";
+    const DESCRIPTION: &'static str = "Multiple-choice questions of a subject, with the index of the correct \
+        option";
     fn properties() -> Properties {
         let subjects = [
-            ("subject_field", field_schema("subject", "Where the subject stands")),
-            ("subject", optional_schema("The subject of rows that name none")),
+            ("subject_field", field_schema("subject", "Field of the subject")),
+            ("subject", optional_schema("Subject of rows without one")),
         ];
         // It has no older names.
         let fields = QuestionFields::schema().into_iter().filter(|(name, _)| *name != "options_field");
@@ -45,14 +46,15 @@ impl Conversion for Mmlu {
                 name,
                 json!({
                     "enum": [0, 1], "default": 0,
-                    "description": "Whether answers that are numbers, also as texts, count from 0 or from 1",
+                    "description": "First index of numeric answers, including numbers given as text",
                 }),
             ),
             "system_prompt" => (
                 name,
                 json!({
                     "type": ["string", "null"], "default": SYSTEM_PROMPT,
-                    "description": "A system message before all others, with `{subject}` for the subject; empty for none",
+                    "description": "System message before all other messages; `{subject}` is replaced by the \
+                     subject; empty for none",
                 }),
             ),
             _ => (name, schema),
@@ -61,7 +63,7 @@ impl Conversion for Mmlu {
     }
 
     fn new(params: &Params) -> Result<Self, PluginError> {
-        // The dataset has numbers and letters alone.
+        // The dataset only has numbers and letters.
         let places = Places::Always(params.parsed("answer_index_base")?.unwrap_or(0));
         let fields = QuestionFields::from_params(params, places)?;
         let layout = Layout::read(params, INSTRUCTION, Spacing::NARROW)?;
@@ -94,7 +96,7 @@ impl Mmlu {
             (None, None) => SYSTEM_PROMPT_WITHOUT,
         };
         let system = match subject {
-            // Subjects are written like `college_biology`.
+            // Subjects are spelled like `college_biology`.
             Some(subject) => template.replace(PLACE, &subject.replace('_', " ")),
             None if template.contains(PLACE) => {
                 let why = format!("is missing, and the system prompt has '{PLACE}'");

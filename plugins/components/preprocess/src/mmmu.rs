@@ -1,4 +1,4 @@
-//! `mmmu`: questions with images in them, with options or without.
+//! `mmmu`: questions that contain images, with or without options.
 
 use crate::default::{self, DefaultParams};
 use crate::layout::{Layout, Spacing, with_instruction};
@@ -24,8 +24,8 @@ use gage_text_kit::text::strip;
 
 const OPEN_INSTRUCTION: &str = "Answer with a word, a phrase or a number only.";
 
-/// Turns a row with a question, numbered images, options and an answer into a Sample. Rows with messages
-/// are passed on as `default` does.
+/// Converts a row with a question, numbered images, options and an answer to a Sample. Rows with messages are handled
+/// as in `default`.
 pub struct Mmmu {
     fields: QuestionFields,
     system_prompt: Option<String>,
@@ -39,15 +39,15 @@ pub struct Mmmu {
 impl Conversion for Mmmu {
     const NAME: &'static str = "mmmu";
     const VERSION: &'static str = "2";
-    const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
+    const DESCRIPTION: &'static str = "Questions with embedded images, with or without options";
     fn properties() -> Properties {
         vec![
-            ("question_field", field_schema("question", "Where the question stands")),
-            ("options_field", field_schema("options", "Where the options stand")),
-            ("answer_field", field_schema("answer", "Where the answer stands")),
-            ("system_prompt", optional_schema("A system message before all others")),
-            ("instruction", optional_schema("What stands behind the options, and behind given messages")),
-            ("open_instruction", optional_schema("What stands behind a question without options")),
+            ("question_field", field_schema("question", "Field of the question")),
+            ("options_field", field_schema("options", "Field of the options")),
+            ("answer_field", field_schema("answer", "Field of the answer")),
+            ("system_prompt", optional_schema("System message before all other messages")),
+            ("instruction", optional_schema("Text appended to the options, or to the messages of the row")),
+            ("open_instruction", optional_schema("Text appended to a question without options")),
         ]
     }
 
@@ -90,7 +90,7 @@ impl Conversion for Mmmu {
 const DIFFICULTY_FIELDS: [&str; 2] = ["topic_difficulty", "difficulty"];
 
 impl Mmmu {
-    /// Returns whether a row is a question with options. Open ones may have an empty list of them.
+    /// Returns whether a row is a question with options. Open questions may have an empty list.
     fn has_options(&self, row: &Fields) -> bool {
         let question_type = row.get("question_type").and_then(Value::as_str).and_then(known);
         let is_empty = match find(row, &self.fields.choices) {
@@ -109,7 +109,7 @@ impl Mmmu {
         }
     }
 
-    /// The prompt of a question with options, and its Sample so far.
+    /// Returns the prompt of a question with options, and its Sample so far.
     fn choice(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
         let question = self.fields.read(row)?;
         let prompt = self.layout.user_text(&question);
@@ -118,7 +118,7 @@ impl Mmmu {
         Ok((prompt, draft))
     }
 
-    /// The prompt of a question without options, and its Sample so far.
+    /// Returns the prompt of a question without options, and its Sample so far.
     fn open(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
         let question = require_text(row, &self.fields.question)?;
         let question = strip(&question);
@@ -140,8 +140,7 @@ impl Mmmu {
         Ok((prompt, draft))
     }
 
-    /// The messages, with images in the places that the prompt gives them. Where it gives none they stand
-    /// before it.
+    /// Returns the messages, with images at their places in the prompt. Images without a place come before the prompt.
     fn messages(&self, prompt: &str, images: &mut Images) -> Result<Vec<Value>, PluginError> {
         let mut pieces = pieces(prompt);
         if !pieces.iter().any(|piece| matches!(piece, Piece::Image(_))) {
@@ -162,20 +161,19 @@ impl Mmmu {
     }
 }
 
-/// The numbered images of a row.
+/// Numbered images of a row.
 struct Images(Vec<Image>);
 
 struct Image {
     number: u32,
-    /// The field that it stood in.
+    /// Field that held the image.
     name: String,
     source: Source,
     is_shown: bool,
 }
 
 impl Images {
-    /// Takes the images out of a row: `image_1`, `image_2` and so on, or those of `image` or `images` in
-    /// their order.
+    /// Takes the images out of a row: `image_1`, `image_2` and so on, or those of `image` or `images` in order.
     fn take(row: &mut Fields) -> Result<Images, PluginError> {
         let mut images = Vec::new();
         let number_of = |name: &str| name.strip_prefix("image_")?.parse::<u32>().ok();
@@ -214,7 +212,7 @@ impl Images {
         numbers
     }
 
-    /// The parts that show the images of a number.
+    /// Returns the parts that show the images with a number.
     fn show(&mut self, number: u32) -> Vec<Value> {
         let shown = self.0.iter_mut().filter(|image| image.number == number);
         shown
@@ -225,7 +223,7 @@ impl Images {
             .collect()
     }
 
-    /// Those that no part shows, under the names of their fields.
+    /// Returns the images that no part shows, under the names of their fields.
     fn unused(self) -> Fields {
         let unused = self.0.into_iter().filter(|image| !image.is_shown);
         unused.map(|image| (image.name, Value::from(image.source.url))).collect()

@@ -1,26 +1,26 @@
-//! `choices` in the shape of an answer of the OpenAI API, `[{"index": 0, "message": {…}}]`, in which
-//! older programs keep either the options of a question or its right answer.
+//! `choices` in the format of an OpenAI API response, `[{"index": 0, "message": {…}}]`. Older programs store either the
+//! options of a question or its right answer in it.
 
 use crate::options::Choice;
 use crate::sample::message;
 use gage_row_kit::fields::object;
 use gage_sdk::serde_json::Value;
 
-/// Returns whether a value has that shape.
+/// Returns whether a value has that format.
 pub(crate) fn is_openai(value: &Value) -> bool {
     value.as_array().is_some_and(|items| {
         !items.is_empty() && items.iter().all(|item| item.get("message").is_some_and(Value::is_object))
     })
 }
 
-/// The texts that choices hold, those that hold none left out.
+/// Returns the texts of choices, and skips choices without one.
 pub(crate) fn texts(choices: &Value) -> Vec<String> {
     let contents =
         choices.as_array().into_iter().flatten().filter_map(|item| item.get("message")?.get("content"));
     contents.map(content_text).filter(|text| !text.is_empty()).collect()
 }
 
-/// The text of a message's content, that of all parts together.
+/// Returns the text of a message's content, joined over all parts.
 pub(crate) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -31,12 +31,12 @@ pub(crate) fn content_text(content: &Value) -> String {
     }
 }
 
-/// One choice for each option.
+/// Returns one choice for each option.
 pub(crate) fn of_options(options: &[Choice]) -> Value {
     of_texts(options.iter().map(|option| option.text.as_str()))
 }
 
-/// Choices with these texts.
+/// Returns choices with these texts.
 pub(crate) fn of_texts<'text>(texts: impl IntoIterator<Item = &'text str>) -> Value {
     texts.into_iter().enumerate().map(|(index, text)| choice(index, text)).collect()
 }

@@ -1,4 +1,4 @@
-//! The options of a question: their many shapes in raw rows, their letters, and which is right.
+//! Options of a question: their many forms in raw rows, their letters, and the right one.
 
 use crate::python_list;
 use gage_row_kit::fields::{Fields, object, text};
@@ -7,41 +7,41 @@ use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
 use gage_text_kit::text::{Normalization, fold, strip};
 
-/// There is a letter for each of so many options.
+/// Maximum number of options, one per letter.
 const MAX_OPTIONS: usize = 26;
 
-/// Keys of an option that may hold its name in the dataset, and those that may hold its text.
+/// Keys of an option that may hold its name in the dataset, or its text.
 const ID_KEYS: [&str; 3] = ["id", "label", "key"];
 const TEXT_KEYS: [&str; 3] = ["content", "text", "value"];
 
 /// One option.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Choice {
-    /// What the model is asked to answer with.
+    /// Label that the model is asked to answer with.
     pub(crate) label: String,
-    /// What the dataset calls it, where it has a name for it.
+    /// Name of the option in the dataset, if any.
     id: Option<String>,
-    /// What it says.
+    /// Text of the option.
     pub(crate) text: String,
 }
 
-/// What answers that are integers mean, where no option has such a name. The number is what they count from.
+/// Meaning of integer answers if no option has that name. The number is the index of the first option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
-    /// The places of options, also as texts.
+    /// Positions of options, also if spelled as texts.
     Always(usize),
-    /// Numbers are places; those that cannot be one, and texts, may be what an option says, where nothing else
-    /// can be meant.
+    /// Numbers are positions. Numbers that cannot be one, and texts, may be the text of an option if nothing else can
+    /// be meant.
     OrTexts(usize),
-    /// Numbers and texts of digits are places, and what is none may be what an option says.
+    /// Numbers and texts of digits are positions; others may be the text of an option.
     First(usize),
-    /// The texts of options.
+    /// Texts of options.
     Never,
 }
 
 impl Places {
-    /// What numbers mean by the parameter `answer_index_base`. Where nothing is stated, what may be a place and a text is
-    /// neither.
+    /// Returns the meaning of numbers according to the parameter `answer_index_base`. If it is not set, an answer that
+    /// may be both a position and a text is neither.
     pub(crate) fn stated(params: &Params) -> Result<Places, PluginError> {
         const NAME: &str = "answer_index_base";
         let if_null = if params.is_given(NAME) { Places::Never } else { Places::OrTexts(0) };
@@ -56,15 +56,14 @@ impl Places {
     }
 }
 
-/// An answer that may mean one option as well as another.
+/// An answer that may mean more than one option.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ambiguous {
     answer: String,
     base: usize,
-    /// The label and the text of what it means as a place; none where places would have to be counted from the other
-    /// number.
+    /// Label and text of the option at the position; `None` if only the other base would give one.
     at_place: Option<(String, String)>,
-    /// The label of what it means as a text.
+    /// Label of the option with that text.
     of_text: String,
 }
 
@@ -95,17 +94,17 @@ impl std::fmt::Display for Ambiguous {
     }
 }
 
-/// How options get their labels.
+/// Source of option labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Labels {
     /// Letters in order, unless the dataset's own names are letters.
     Letters,
-    /// The dataset's own names, where each option has one.
+    /// The dataset's own names, if each option has one.
     Own,
 }
 
-/// Reads options: a list of texts, of `{id, content}` or `{label, text}`, a map from names to texts, two
-/// parallel lists `{"text": […], "label": […]}`, a list that was written into a text, or a single text.
+/// Reads options. They are a list of texts, of `{id, content}` or `{label, text}`; a map from names to texts; two
+/// parallel lists `{"text": […], "label": […]}`; a list spelled as a text; or a single text.
 ///
 /// # Errors
 /// Says what is wrong with them.
@@ -151,18 +150,18 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
         .collect()
 }
 
-/// The same for a list of texts that get letters; none where there are no texts or too many.
+/// Labels a list of texts with letters; `None` if there are no texts or too many.
 pub(crate) fn lettered<'text>(texts: impl ExactSizeIterator<Item = &'text str>) -> Option<Vec<Choice>> {
     let option = |(index, text)| Choice { label: letter(index), id: None, text: strip(text).to_owned() };
     (1..=MAX_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
 }
 
-/// The right option, if it is one. An answer is first looked for among the dataset's own names. Other
-/// integers are as `places` says; other texts are a label, perhaps with marks around it or with its text
-/// behind it (`B. Dolphin`), or the text of an option.
+/// Returns the option that the answer names, if any. The dataset's own names are searched first. `places` gives the
+/// meaning of other integers. Other texts are a label, perhaps with marks around it or with its text after it
+/// (`B. Dolphin`), or the text of an option.
 ///
 /// # Errors
-/// Where digits may mean one option as well as another.
+/// If digits may mean more than one option.
 pub(crate) fn resolve<'options>(
     answer: &Value,
     options: &'options [Choice],
@@ -186,7 +185,7 @@ pub(crate) fn resolve<'options>(
     }
 }
 
-/// Options in the shape of the Sample.
+/// Returns options in the Sample's format.
 pub(crate) fn sample_options(options: &[Choice]) -> Value {
     let option = |option: &Choice| {
         object([("id", option.label.as_str().into()), ("content", option.text.as_str().into())])
@@ -194,12 +193,12 @@ pub(crate) fn sample_options(options: &[Choice]) -> Value {
     options.iter().map(option).collect()
 }
 
-/// The map from labels to texts.
+/// Returns the map from labels to texts.
 pub(crate) fn option_map(options: &[Choice]) -> Fields {
     options.iter().map(|option| (option.label.clone(), Value::from(option.text.as_str()))).collect()
 }
 
-/// The name and the text of a list entry.
+/// Returns the name and the text of a list entry.
 fn entry(value: &Value) -> (Option<String>, &Value) {
     let Value::Object(members) = value else { return (None, value) };
     let known = |keys: &[&str]| keys.iter().find_map(|key| members.get(*key));
@@ -207,7 +206,7 @@ fn entry(value: &Value) -> (Option<String>, &Value) {
     (id, known(&TEXT_KEYS).unwrap_or(value))
 }
 
-/// The entries of two parallel lists.
+/// Returns the entries of two parallel lists.
 fn parallel(members: &Fields) -> Option<Vec<(Option<String>, &Value)>> {
     let list = |keys: &[&str]| keys.iter().find_map(|key| members.get(*key)?.as_array());
     let (texts, ids) = (list(&TEXT_KEYS)?, list(&ID_KEYS)?);
@@ -228,21 +227,21 @@ fn are_distinct(names: &[String]) -> bool {
     names.iter().enumerate().all(|(index, name)| names.iter().skip(index + 1).all(|other| other != name))
 }
 
-/// The letter of a place, counted from 0.
+/// Returns the letter of a position, counted from 0.
 fn letter(index: usize) -> String {
-    // `read` refuses more options than there are letters.
+    // `read` rejects more options than there are letters.
     let offset = u8::try_from(index).unwrap_or(u8::MAX);
     char::from(b'A'.saturating_add(offset)).to_string()
 }
 
 fn whole_number(number: f64) -> Option<u64> {
-    /// More options than this have no letters anyway.
+    /// Larger numbers have no letters anyway.
     const BOUND: f64 = 1000.0;
     // Exact: within the bound.
     (number.fract() == 0.0 && (0.0..BOUND).contains(&number)).then_some(number as u64)
 }
 
-/// The option that has a name in the dataset.
+/// Returns the option with a name in the dataset.
 fn named<'options>(name: &str, options: &'options [Choice]) -> Option<&'options Choice> {
     options.iter().find(|option| option.id.as_deref().is_some_and(|id| strip(id) == name))
 }
@@ -251,7 +250,7 @@ fn at_index(options: &[Choice], index: usize, index_base: usize) -> Option<&Choi
     options.get(index.checked_sub(index_base)?)
 }
 
-/// The first option with this text, in any case.
+/// Returns the first option with this text, in any case.
 fn said<'options>(answer: &str, options: &'options [Choice]) -> Option<&'options Choice> {
     let normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
     options.iter().find(|option| normalization.same(&option.text, answer))
@@ -261,7 +260,7 @@ fn is_digits(answer: &str) -> bool {
     answer.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What digits mean that are no name.
+/// Returns the option meant by digits that are not a name.
 fn by_digits<'options>(
     answer: &str,
     options: &'options [Choice],
@@ -279,7 +278,7 @@ fn by_digits<'options>(
         return Ok(at_place().or_else(|| said(answer, options).filter(|_| is_text)));
     };
     let (at_place, Some(of_text)) = (at_place(), said(answer, options)) else { return Ok(at_place()) };
-    // As far as the number of options, it may have been counted from 0 as well as from 1.
+    // Up to the number of options, it may have been counted from 0 as well as from 1.
     let is_place = place.is_some_and(|place| place <= options.len());
     let is_clear = at_place.map_or(!is_place, |option| option.label == of_text.label);
     let ambiguous = || Ambiguous {

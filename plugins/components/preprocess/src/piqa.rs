@@ -1,4 +1,4 @@
-//! `piqa`: a goal and two ways to reach it, of which one works.
+//! `piqa`: a goal and two ways to reach it, only one of them valid.
 
 use crate::layout::{Layout, Spacing};
 use crate::options::Places;
@@ -23,13 +23,13 @@ pub struct Piqa {
 impl Conversion for Piqa {
     const NAME: &'static str = "piqa";
     const VERSION: &'static str = "2";
-    const DESCRIPTION: &'static str = "A goal and two solutions, one of them right";
+    const DESCRIPTION: &'static str = "A goal and two solutions, one of which is correct";
     fn properties() -> Properties {
         let fields = [
-            ("goal_field", field_schema("goal", "Where the goal stands")),
-            ("sol1_field", field_schema("sol1", "Where the first solution stands")),
-            ("sol2_field", field_schema("sol2", "Where the second solution stands")),
-            ("label_field", field_schema("label", "Where the number of the right one stands, 0 or 1")),
+            ("goal_field", field_schema("goal", "Field of the goal")),
+            ("sol1_field", field_schema("sol1", "Field of the first solution")),
+            ("sol2_field", field_schema("sol2", "Field of the second solution")),
+            ("label_field", field_schema("label", "Field of the index of the correct solution, 0 or 1")),
         ];
         fields.into_iter().chain(prompt_schema()).collect()
     }

@@ -7,11 +7,11 @@ use gage_sdk::serde_json::Value;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece<'text> {
     Text(&'text str),
-    /// The number of an image, as the text writes it.
+    /// Number of an image, as spelled in the text.
     Image(u32),
 }
 
-/// The pieces of a text, in order.
+/// Splits a text into pieces, in order.
 pub(crate) fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -33,8 +33,8 @@ pub(crate) fn pieces(mut text: &str) -> Vec<Piece<'_>> {
 
 const OPENING: &str = "<image";
 
-/// The number of the placeholder that a text begins with, and what stands behind it. Datasets write
-/// `<image 1>`, `<image_1>` and `<image1>`.
+/// Returns the number of the placeholder that a text begins with, and the text after it. Datasets write `<image 1>`,
+/// `<image_1>` and `<image1>`.
 fn placeholder(text: &str) -> Option<(u32, &str)> {
     let rest = text.strip_prefix(OPENING)?;
     let rest = rest.strip_prefix([' ', '_']).unwrap_or(rest);
@@ -43,7 +43,7 @@ fn placeholder(text: &str) -> Option<(u32, &str)> {
     Some((is_number.then(|| number.parse().ok()).flatten()?, behind))
 }
 
-/// The parts of a message for these pieces. Texts lose the white space beside an image.
+/// Returns the parts of a message for these pieces. White space next to an image is removed.
 pub(crate) fn parts(pieces: &[Piece<'_>], mut image: impl FnMut(u32) -> Vec<Value>) -> Vec<Value> {
     let mut parts = Vec::new();
     for piece in pieces {
@@ -86,7 +86,7 @@ mod tests {
                     Piece::Image(number) => format!("<image {number}>"),
                 })
                 .collect();
-            // Leading zeros are the only thing that may go.
+            // Only leading zeros may be dropped.
             let plain = text.replace("<image 00", "<image ").replace("<image 0", "<image ");
             prop_assert_eq!(whole.replace("<image 0", "<image "), plain);
         }

@@ -1,11 +1,11 @@
-//! Lists that were written into a text: as JSON, or as Python prints them.
+//! Lists spelled as a text: as JSON, or as printed by Python.
 
 use gage_row_kit::fields::text;
 use gage_sdk::serde_json::{self, Value};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The items of a text like `['a', "b's", 3]` or `["a", "b"]`; `None` where it is no such list.
+/// Returns the items of a text like `['a', "b's", 3]` or `["a", "b"]`; `None` if it is not such a list.
 pub(crate) fn read(list: &str) -> Option<Vec<String>> {
     let list = list.trim();
     let inner = list.strip_prefix('[')?.strip_suffix(']')?;
@@ -23,7 +23,7 @@ pub(crate) fn read(list: &str) -> Option<Vec<String>> {
         });
         skip_space(&mut rest);
         match rest.next() {
-            // A comma may stand behind the last item too.
+            // The last item may also be followed by a comma.
             Some(',') => {}
             None => return Some(items),
             Some(_) => return None,
@@ -35,7 +35,7 @@ fn skip_space(rest: &mut Peekable<Chars<'_>>) {
     while rest.next_if(|character| character.is_whitespace()).is_some() {}
 }
 
-/// A number or a name: whatever stands before the next comma, without brackets or quotes.
+/// Reads a number or a name: anything before the next comma, without brackets or quotes.
 fn bare(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut item = String::new();
     while let Some(character) = rest.next_if(|character| *character != ',') {
@@ -60,7 +60,7 @@ fn quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     }
 }
 
-/// What stands behind a backslash. An escape that Python does not know keeps its backslash.
+/// Reads the escape after a backslash. An escape that is unknown to Python keeps its backslash.
 fn escape(rest: &mut Peekable<Chars<'_>>, item: &mut String) -> Option<()> {
     let code = |rest: &mut Peekable<Chars<'_>>, digits: usize| {
         let text: String = rest.by_ref().take(digits).collect();

@@ -15,21 +15,21 @@ pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) options: Vec<Choice>,
     pub(crate) correct: Choice,
-    /// The labels of further options that are right as well.
+    /// Labels of further right options.
     pub(crate) also_correct: Vec<String>,
 }
 
-/// Where the parts of a question stand in a row, also for errors and for the record.
+/// Paths of a question's parts in a row, also for errors and for the record.
 pub(crate) struct QuestionFields {
     pub(crate) question: String,
     pub(crate) choices: String,
     pub(crate) answer: String,
-    /// What answers that are numbers mean.
+    /// Meaning of numeric answers.
     pub(crate) places: Places,
 }
 
 impl QuestionFields {
-    /// Reads the parameters that say where the parts stand.
+    /// Reads the parameters that name the paths.
     pub(crate) fn from_params(params: &Params, places: Places) -> Result<QuestionFields, PluginError> {
         // The older name.
         let options_field = params.text_or("options_field", "choices")?;
@@ -41,47 +41,49 @@ impl QuestionFields {
         })
     }
 
-    /// The question of a row.
+    /// Reads the question of a row.
     ///
     /// # Errors
-    /// As for [`QuestionFields::question`], and if a part is missing.
+    /// See [`QuestionFields::question`]. Also an error if a part is missing.
     pub(crate) fn read(&self, row: &Fields) -> Result<Question, PluginError> {
         let text = require_text(row, &self.question)?;
         self.question(&text, require(row, &self.choices)?, require(row, &self.answer)?)
     }
 
-    /// The fields of the row that its Sample need not keep.
+    /// Returns the fields of the row that its Sample need not keep.
     pub(crate) fn used(&self) -> [&str; 3] {
         [&self.question, &self.choices, &self.answer]
     }
 
-    /// The Sample of a question that was read from this row.
+    /// Returns the Sample of a question that was read from this row.
     pub(crate) fn sample(&self, question: Question, row: Fields, messages: Vec<Value>) -> Value {
         question.into_draft(self, messages).finish(row, &self.used())
     }
 
-    /// The JSON Schema of the parameters that say where the parts stand.
+    /// Returns the JSON Schema of the parameters that name the paths.
     pub(crate) fn schema() -> [(&'static str, Value); 5] {
         [
-            ("question_field", field_schema("question", "Where the question stands")),
-            ("choices_field", field_schema("choices", "Where the options stand")),
-            ("options_field", field_schema("choices", "An older name of `choices_field`")),
-            ("answer_field", field_schema("answer", "Where the answer stands")),
+            ("question_field", field_schema("question", "Field of the question")),
+            ("choices_field", field_schema("choices", "Field of the options")),
+            ("options_field", field_schema("choices", "Former name of `choices_field`")),
+            ("answer_field", field_schema("answer", "Field of the answer")),
             (
                 "answer_index_base",
                 json!({
                     "enum": [0, 1, null], "default": 0,
-                    "description": "Whether answers that are numbers count from 0 or from 1; null where none is a place, and numbers are what options say. Where it is not stated, a text of digits that may be a place and what an option says is an error",
+                    "description": "First index of numeric answers; null if numeric answers are texts of \
+                     options. Without it, a numeric text that could be both an index and the text of an \
+                     option is an error",
                 }),
             ),
         ]
     }
 
-    /// Makes a question of its parts. An answer that is a list names several right options.
+    /// Creates a question from its parts. An answer that is a list names several right options.
     ///
     /// # Errors
-    /// `invalid-input` when the options cannot be used, when none of them is the answer, or one of the answers, or when
-    /// it cannot be told which.
+    /// `invalid-input` if the options are unusable, if the answer, or one of the answers, is not an option, or if it is
+    /// ambiguous.
     pub(crate) fn question(
         &self,
         text: &str,
@@ -115,11 +117,11 @@ impl QuestionFields {
 }
 
 impl Question {
-    /// The Sample of this question with these messages, before the rest of its row is added.
+    /// Returns the Sample of this question with these messages, before the rest of its row is added.
     pub(crate) fn into_draft(self, fields: &QuestionFields, messages: Vec<Value>) -> Draft {
         let label = self.correct.label;
         let also_correct = self.also_correct.iter().map(String::as_str);
-        // Of several right options none is the right one.
+        // With several right options, none is the right one.
         let correct_choice = self.also_correct.is_empty().then_some(label.as_str());
         let mut metadata =
             Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);

@@ -1,4 +1,4 @@
-//! References and labels: the shapes of right answers in raw rows, and their standard form.
+//! References and labels: the forms of right answers in raw rows, and their standard form.
 
 use crate::sample::{reference, text_part};
 use gage_row_kit::fields::{Fields, object, text};
@@ -6,9 +6,8 @@ use gage_row_kit::media::Kind;
 use gage_sdk::serde_json::Value;
 use std::borrow::Cow;
 
-/// The references that an answer stands for: a text, a number, a part of a message, an object with
-/// `answer` or `text`, a list of these, or lists in an object (`{"text": […]}`). A list of parts is one
-/// answer.
+/// Converts an answer to references. It may be a text, a number, a part of a message, an object with `answer` or
+/// `text`, or a list of these. It may also be lists in an object (`{"text": […]}`). A list of parts is one answer.
 pub(crate) fn references_of(answer: Value) -> Vec<Value> {
     match answer {
         Value::Array(items) if !items.is_empty() && items.iter().all(is_part) => {
@@ -20,7 +19,7 @@ pub(crate) fn references_of(answer: Value) -> Vec<Value> {
     }
 }
 
-/// Answers from lists that stand beside each other. What else is said of each answer is its `meta`.
+/// Converts parallel lists to answers. Other values of each answer become its `meta`.
 fn parallel(mut members: Fields) -> Vec<Value> {
     let Some(Value::Array(texts)) = members.shift_remove("text") else { return Vec::new() };
     let about = |index: usize| -> Fields {
@@ -43,13 +42,13 @@ fn with_meta(mut reference: Value, meta: Fields) -> Value {
     reference
 }
 
-/// Returns whether an answer names none: a list without items.
+/// Returns whether an answer is empty: a list without items.
 pub(crate) fn is_empty(answer: &Value) -> bool {
     let listed = answer.get("text").unwrap_or(answer);
     listed.as_array().is_some_and(Vec::is_empty)
 }
 
-/// A reference in its standard form. What cannot be one is kept as it is, for the host to refuse.
+/// Returns a reference in its standard form. A value that cannot be one stays as it is, and the host rejects it.
 pub(crate) fn as_reference(value: Value) -> Value {
     match value {
         Value::String(text) => reference(text),
@@ -83,8 +82,7 @@ fn is_part(value: &Value) -> bool {
     value.get("type").is_some_and(Value::is_string)
 }
 
-/// A reference as one text, as a label is to say it: its first part if that is media, otherwise the
-/// text of all its parts.
+/// Returns a reference as one text, for a label: its first part if that is media, otherwise the text of all its parts.
 pub(crate) fn reference_text(reference: &Value) -> Option<Cow<'_, str>> {
     let answer = match reference {
         Value::Object(members) => members.get("answer")?,

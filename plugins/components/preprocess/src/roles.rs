@@ -1,5 +1,5 @@
-//! `roles_to_remove`, a parameter of every preprocessor: messages of these roles leave a row before
-//! anything else happens to it.
+//! `roles_to_remove`, a parameter of every preprocessor: messages with these roles are removed from a row before any
+//! other step.
 
 use crate::param_schema::Properties;
 use gage_row_kit::fields::{Fields, unusable};
@@ -10,40 +10,40 @@ use gage_text_kit::Params;
 
 const PARAM: &str = "roles_to_remove";
 
-/// The roles that rows have; the Sample knows fewer.
+/// Roles in rows; the Sample knows fewer.
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/// What a preprocessor here has of its own.
+/// Parts that each preprocessor here defines.
 pub trait Conversion: Sized {
-    /// The name in suites.
+    /// Name in suites.
     const NAME: &'static str;
 
-    /// Raised whenever a Sample could come out different.
+    /// Version, increased when Samples may come out different.
     const VERSION: &'static str;
 
-    /// One sentence.
+    /// Description in one sentence.
     const DESCRIPTION: &'static str;
 
-    /// The roles whose messages are removed where the suite says nothing.
+    /// Roles whose messages are removed by default.
     const REMOVED_ROLES: &'static [&'static str] = &[];
 
-    /// The JSON Schema of each parameter.
+    /// Returns the JSON Schema of each parameter.
     fn properties() -> Properties;
 
-    /// Makes it from its parameters.
+    /// Creates the conversion from its parameters.
     ///
     /// # Errors
-    /// `invalid-config` when they cannot be used.
+    /// `invalid-config` if they are unusable.
     fn new(params: &Params) -> Result<Self, PluginError>;
 
-    /// The Sample of a row. `removed` are the messages that left the row, in order.
+    /// Converts a row to its Sample. `removed` are the messages removed from the row, in order.
     ///
     /// # Errors
-    /// `invalid-input` with the field that is to blame.
+    /// `invalid-input` with the field at fault.
     fn sample(&self, row: Fields, removed: Vec<Value>) -> Result<Value, PluginError>;
 
-    /// The same as JSON text, where there is a faster way to it and no messages are removed; `None` where
-    /// there is none.
+    /// Converts a row to its Sample as JSON text, if there is a faster way and no messages are removed; `None` if there
+    /// is none.
     fn sample_text(&self, _row: &str) -> Option<String> {
         None
     }
@@ -63,7 +63,7 @@ impl<C: Conversion> Preprocessor for Standard<C> {
     fn spec() -> PreprocessorSpec {
         let removed = json!({
             "type": "array", "items": { "enum": ROLES }, "default": C::REMOVED_ROLES,
-            "description": "Roles whose messages are taken out of a row before it is converted",
+            "description": "Roles whose messages are removed before the row is converted",
         });
         let properties: Value = C::properties().into_iter().chain([(PARAM, removed)]).collect();
         PreprocessorSpec::new(C::VERSION, C::DESCRIPTION, properties)
@@ -106,7 +106,7 @@ impl<C> Standard<C> {
     }
 }
 
-/// A misspelt role would leave the answer in the prompt, so only those that exist are taken.
+/// Reads roles. Only existing ones are accepted: a misspelled role would leave the answer in the prompt.
 fn read_roles(roles: Value) -> Result<Vec<String>, PluginError> {
     let refuse = |message: String| PluginError::invalid_config(message).at(format!("/{PARAM}"));
     let roles: Vec<String> = serde_json::from_value(roles)

@@ -1,12 +1,12 @@
-//! Writing Samples.
+//! Writers of Samples.
 
 use gage_row_kit::fields::{Fields, object, text};
 use gage_sdk::serde_json::Value;
 
-/// The version of the Sample that is written here.
+/// Version of the Sample that is written here.
 pub(crate) const SCHEMA_VERSION: &str = "v1";
 
-/// Fields of the Sample that a row may bring along and that nothing here makes.
+/// Sample fields that a row may contain and that no code here makes.
 const PASSED_ON: [&str; 11] = [
     "few_shot_examples",
     "golden_trajectories",
@@ -21,8 +21,7 @@ const PASSED_ON: [&str; 11] = [
     "data_tag",
 ];
 
-/// Fields that only mean something in a row that is a Sample already: in others `inputs` may be
-/// anything.
+/// Fields with a meaning only in a row that is already a Sample: in others, `inputs` may be anything.
 const RUNTIME: [&str; 9] = [
     "inputs",
     "chat_template_mode",
@@ -35,27 +34,28 @@ const RUNTIME: [&str; 9] = [
     "_media_meta",
 ];
 
-/// What an earlier run left behind: a metric must not take it for a result of this one.
+/// Results of an earlier run: a metric must not mistake them for results of this one.
 const OF_EARLIER_RUNS: [&str; 2] = ["predict_result", "eval_result"];
 
-/// How much of a Sample a row is, which says where the fields go that are not known.
+/// Similarity of a row to a Sample, which decides the place of unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A raw row: to `metadata`.
+    /// A raw row: unknown fields go to `metadata`.
     Raw,
-    /// A row with `messages`, as older programs write Samples: to `metadata`, but runtime fields stay.
+    /// A row with `messages`, as older programs write Samples: unknown fields go to `metadata`, but runtime fields
+    /// stay.
     Conversation,
-    /// A Sample, told by its `schema_version`: all stay where they are.
+    /// A Sample, recognized by its `schema_version`: all fields stay in place.
     Sample,
 }
 
 impl Origin {
-    /// The origin of a row.
+    /// Returns the origin of a row.
     pub(crate) fn of(row: &Fields) -> Origin {
         Origin::told_by(|name| row.contains_key(name))
     }
 
-    /// The origin of a row that `has` these names.
+    /// Returns the origin of a row that `has` these names.
     pub(crate) fn told_by(has: impl Fn(&str) -> bool) -> Origin {
         if has("schema_version") {
             Origin::Sample
@@ -67,23 +67,23 @@ impl Origin {
     }
 }
 
-/// A message of text.
+/// Returns a text message.
 pub(crate) fn message(role: &str, text: impl Into<String>) -> Value {
     object([("role", role.into()), ("content", Value::Array(vec![text_part(text)]))])
 }
 
-/// A piece of text in a message or a reference.
+/// Returns a text part of a message or a reference.
 pub(crate) fn text_part(text: impl Into<String>) -> Value {
     let text: String = text.into();
     object([("type", "text".into()), ("text", text.into())])
 }
 
-/// A reference of text.
+/// Returns a text reference.
 pub(crate) fn reference(text: impl Into<String>) -> Value {
     object([("answer", Value::Array(vec![text_part(text)]))])
 }
 
-/// What is known of a Sample before the rest of its row is added.
+/// Parts of a Sample before the rest of its row is added.
 pub(crate) struct Draft {
     pub(crate) task_type: &'static str,
     pub(crate) messages: Vec<Value>,
@@ -95,11 +95,11 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// The Sample: the draft, the `id` of the row, and its other fields, which go where the Sample has
-    /// a place for them and otherwise into `metadata`. Fields that were `used` are left out.
+    /// Returns the Sample: the draft, the `id` of the row, and its other fields. Those go to their place in the Sample
+    /// if it has one, otherwise into `metadata`. Fields in `used` are dropped.
     pub(crate) fn finish(self, mut row: Fields, used: &[&str]) -> Value {
-        // What is not known goes to `metadata` even if the row is a Sample: its own question and
-        // answer must not stand beside those that were made here.
+        // Unknown fields go to `metadata` even if the row is a Sample: its own question and answer must not appear next
+        // to those made here.
         let origin = match Origin::of(&row) {
             Origin::Raw => Origin::Raw,
             Origin::Conversation | Origin::Sample => Origin::Conversation,
@@ -128,7 +128,8 @@ impl Draft {
     }
 }
 
-/// The `id` of a row as text; none where the host is to give one. What can be no id stays, for the host to say so.
+/// Returns the `id` of a row as text; `None` if the host should assign one. An invalid id stays, and the host reports
+/// it.
 pub(crate) fn into_id(id: Value) -> Option<Value> {
     match id {
         Value::String(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Some(id),
@@ -136,7 +137,7 @@ pub(crate) fn into_id(id: Value) -> Option<Value> {
     }
 }
 
-/// The `metadata` of a row. What is no object is kept under its own name.
+/// Returns the `metadata` of a row. A value that is not an object is kept under its own name.
 pub(crate) fn take_metadata(metadata: Option<Value>) -> Fields {
     match metadata {
         Some(Value::Object(metadata)) => metadata,
@@ -145,7 +146,7 @@ pub(crate) fn take_metadata(metadata: Option<Value>) -> Fields {
     }
 }
 
-/// Adds the fields that a row still has, each where it belongs.
+/// Adds the remaining fields of a row, each in its place.
 pub(crate) fn add_rest(
     sample: &mut Fields,
     metadata: &mut Fields,
@@ -161,7 +162,7 @@ pub(crate) fn add_rest(
     }
 }
 
-/// Gives a row a label to slice results by, unless it has one of that name.
+/// Adds a label for slicing results to a row, unless it has one of that name.
 pub(crate) fn tag(row: &mut Fields, name: &str, value: String) {
     let tags = row.entry("data_tag").or_insert(Value::Null);
     if tags.is_null() {
@@ -172,7 +173,7 @@ pub(crate) fn tag(row: &mut Fields, name: &str, value: String) {
     }
 }
 
-/// Keeps large things that stand in no message where the Sample has a place for them.
+/// Keeps large values that are in no message at their place in the Sample.
 pub(crate) fn keep_assets(sample: &mut Fields, metadata: &mut Fields, assets: Fields) {
     if assets.is_empty() {
         return;
@@ -187,7 +188,7 @@ pub(crate) fn keep_assets(sample: &mut Fields, metadata: &mut Fields, assets: Fi
     }
 }
 
-/// Returns whether a field that nothing here makes belongs to the Sample itself and not to its `metadata`.
+/// Returns whether a field that no code here makes belongs to the Sample itself, not to its `metadata`.
 pub(crate) fn is_of_sample(name: &str, is_object: bool, origin: Origin) -> bool {
     if OF_EARLIER_RUNS.contains(&name) {
         return false;

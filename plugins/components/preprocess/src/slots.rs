@@ -1,5 +1,5 @@
-//! The fields of a row that have a meaning of their own, taken in one pass over it: rows come by the
-//! million, and looking each name up would cost more than the conversion itself.
+//! Fields of a row with a special meaning, taken in one pass over it. There are millions of rows, and looking each name
+//! up would cost more than the conversion itself.
 
 use crate::media::{MediaField, kind_of, may_be_media};
 use crate::openai_choices::is_openai;
@@ -10,7 +10,7 @@ use gage_sdk::serde_json::Value;
 
 macro_rules! slots {
     ($($field:ident),+ $(,)?) => {
-        /// A row, taken apart. Null counts as absent.
+        /// A row, split into fields. Null counts as absent.
         pub(crate) struct Slots<N = String, V = Value> {
             $(pub(crate) $field: Option<V>,)+
             pub(crate) media: Vec<MediaField>,
@@ -25,7 +25,7 @@ macro_rules! slots {
         }
 
         impl<N, V> Slots<N, V> {
-            /// The place of a field that has a meaning of its own.
+            /// Returns the slot of a field with a special meaning.
             pub(crate) fn slot(&mut self, name: &str) -> Option<&mut Option<V>> {
                 match name {
                     $(stringify!($field) => Some(&mut self.$field),)+
@@ -55,7 +55,7 @@ slots!(
 );
 
 impl Slots {
-    /// Takes a row apart; media only where they are asked for.
+    /// Splits a row into fields; media only on request.
     pub(crate) fn of(row: Fields, with_media: bool) -> Slots {
         let mut slots = Slots::default();
         slots.rest.reserve(row.len());
@@ -76,17 +76,17 @@ impl Slots {
         self.rest.extend(value.map(|value| (name.to_owned(), value)));
     }
 
-    /// Puts what no step took back to the others, and an answer that was taken in vain.
+    /// Puts unused fields, and an unused answer, back with the others.
     pub(crate) fn leave_unused(&mut self, unused_answer: Option<Value>) {
         let unused = self.take_unused(unused_answer);
         self.rest.extend(unused.map(|(name, value)| (name.to_owned(), value)));
     }
 
-    /// Takes the options, under either name, and the `choices` that are none: those in the shape of an
-    /// answer of the OpenAI API are returned, others stay in the row.
+    /// Takes the options, under either name. `choices` that are not options are returned if they have the format of an
+    /// OpenAI API response; others stay in the row.
     ///
     /// # Errors
-    /// When `options` cannot be read, or `choices` of a row that is no Sample, unless they are empty.
+    /// If `options` are unreadable. Also if `choices` of a row that is not a Sample are, unless they are empty.
     pub(crate) fn take_options(
         &mut self,
         is_sample: bool,
@@ -130,7 +130,7 @@ impl Slots {
 }
 
 impl<N, V> Slots<N, V> {
-    /// Takes what no step took, and an answer that was taken in vain.
+    /// Takes the unused fields, and an unused answer.
     pub(crate) fn take_unused(
         &mut self,
         unused_answer: Option<V>,
@@ -148,13 +148,13 @@ impl<N, V> Slots<N, V> {
     }
 }
 
-/// Options as they were read, and as the Sample has them.
+/// Options as read, and as in the Sample.
 pub(crate) struct Options {
     pub(crate) read: Vec<Choice>,
     pub(crate) standard: Value,
 }
 
-/// Returns whether options have the shape of the Sample already; then they keep whatever else they say.
+/// Returns whether options already have the Sample's format; then they keep all other members.
 pub(crate) fn is_standard(options: &Value) -> bool {
     let is_text = |option: &Value, name: &str| option.get(name).is_some_and(Value::is_string);
     options.as_array().is_some_and(|options| {

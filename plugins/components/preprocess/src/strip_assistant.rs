@@ -1,4 +1,4 @@
-//! `strip_assistant`: conversations that end with what the model is to say.
+//! `strip_assistant`: conversations that end with the expected reply of the model.
 
 use crate::default::{DefaultParams, convert, properties};
 use crate::messages::last_said;
@@ -9,14 +9,14 @@ use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
 
-/// As `default`, after the messages of the model were taken out. The last of them is the right answer of
-/// a row that has no other.
+/// Like `default`, after the messages of the model are removed. The last of them is the right answer of a row that has
+/// no other.
 pub struct StripAssistant(DefaultParams);
 
 impl Conversion for StripAssistant {
     const NAME: &'static str = "strip_assistant";
     const VERSION: &'static str = "3";
-    const DESCRIPTION: &'static str = "Conversations, without what the model says in them";
+    const DESCRIPTION: &'static str = "Conversations without the model's messages";
     const REMOVED_ROLES: &'static [&'static str] = &["assistant"];
     fn properties() -> Properties {
         properties()

@@ -17,12 +17,12 @@ const OLDER: [(&str, &str); 11] = [
     ("dialog", "dialogue"),
 ];
 
-/// The task type that the `question_type` of a row stands for; one that is not known stays what it is.
+/// Returns the task type for the `question_type` of a row; an unknown one stays as it is.
 pub(crate) fn from_question_type(question_type: Value) -> Value {
     question_type.as_str().and_then(known).map_or(question_type, Value::from)
 }
 
-/// The task type that an older name stands for.
+/// Returns the task type with an older name.
 pub(crate) fn known(question_type: &str) -> Option<&'static str> {
     let name = question_type.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     OLDER.iter().find(|(older, _)| *older == name).map(|(_, task_type)| *task_type)

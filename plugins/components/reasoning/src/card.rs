@@ -1,10 +1,10 @@
-//! Shared parts of these metrics' cards.
+//! Shared parts of the score cards.
 
 use crate::parsed::ParsedOutput;
 use gage_sdk::ScoreCard;
 use gage_sdk::metric::{MetricSpec, ValueKind};
 
-/// Where the parsed output stands in every specification, and where the reference does.
+/// Indices of the parsed output and the reference in every specification.
 pub(crate) const PARSED: usize = 0;
 pub(crate) const REFERENCE: usize = 1;
 
@@ -13,7 +13,7 @@ pub(crate) fn with_parsed(spec: MetricSpec) -> MetricSpec {
     spec.input("parsed", &["parsed_field", "prediction_field"], &["model_output.parsed"], ValueKind::Json)
 }
 
-/// The card of an output that could not be parsed: it never scores, and its tag says why.
+/// Returns the card of an unparsed output: it never scores, and its tag says why.
 pub(crate) fn unparsed(parsed: &ParsedOutput) -> ScoreCard {
     match parsed {
         ParsedOutput::Missing => failed("missing_prediction", "there is no parsed output"),
@@ -21,18 +21,18 @@ pub(crate) fn unparsed(parsed: &ParsedOutput) -> ScoreCard {
     }
 }
 
-/// A card that scores 0 for a reason.
+/// Returns a card that scores 0 for a reason.
 pub(crate) fn failed(tag: &str, why: &str) -> ScoreCard {
     ScoreCard::binary(false).tag(tag).explain(why)
 }
 
-/// Adds a tag where something holds.
+/// Adds a tag if a condition holds.
 pub(crate) fn tagged(card: ScoreCard, holds: bool, tag: &str) -> ScoreCard {
     if holds { card.tag(tag) } else { card }
 }
 
-/// The number with four decimals, as the older program recorded its scores: the nearest to the exact
-/// value, an exact half to the even neighbour.
+/// Rounds to four decimals, as the older program recorded its scores: to the nearest value, and an exact half to the
+/// even neighbour.
 pub(crate) fn rounded(number: f64) -> f64 {
     format!("{number:.4}").parse().unwrap_or(number)
 }

@@ -1,4 +1,4 @@
-//! `reasoning_consistency`: whether the argument mentions the answer.
+//! `reasoning_consistency`: tests whether the argument mentions the answer.
 
 use crate::card::{PARSED, failed, rounded, tagged, unparsed, with_parsed};
 use crate::parsed::{ParsedOutput, final_answers};
@@ -10,20 +10,20 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
-/// Where the support of an answer stands.
+/// Members with the support of an answer.
 const SUPPORT: [&str; 3] = ["steps", "claims", "rationale"];
 
-/// Scores 1 where the final answer is mentioned, as whole words, in at least one fragment of the
-/// support; of an answer that is a list (32 members at most) each has to be.
+/// Scores 1 if at least one fragment of the support mentions the final answer as whole words. If the answer is a list
+/// (32 members at most), each member must be mentioned.
 ///
-/// Fragments are the texts of `steps`, `claims` and `rationale`: strings, or objects with `text`; blank
-/// ones do not count. The sub-score `reasoning_support_coverage` is the share of the fragments that
-/// mention the answer, with four decimals. Whether a fragment denies the answer is not looked at.
+/// Fragments are the texts of `steps`, `claims` and `rationale`: strings, or objects with `text`; blank ones do not
+/// count. The sub-score `reasoning_support_coverage` is the share of fragments that mention the answer, with four
+/// decimals. Denials of the answer in a fragment are not detected.
 ///
-/// Case, white space and decomposed characters are ignored unless `normalize` is false. Without an
-/// output, an answer or support the score is 0, with the tag `missing_prediction`, `invalid_format`,
-/// `missing_final_answer` or `missing_support`; `unsupported_answer` where no fragment mentions it.
-/// Takes time in proportion to the text and the number of answers.
+/// Case, white space and decomposed characters are ignored unless `normalize` is false. Without an output, an answer or
+/// support the score is 0, with the tag `missing_prediction`, `invalid_format`, `missing_final_answer` or
+/// `missing_support`. The tag is `unsupported_answer` if no fragment mentions it. Takes time proportional to the text
+/// and the number of answers.
 ///
 /// Input: path parameters `parsed_field` and `prediction_field`, by default `model_output.parsed`.
 pub struct ReasoningConsistency {
@@ -36,7 +36,7 @@ impl Metric for ReasoningConsistency {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether the argument mentions the answer")
+        let spec = MetricSpec::new("1", "Checks that the reasoning mentions the answer")
             .value_name("reasoning_consistency")
             .sub_score("reasoning_support_coverage", true)
             .params(json!({ "normalize": Normalizer::schema() }));

@@ -1,4 +1,4 @@
-//! `claim_evidence_overlap`: whether claims cite the evidence that they should.
+//! `claim_evidence_overlap`: tests whether claims cite the expected evidence.
 
 use crate::card::{PARSED, REFERENCE, failed, rounded, tagged, unparsed, with_parsed};
 use crate::parsed::ParsedOutput;
@@ -10,30 +10,28 @@ use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use std::collections::HashSet;
 
-/// The precision, the recall and their harmonic mean (the primary score) of the ids of evidence that all
-/// claims cite together, each counted once, with four decimals.
+/// Precision, recall and their harmonic mean (the primary score) of the evidence ids that all claims cite together.
+/// Each id counts once. Figures have four decimals.
 ///
-/// Evidence is an id, or an object with `id`, or a list of them, under the key `claim_evidence_key`
-/// (default `evidence`) of a claim; a claim that is a text is an id itself. Ids are texts or numbers;
-/// numbers count by value and match a text that spells them. What has no id is left out. The reference
-/// has the same form, or is an object with `claims` or a list of claims. Case and white space are
-/// ignored unless `normalize` is false. A reference that is an empty list, met by an output without
-/// evidence, scores 1.
+/// Evidence is an id, or an object with `id`, or a list of them, under the key `claim_evidence_key` (default
+/// `evidence`) of a claim; a claim that is a text is itself an id. Ids are texts or numbers; numbers count by value and
+/// match a text that spells them. Items without an id are ignored. The reference has the same form, or is an object
+/// with `claims` or a list of claims. Case and white space are ignored unless `normalize` is false. If the reference is
+/// an empty list, an output without evidence scores 1.
 ///
-/// Without an output, or without a reference, the score is 0, with the tag `missing_prediction`,
-/// `invalid_format` or `missing_reference`; `missing_evidence` where nothing is cited, `missing_item`
-/// and `wrong_evidence` where something is not, or should not be. `name` (default `evidence`; 1 to 40
-/// letters, digits, `_`, `-` and `.`) names the sub-scores `evidence_precision` and `evidence_recall`;
-/// with another name there is `name_f1` too.
+/// Without an output, or without a reference, the score is 0, with the tag `missing_prediction`, `invalid_format` or
+/// `missing_reference`. The tag is `missing_evidence` if nothing is cited, and `missing_item` or `wrong_evidence` for a
+/// missing or an unexpected id. `name` (default `evidence`; 1 to 40 letters, digits, `_`, `-` and `.`) names the
+/// sub-scores `evidence_precision` and `evidence_recall`; another name also adds `name_f1`.
 ///
-/// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `evidence_field` and
-/// `label_field`, by default the first that exists of `sample.gt_evidence_ids`, `sample.gt_evidence`,
+/// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `evidence_field` and `label_field`.
+/// Its default is the first that exists of `sample.gt_evidence_ids`, `sample.gt_evidence`,
 /// `sample.ground_truth.evidence_ids`, `sample.ground_truth.evidence`, `sample.gt_claims` and
-/// `sample.ground_truth.claims`, or of the same below `sample.metadata`, where preprocessors put them.
+/// `sample.ground_truth.claims`. The same paths below `sample.metadata` follow, where preprocessors put them.
 pub struct ClaimEvidenceOverlap {
     normalizer: Normalizer,
     key: String,
-    /// The names of precision and recall, and that of F1 where it is not the name of the primary score.
+    /// Names of precision and recall, and of F1 if it is not the primary score's name.
     names: [String; 2],
     f1_name: Option<String>,
 }
@@ -46,14 +44,18 @@ impl Metric for ClaimEvidenceOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Whether claims cite the expected evidence")
+        let spec = MetricSpec::new("2", "Compares the evidence cited by claims with the expected evidence")
             .value_name("evidence_f1")
             .sub_score("evidence_precision", true)
             .sub_score("evidence_recall", true)
             .params(json!({
                 "normalize": Normalizer::schema(),
-                "claim_evidence_key": { "type": "string", "default": "evidence" },
-                "name": { "type": "string", "default": NAME, "description": "beginning of names" },
+                "claim_evidence_key": {
+                    "type": "string",
+                    "default": "evidence",
+                    "description": "field of a claim that lists its evidence",
+                },
+                "name": { "type": "string", "default": NAME, "description": "prefix of the values' names" },
             }));
         with_parsed(spec).input(
             "reference",

@@ -1,4 +1,4 @@
-//! Steps held against what they say of themselves.
+//! Order of steps, checked against their own ids, dependencies and conclusion.
 
 use crate::card::tagged;
 use gage_reasoning_kit::numbering::{completeness, numbers};
@@ -6,8 +6,8 @@ use gage_reasoning_kit::{Step, mentions, share};
 use gage_sdk::{ScoreCard, json};
 use std::collections::HashMap;
 
-/// Scores steps, of which there is at least one, without a reference: the mean of the checks that apply.
-/// `conclusion_needs` are the ids that the final answer depends on.
+/// Scores a non-empty list of steps without a reference: the mean of the checks that apply. `conclusion_needs` are the
+/// ids that the final answer depends on.
 pub(crate) fn score(steps: &[Step], answers: &[String], conclusion_needs: &[String]) -> ScoreCard {
     let numbered = numbers(steps);
     let checks = [
@@ -30,14 +30,13 @@ pub(crate) fn score(steps: &[Step], answers: &[String], conclusion_needs: &[Stri
     })
 }
 
-/// The share of neighbours whose numbers rise.
+/// Returns the share of neighbours with rising numbers.
 fn id_order(numbers: &[u64]) -> Option<f64> {
     let rising = numbers.windows(2).filter(|pair| pair.first() < pair.last()).count();
     (numbers.len() >= 2).then(|| share(rising, numbers.len() - 1))
 }
 
-/// The share of dependencies that name an earlier step; for those of the final answer each step is
-/// earlier.
+/// Returns the share of dependencies that name an earlier step; for the final answer, every step is earlier.
 fn dependency_order(steps: &[Step], conclusion_needs: &[String]) -> Option<f64> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (index, step) in steps.iter().enumerate() {
@@ -55,8 +54,8 @@ fn dependency_order(steps: &[Step], conclusion_needs: &[String]) -> Option<f64> 
     (all > 0).then(|| share(met, all))
 }
 
-/// 1 where the last step mentions the final answer, so that the chain ends where it should; else 0.
-/// `None` without a final answer.
+/// Returns 1 if the last step mentions the final answer, so that the chain ends with it; else 0. `None` without a final
+/// answer.
 fn conclusion(steps: &[Step], answers: &[String]) -> Option<f64> {
     let last = steps.last().and_then(|step| step.text.as_deref()).unwrap_or_default();
     let is_reached = answers.iter().any(|answer| mentions(last, answer));

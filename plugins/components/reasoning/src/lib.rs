@@ -1,9 +1,8 @@
 //! Metrics on parsed reasoning, the type `reasoning` of the answer specification:
 //! `reasoning_consistency`, `claim_evidence_overlap`, `reasoning_step_order` and `claim_verifiability`.
 //!
-//! They judge the form of an argument, as far as it can be computed: whether the answer occurs in its
-//! support, whether evidence is what was expected and exists, whether steps stand in order. None of them
-//! judges whether an argument is true.
+//! They judge the form of an argument, as far as it can be computed: whether the answer occurs in its support, whether
+//! evidence is expected and exists, and whether steps are in order. None of them judges whether an argument is true.
 
 mod card;
 mod consistency;

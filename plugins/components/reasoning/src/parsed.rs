@@ -1,4 +1,4 @@
-//! The parsed output of a model, in the shape of the type `reasoning`.
+//! Parsed output of a model, in the form of the type `reasoning`.
 
 use gage_reasoning_kit::Normalizer;
 use gage_reasoning_kit::fragments::member;
@@ -7,14 +7,14 @@ use gage_sdk::PluginError;
 use gage_sdk::metric::Value as Input;
 use gage_sdk::serde_json::{Map, Value};
 
-/// Most members of a final answer that is a list; each is looked for in the whole argument.
+/// Maximum number of members of a final answer that is a list; the whole argument is searched for each.
 const MAX_ANSWERS: usize = 32;
 
-/// What the model's output was parsed into.
+/// Result of parsing the model's output.
 pub(crate) enum ParsedOutput {
-    /// There is none.
+    /// There is no output.
     Missing,
-    /// It is no object.
+    /// The output is not an object.
     Other,
     /// The members of the object.
     Object(Map<String, Value>),
@@ -31,8 +31,8 @@ impl ParsedOutput {
     }
 }
 
-/// The final answer in comparable form: of a list each member, otherwise one, or none where it is
-/// missing or blank. It may stand under `value`. Zero and false are answers.
+/// Returns the final answer in comparable form: each member of a list, otherwise one value; empty if it is missing or
+/// blank. It may be under `value`. Zero and false are answers.
 pub(crate) fn final_answers(
     members: &Map<String, Value>,
     normalizer: Normalizer,

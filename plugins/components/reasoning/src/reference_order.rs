@@ -1,4 +1,4 @@
-//! Steps held against those of a reference.
+//! Order of steps, compared with those of a reference.
 
 use crate::card::tagged;
 use crate::sequence::kendall_tau;
@@ -6,7 +6,7 @@ use gage_list_kit::longest_increasing;
 use gage_reasoning_kit::{MatchBy, MatchedSteps, Step, share};
 use gage_sdk::{ScoreCard, json};
 
-/// Scores the steps of the model against those of the reference, of which there is at least one.
+/// Scores the steps of the model against those of the reference, at least one.
 pub(crate) fn score(steps: &[Step], reference: &[Step], match_by: MatchBy) -> ScoreCard {
     let found = MatchedSteps::new(steps, reference, match_by);
     let MatchedSteps { given, expected, ref common, by_id } = found;

@@ -1,13 +1,13 @@
-//! Figures of the order of a sequence of places, all different.
+//! Figures for the order of a sequence of distinct positions.
 
-/// Kendall's rank correlation τ (Kendall 1938), 1 for rising order and −1 for falling: 1 less twice the
-/// share of pairs in the wrong order. `None` with fewer than two places. Takes n log n steps.
+/// Returns Kendall's rank correlation τ (Kendall 1938), 1 for rising order and −1 for falling: 1 minus twice the share
+/// of pairs in the wrong order. `None` with fewer than two positions. Takes n log n steps.
 pub(crate) fn kendall_tau(places: &[usize]) -> Option<f64> {
     let pairs = places.len() as f64 * (places.len() as f64 - 1.0) / 2.0;
     (places.len() >= 2).then(|| 1.0 - 2.0 * inversions(&mut places.to_vec()) as f64 / pairs)
 }
 
-/// Returns how many pairs stand in the wrong order; sorts the places by merging.
+/// Returns the number of pairs in the wrong order; sorts the positions by merging.
 fn inversions(places: &mut [usize]) -> u64 {
     if places.len() < 2 {
         return 0;

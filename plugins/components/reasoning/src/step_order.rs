@@ -1,4 +1,4 @@
-//! `reasoning_step_order`: whether the steps of an argument are all there, and in order.
+//! `reasoning_step_order`: completeness and order of an argument's steps.
 
 use crate::card::{PARSED, REFERENCE, failed, unparsed, with_parsed};
 use crate::parsed::{ParsedOutput, final_answers};
@@ -11,35 +11,41 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
-/// The order and the completeness of the steps of an argument.
+/// Scores the order and the completeness of the steps of an argument.
 ///
-/// Against reference steps, where there are any: with L the length of the longest common subsequence of
-/// the p steps given and the r expected, the score is 2L / (p + r), the F-measure of recall L/r and
-/// precision L/p (Lin 2004, ROUGE-L, over steps in place of words). Sub-scores: `step_completeness`,
-/// the share of the expected steps that are there in whatever order; `step_precision`, the share of the
-/// given ones that were expected; `kendall_tau`, from −1 to 1, the rank correlation of the steps that
-/// are in both, where these are two or more (Kendall 1938; for the order of information Lapata 2006). A
-/// step that comes twice counts where it comes first. Steps are told by their ids or texts as
-/// `match_by` says: `id`, `text`, or `auto` (the default), by id where every step on both sides has
-/// one.
+/// With reference steps, let L be the length of the longest common subsequence of the p steps given and the r expected.
+/// The score is 2L / (p + r), the F-measure of recall L/r and precision L/p (Lin 2004, ROUGE-L, over steps instead of
+/// words). Sub-scores:
 ///
-/// Otherwise for themselves: the mean of those of four checks that apply, each a sub-score. `id_order`:
-/// the share of neighbours whose numbers rise, where there are two or more ids, and all are a number
-/// after the same beginning (`s1`, `s2`). `step_completeness`: the share of these numbers from 1 to the
-/// greatest that are there. `dependency_order`: the share of dependencies (ids under `depends_on` of a
-/// step or of the final answer) that name an earlier step. `conclusion`: 1 where the last step mentions
-/// the final answer as whole words, so that nothing but the answer comes after its last support, else
-/// 0. Where none applies there is no score.
+/// - `step_completeness`: the share of expected steps that are present, in any order
+/// - `step_precision`: the share of given steps that were expected
+/// - `kendall_tau`: from −1 to 1, the rank correlation of the shared steps, if there are two or more (Kendall 1938; for
+///   the order of information Lapata 2006)
+///
+/// A repeated step counts at its first position. `match_by` selects how steps are matched: `id`, `text`, or `auto` (the
+/// default), by id if every step on both sides has one.
+///
+/// Without reference steps, the score is the mean of the checks that apply, each a sub-score:
+///
+/// - `id_order`: the share of neighbours with rising numbers, if there are two or more ids, and all are a number after
+///   the same prefix (`s1`, `s2`)
+/// - `step_completeness`: the share of these numbers from 1 to the largest that are present
+/// - `dependency_order`: the share of dependencies (ids under `depends_on` of a step or of the final answer) that name
+///   an earlier step
+/// - `conclusion`: 1 if the last step mentions the final answer as whole words, so that only the answer follows its
+///   last support, else 0
+///
+/// If none applies, there is no score.
 ///
 /// Steps are texts, or objects with `id`, `text` and `depends_on`. Case and white space are ignored
 /// unless `normalize` is false. Without an output, or without steps in it, the score is 0, with the tag
 /// `missing_prediction`, `invalid_format` or `missing_steps`. Other tags: `missing_item`,
 /// `unexpected_step`, `wrong_order`, `broken_dependency`, `missing_conclusion`. Takes n log n steps.
 ///
-/// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `steps_field` and
-/// `label_field`, by default the first that exists of `sample.gt_steps`, `sample.gt_reasoning`,
-/// `sample.ground_truth.steps`, or of the same below `sample.metadata`, where preprocessors put them: a list of
-/// steps, or an object with `steps`. A reference without steps counts as none.
+/// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `steps_field` and `label_field`. Its
+/// default is the first that exists of `sample.gt_steps`, `sample.gt_reasoning` and `sample.ground_truth.steps`. The
+/// same paths below `sample.metadata` follow, where preprocessors put them. The reference is a list of steps, or an
+/// object with `steps`. A reference without steps counts as none.
 pub struct ReasoningStepOrder {
     normalizer: Normalizer,
     match_by: MatchBy,
@@ -51,7 +57,7 @@ impl Metric for ReasoningStepOrder {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Whether all steps are there, and in order")
+        let spec = MetricSpec::new("2", "Checks that all reasoning steps occur, in order")
             .value_name("step_order")
             .sub_score("step_completeness", true)
             .sub_score("step_precision", true)
@@ -61,7 +67,12 @@ impl Metric for ReasoningStepOrder {
             .sub_score("conclusion", true)
             .params(json!({
                 "normalize": Normalizer::schema(),
-                "match_by": { "enum": ["auto", "id", "text"], "default": "auto" },
+                "match_by": {
+                    "enum": ["auto", "id", "text"],
+                    "default": "auto",
+                    "description": "how steps are matched: by `id`, by `text`, or (`auto`) by id if steps \
+                     have one",
+                },
             }));
         with_parsed(spec).input(
             "reference",

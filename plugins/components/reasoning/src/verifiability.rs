@@ -1,4 +1,4 @@
-//! `claim_verifiability`: whether claims cite evidence that exists, and enough of it.
+//! `claim_verifiability`: tests whether claims cite enough evidence that exists.
 
 use crate::card::{PARSED, REFERENCE, failed, tagged, unparsed, with_parsed};
 use crate::parsed::ParsedOutput;
@@ -10,22 +10,20 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
-/// The share of the claims that cite at least one piece of evidence that exists.
+/// Scores the share of claims that cite at least one existing piece of evidence.
 ///
-/// Sub-scores: `evidence_sufficiency`, the share of the claims that cite at least `min_evidence`
-/// (default 1) different pieces that exist; `evidence_validity`, the share of all citations (each
-/// counted once a claim) that exist, given where there is any citation; `evidence_per_claim`, the mean
-/// number of pieces that exist. A card passes where all claims are sufficient and all citations exist.
-/// This is what can be verified of a citation without reading it (the first half of "attributable to
-/// identified sources", Rashkin et al. 2023): whether evidence supports its claim is for a judge.
+/// Sub-scores: `evidence_sufficiency`, the share of claims that cite at least `min_evidence` (default 1) distinct
+/// existing pieces; `evidence_validity`, the share of all citations (each counted once per claim) that exist, if there
+/// are any; `evidence_per_claim`, the mean number of existing pieces. A card passes if all claims are sufficient and
+/// all citations exist. This much of a citation is verifiable without reading it (the first half of "attributable to
+/// identified sources", Rashkin et al. 2023). A judge must decide whether evidence supports its claim.
 ///
-/// Evidence of a claim is read as for `claim_evidence_overlap`, but a claim that is a text has none.
-/// Evidence that exists is a list of ids or of objects with `id`, or an object whose keys are ids.
-/// Where that is missing or empty there is no score, with the tag `missing_reference`. Without an
-/// output or without claims the score is 0, with the tag `missing_prediction`, `invalid_format` or
-/// `missing_claims`. Other tags: `missing_evidence` (a claim cites nothing), `unknown_evidence`,
-/// `insufficient_evidence`. Parameters: `min_evidence`, `claim_evidence_key` (`evidence`), `normalize`
-/// (true).
+/// Evidence of a claim is read as for `claim_evidence_overlap`, but a claim that is a text has none. Existing evidence
+/// is a list of ids or of objects with `id`, or an object whose keys are ids. If it is missing or empty there is no
+/// score, with the tag `missing_reference`. Without an output or without claims the score is 0, with the tag
+/// `missing_prediction`, `invalid_format` or `missing_claims`. Other tags: `missing_evidence` (a claim cites nothing),
+/// `unknown_evidence`, `insufficient_evidence`. Parameters: `min_evidence`, `claim_evidence_key` (`evidence`),
+/// `normalize` (true).
 ///
 /// Inputs: `parsed` as for `reasoning_consistency`; `evidence`, path parameters `evidence_field` and
 /// `label_field`, by default the first that exists of `sample.evidence`, `sample.documents`,
@@ -43,15 +41,24 @@ impl Metric for ClaimVerifiability {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Whether claims cite evidence that exists")
+        let spec = MetricSpec::new("2", "Checks that claims cite existing evidence")
             .value_name("claim_verifiability")
             .sub_score("evidence_sufficiency", true)
             .sub_score("evidence_validity", true)
             .sub_score("evidence_per_claim", true)
             .params(json!({
                 "normalize": Normalizer::schema(),
-                "claim_evidence_key": { "type": "string", "default": "evidence" },
-                "min_evidence": { "type": "integer", "minimum": 1, "default": 1 },
+                "claim_evidence_key": {
+                    "type": "string",
+                    "default": "evidence",
+                    "description": "field of a claim that lists its evidence",
+                },
+                "min_evidence": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "default": 1,
+                    "description": "smallest number of pieces of evidence that a claim needs",
+                },
             }));
         with_parsed(spec).input(
             "evidence",

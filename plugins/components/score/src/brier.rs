@@ -1,4 +1,4 @@
-//! `brier`: how far stated probabilities are from what came true.
+//! `brier`: distance between stated probabilities and outcomes.
 
 use crate::correctness::passed;
 use crate::probability::{distribution, stated};
@@ -14,21 +14,21 @@ const CORRECT: usize = 2;
 const PREDICTION: usize = 3;
 const REFERENCE: usize = 4;
 
-/// The Brier score, lower is better (Brier 1950, "Verification of forecasts expressed in terms of
-/// probability").
+/// Brier score, lower is better (Brier 1950, "Verification of forecasts expressed in terms of probability").
 ///
-/// Where there is a distribution over options, an object of probabilities by option: the sum over the
-/// options of (probability − 1 for the right one, 0 for the others)², from 0 to 2. The reference is one
-/// of the options; the stated confidence is then that of the likeliest option, the first where several
-/// are. Otherwise: (confidence − 1 where the answer is right, 0 where it is not)², from 0 to 1. The
-/// confidence is a number from 0 to 1, or a text that spells one, or percent such as `80%`. The answer
-/// is right where `correct` says so (a boolean, a number from 0.5 up, or an object with `pass` or
-/// `score`), else where prediction and reference are the same text but for case and white space at the
-/// ends.
+/// A distribution over options is an object of probabilities by option. Its score is the sum over the options of
+/// (probability − 1 for the right one, 0 for the others)², from 0 to 2. The reference is one of the options. The stated
+/// confidence is then that of the most likely option; of equal ones, the first.
 ///
-/// The sub-scores `confidence` and `correct` (1 or 0) are what the aggregator `ece` reads. Where a
-/// probability or the truth is missing or cannot be read there is no score, and a tag says which:
-/// `missing_prediction`, `missing_reference`, `unknown_reference`, `invalid_format`.
+/// Without a distribution it is (confidence − 1 if the answer is right, 0 if it is not)², from 0 to 1. The confidence
+/// is a number from 0 to 1, a text that spells one, or a percentage such as `80%`.
+///
+/// The answer is right if `correct` says so (a boolean, a number from 0.5 up, or an object with `pass` or `score`).
+/// Otherwise it is right if prediction and reference are the same text, ignoring case and white space at the ends.
+///
+/// The aggregator `ece` reads the sub-scores `confidence` and `correct` (1 or 0). If a probability or the truth is
+/// missing or unreadable there is no score, and a tag names the problem: `missing_prediction`, `missing_reference`,
+/// `unknown_reference`, `invalid_format`.
 ///
 /// Inputs, each with its path parameter and default path: `distribution`: `distribution_field`,
 /// `model_output.distribution`; `confidence`: `confidence_field`, `model_output.confidence`; `correct`:
@@ -42,7 +42,7 @@ impl Metric for Brier {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("1", "How far stated probabilities are from what came true")
+        let mut spec = MetricSpec::new("1", "Brier score of stated probabilities")
             .value_name("brier")
             .unbounded(false)
             .at_least(0.0)
@@ -58,7 +58,7 @@ impl Metric for Brier {
             )
             .prediction("prediction_field")
             .reference();
-        // The bounds of the first are those of the form with several options.
+        // The bounds of the first value are those of the form with several options.
         for (value, maximum) in spec.values.iter_mut().zip([2.0, 1.0, 1.0]) {
             (value.minimum, value.maximum) = (Some(0.0), Some(maximum));
         }
@@ -88,7 +88,7 @@ fn known(brier: f64, confidence: f64, is_right: bool) -> ScoreCard {
         .sub_score("correct", f64::from(u8::from(is_right)))
 }
 
-/// Returns whether two values are the same text, but for case and white space at the ends.
+/// Returns whether two values are the same text, ignoring case and white space at the ends.
 fn same(left: &Value, right: &str) -> bool {
     let how = Normalization { case_sensitive: false, strip: true, collapse: false };
     as_text(left).is_some_and(|left| how.same(&left, right))
@@ -164,8 +164,8 @@ mod tests {
         }
     }
 
-    /// Brier 1950: a forecast of 0.7 for what happens costs 0.09, for what does not 0.49; with both
-    /// outcomes counted, twice that.
+    /// Brier 1950: a forecast of 0.7 costs 0.09 if the event happens, and 0.49 if it does not; with both outcomes
+    /// counted, twice that.
     #[test]
     fn confidences() {
         let number = Value::Number;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// A stated confidence costs between nothing and one, and least where it is what came true.
+        /// A stated confidence costs between 0 and 1, and least if it equals the outcome.
         #[test]
         fn costs_are_bounded(confidence in 0.0..=1.0_f64, is_right in any::<bool>()) {
             let card = card([

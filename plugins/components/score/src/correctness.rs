@@ -1,9 +1,9 @@
-//! Tells whether a result is a success.
+//! Test whether a result is a success.
 
 use gage_sdk::serde_json::Value;
 
-/// Returns whether a result passes: a boolean says so, a number does from the threshold up, and an object has
-/// one or the other under `pass` or else `score`. `None` for anything else.
+/// Returns whether a result passes: a boolean directly, a number from the threshold up, and an object by its `pass` or
+/// else `score`. `None` for anything else.
 pub(crate) fn passed(result: &Value, threshold: f64) -> Option<bool> {
     let known = |value: &Value, threshold: f64| match value {
         Value::Bool(pass) => Some(*pass),
@@ -12,7 +12,7 @@ pub(crate) fn passed(result: &Value, threshold: f64) -> Option<bool> {
     };
     match result {
         Value::Object(object) => match object.get("pass") {
-            // A `pass` that is a number is 0 or 1, whatever the threshold of scores is.
+            // A numeric `pass` is 0 or 1, regardless of the threshold of scores.
             Some(pass) if !pass.is_null() => known(pass, 1.0),
             _ => known(object.get("score")?, threshold),
         },

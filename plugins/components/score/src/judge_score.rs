@@ -1,4 +1,4 @@
-//! `judge_score`: what a judge, or several, gave the answer.
+//! `judge_score`: the score of the answer by one judge or several.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
@@ -8,11 +8,11 @@ use gage_text_kit::json::read;
 use gage_text_kit::params::number_schema;
 use gage_text_kit::value::{as_float, shown};
 
-/// Before the name of each judge among the sub-scores, where the aggregator `krippendorff_alpha` looks.
+/// Prefix of each judge's sub-score, which the aggregator `krippendorff_alpha` reads.
 const PREFIX: &str = "judge_";
 
-/// The judge's score as it is; of several judges also that of each, as `judge_<id>`. A sample without a
-/// score has none here either: it stays out of the mean, and is never a 0.
+/// Returns the judge's score unchanged; with several judges also the score of each, as `judge_<id>`. A sample without a
+/// score has none here either: it is excluded from the mean, and never counts as 0.
 ///
 /// Input: path parameters `judge_field` and `score_field`, by default `judge_output.score`; and
 /// `judges_field`, by default `judge_output.judges`.
@@ -26,13 +26,14 @@ impl Metric for JudgeScore {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "What a judge gave the answer")
+        MetricSpec::new("1", "Score that a judge gave to the answer")
             .unbounded(true)
             .input("judge", &["judge_field", "score_field"], &["judge_output.score"], ValueKind::Any)
-            // The second path is always there, so that a single judge is no missing field.
+            // The second path always exists, so that a single judge is not a missing field.
             .input("judges", &["judges_field"], &["judge_output.judges", "sample.id"], ValueKind::Json)
             .params(
-                json!({ "threshold": number_schema("score from which a sample passes; none unless given") }),
+                json!({ "threshold": number_schema("smallest score that passes; without it, samples neither \
+                    pass nor fail") }),
             )
     }
 

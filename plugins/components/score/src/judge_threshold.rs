@@ -1,4 +1,4 @@
-//! `judge_threshold`: whether a judge's score is high enough.
+//! `judge_threshold`: tests whether a judge's score is high enough.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
@@ -6,20 +6,21 @@ use gage_text_kit::Params;
 use gage_text_kit::params::number_schema;
 use gage_text_kit::value::{as_float, shown, shown_float};
 
-/// Scores 1 where the judge's score is at least `threshold` (default 0.5), and within `min_value` and
-/// `max_value` where they are set.
+/// Scores 1 if the judge's score is at least `threshold` (default 0.5), and within `min_value` and `max_value` if they
+/// are set.
 ///
-/// A score may be a number, a text that spells one as Python's `float()` reads it, or a boolean (1 and
-/// 0). One that is not finite (`inf`, `nan`, `1e400`) never passes: 0, tagged `invalid_format`. Where it is
-/// missing, or anything else, the score is `fallback` (default 0, from 0 to 1) and the sample is tagged
-/// `missing_prediction` or `invalid_format`. A threshold that is a text and no finite number makes every sample `invalid_format`; it is no error of the parameters, since
-/// the program that the suites were first written for scores such suites too. `mode` and `tolerance` are
-/// accepted and ignored, as there: the comparison is always "at least", without tolerance.
+/// A score may be a number, a text that spells one as Python's `float()` reads it, or a boolean (1 and 0). A score that
+/// is not finite (`inf`, `nan`, `1e400`) never passes: 0, tagged `invalid_format`. If it is missing, or anything else,
+/// the score is `fallback` (default 0, from 0 to 1) and the sample is tagged `missing_prediction` or `invalid_format`.
+///
+/// A threshold that is a text and not a finite number makes every sample `invalid_format`. It is not a parameter error,
+/// since the program that existing suites were written for also scores such suites. Like in that program, `mode` and
+/// `tolerance` are accepted and ignored: the comparison is always "at least", without tolerance.
 ///
 /// Input: path parameters `judge_field`, `score_field` and `prediction_field`, by default
 /// `judge_output.score`.
 pub struct JudgeThreshold {
-    /// `None` for a text that spells no number.
+    /// `None` for a text that does not spell a number.
     threshold: Option<f64>,
     minimum: Option<f64>,
     maximum: Option<f64>,
@@ -32,8 +33,8 @@ impl Metric for JudgeThreshold {
     }
 
     fn spec() -> MetricSpec {
-        let ignored = "accepted and ignored: a score is always compared by 'at least'";
-        MetricSpec::new("2", "Whether a judge's score is high enough")
+        let ignored = "accepted and ignored: scores are always compared with `>=`";
+        MetricSpec::new("2", "Checks that a judge's score reaches a threshold")
             .input(
                 "judge",
                 &["judge_field", "score_field", "prediction_field"],
@@ -44,11 +45,12 @@ impl Metric for JudgeThreshold {
                 "threshold": {
                     "type": ["number", "string", "null"],
                     "default": 0.5,
-                    "description": "least score that passes; with a text that spells no finite number every sample gets the fallback",
+                    "description": "smallest score that passes; if it is a text that is not a finite number, \
+                     every sample gets the fallback",
                 },
-                "min_value": number_schema("least score that can pass, where set"),
-                "max_value": number_schema("greatest score that can pass, where set"),
-                "fallback": number_schema("the result where there is no score, from 0 to 1; 0 unless given"),
+                "min_value": number_schema("lower bound of scores that can pass"),
+                "max_value": number_schema("upper bound of scores that can pass"),
+                "fallback": number_schema("result of a sample without a score, from 0 to 1; default 0"),
                 "mode": { "type": "string", "description": ignored },
                 "tolerance": { "type": ["number", "string"], "description": ignored },
             }))

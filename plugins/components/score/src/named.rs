@@ -1,9 +1,9 @@
-//! `likelihood` and `ranking`: the shapes of the SDK under their names.
+//! `likelihood` and `ranking`: the SDK's metrics under their names.
 
 use gage_sdk::base::{self, Describe};
 use gage_sdk::metric::MetricSpec;
 
-/// The name of [`Likelihood`].
+/// Name of [`Likelihood`].
 pub struct LikelihoodName;
 
 impl Describe for LikelihoodName {
@@ -19,11 +19,11 @@ impl Describe for LikelihoodName {
     }
 }
 
-/// The negative log-likelihood of an answer or a whole text, its perplexity, or its bits per byte: all of
+/// Negative log-likelihood of an answer or a whole text, its perplexity, or its bits per byte. All behaviour comes from
 /// [`base::Likelihood`].
 pub type Likelihood = base::Likelihood<LikelihoodName>;
 
-/// The name of [`Ranking`].
+/// Name of [`Ranking`].
 pub struct RankingName;
 
 impl Describe for RankingName {
@@ -32,10 +32,10 @@ impl Describe for RankingName {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("2", "How high the right candidates of a ranked list stand").value_name("hit")
+        MetricSpec::new("2", "Positions of the correct candidates in a ranked list").value_name("hit")
     }
 }
 
-/// How high the right candidates of a ranked list stand: all of [`base::Ranking`]. The primary score is
+/// Rank of the right candidates in a ranked list. All behaviour comes from [`base::Ranking`]. The primary score is
 /// called `hit`.
 pub type Ranking = base::Ranking<RankingName>;

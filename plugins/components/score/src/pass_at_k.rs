@@ -6,16 +6,16 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 
-/// The unbiased estimate that at least one of k attempts passes, from the results of all attempts at a
-/// sample (Chen et al. 2021; see [`estimator::at_least_one`]).
+/// Unbiased estimate that at least one of k attempts passes, from the results of all attempts at a sample (Chen et al.
+/// 2021; see [`estimator::at_least_one`]).
 ///
-/// A result is a boolean, a number, or an object with `pass` or `score` of that kind; a number passes
-/// where it is at least `threshold`, default 1. One result may stand without a list. Anything else in
-/// the list is `invalid-input`: a result that is not known is no failure.
+/// A result is a boolean, a number, or an object with `pass` or `score` of that kind; a number passes if it is at least
+/// `threshold`, default 1. A single result needs no list. Anything else in the list is `invalid-input`: an unknown
+/// result is not a failure.
 ///
-/// `k` is an integer or a list, default 1. The primary score is that of the first; each is a sub-score
-/// under its name, `pass@10`, where there are enough attempts. With fewer attempts than the first `k`
-/// there is no score. The time grows with the attempts and with the sum of all k, 100 000 each at most.
+/// `k` is an integer or a list, default 1. The primary score is that of the first; each is a sub-score under its name,
+/// `pass@10`, if there are enough attempts. With fewer attempts than the first `k` there is no score. The time grows
+/// with the attempts and with the sum of all k, 100 000 each at most.
 ///
 /// Input: path parameter `results_field`, by default the first that exists of `model_output.results` and
 /// `judge_output.results`.
@@ -30,7 +30,7 @@ impl Metric for PassAtK {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "How likely some of k attempts pass")
+        MetricSpec::new("1", "Probability that at least one of k attempts passes")
             .input(
                 "results",
                 &["results_field"],

@@ -1,4 +1,4 @@
-//! `word_perplexity`, `byte_perplexity`, `token_perplexity` and `bits_per_byte`: how likely whole texts are.
+//! `word_perplexity`, `byte_perplexity`, `token_perplexity` and `bits_per_byte`: likelihood of whole texts.
 
 use gage_score_kit::perplexity::DETAIL_KEY;
 use gage_score_kit::{Measure, TextLikelihood};
@@ -11,26 +11,28 @@ use std::marker::PhantomData;
 
 const ROLLING: usize = 0;
 
-/// What is measured.
+/// Kind of perplexity metric.
 pub trait PerplexityKind {
-    /// The measure.
+    /// Measure of the metric.
     const MEASURE: Measure;
-    /// What it is, for lists of metrics.
+    /// Description of the metric, for lists.
     const DESCRIPTION: &'static str;
 
-    /// The units that the loss is divided by.
+    /// Returns the number of units that divide the loss.
     fn units(rolling: &Rolling) -> Option<u64>;
 }
 
-/// The likelihood of a whole text, from what the host records of `request: rolling_loglikelihood`; lower is better.
+/// Likelihood of a whole text, as recorded by the host for `request: rolling_loglikelihood`; lower is better.
 ///
-/// The score is that of the text alone. The figure is that of the corpus, by the aggregator `corpus_perplexity`, which
-/// pools what the detail of the cards holds: the mean of the perplexities of texts is not the perplexity of a corpus.
-/// Words are counted by the host as lm-evaluation-harness counts them. Without such a score, and where the perplexity of a text
-/// is too large for a number, there is no score; the latter counts in the figure of the corpus.
+/// The score is that of the single text. The aggregator `corpus_perplexity` computes the figure of the corpus from the
+/// detail of the cards: the mean of the perplexities of texts is not the perplexity of a corpus. The host counts words
+/// like lm-evaluation-harness.
+///
+/// There is no score without a recorded likelihood, or if the perplexity of a text is too large for a float. In the
+/// latter case the text still counts in the figure of the corpus.
 pub struct Perplexity<M>(PhantomData<M>);
 
-/// What the host records of a text that was scored.
+/// Recorded likelihood of a text.
 #[derive(Debug, Deserialize)]
 pub struct Rolling {
     loglikelihood: Option<f64>,
@@ -79,7 +81,7 @@ impl<M: PerplexityKind> Metric for Perplexity<M> {
                 M::MEASURE.name(),
                 likelihood.loglikelihood
             );
-            // The corpus has a figure all the same.
+            // The corpus still has a figure.
             return Ok(ScoreCard::none(message)
                 .tag("out_of_range")
                 .detail(&json!({ DETAIL_KEY: likelihood })));

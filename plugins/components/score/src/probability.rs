@@ -5,8 +5,8 @@ use gage_sdk::serde_json;
 use gage_text_kit::number::parse_float;
 use gage_text_kit::value::as_float;
 
-/// The probability that a value states: a number from 0 to 1, a text that spells one, or a text in
-/// percent, such as `80%`. `None` for anything else, and outside of 0 to 1.
+/// Returns the probability that a value states: a number from 0 to 1, a text that spells one, or a percentage such as
+/// `80%`. `None` for anything else, and outside 0 to 1.
 pub(crate) fn stated(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Boolean(_) => None,
@@ -19,10 +19,10 @@ pub(crate) fn stated(value: &Value) -> Option<f64> {
     number.filter(|number| (0.0..=1.0).contains(number))
 }
 
-/// How far the probabilities of a distribution may be from 1 together: they are often rounded.
+/// Allowed distance of a distribution's total from 1: probabilities are often rounded.
 const TOLERANCE: f64 = 0.01;
 
-/// A distribution over options: an object of probabilities by option. `Err` says what is wrong.
+/// Reads a distribution over options: an object of probabilities by option. `Err` says what is wrong.
 pub(crate) fn distribution(value: &serde_json::Value) -> Result<Vec<(&str, f64)>, &'static str> {
     let serde_json::Value::Object(object) = value else { return Err("it is not an object of probabilities") };
     let probability = |value: &serde_json::Value| value.as_f64().filter(|value| (0.0..=1.0).contains(value));

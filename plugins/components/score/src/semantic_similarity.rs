@@ -1,4 +1,4 @@
-//! `semantic_similarity`: how near the answer is in meaning to the nearest reference.
+//! `semantic_similarity`: similarity in meaning of the answer to the nearest reference.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
@@ -9,23 +9,23 @@ use serde::Deserialize;
 
 const SEMANTIC: usize = 0;
 
-/// The largest cosine between the vector of the answer and those of its references, −1 to 1, from what the step `embed`
-/// records; what a cosine of two texts means is a matter of the model that made the vectors.
+/// Largest cosine between the vector of the answer and those of its references, −1 to 1, as recorded by the step
+/// `embed`. The meaning of a cosine depends on the embedding model.
 ///
-/// With `threshold` an answer passes from that similarity on; without it none passes or fails. An answer without a text scores 0
-/// with `missing_prediction`. Without a reference, or where the step was not run, there is no score.
+/// With `threshold` an answer passes from that similarity on; without it none passes or fails. An answer without a text
+/// scores 0 with `missing_prediction`. Without a reference, or if the step was not run, there is no score.
 ///
 /// Input: path parameter `semantic_field`, by default `model_output.semantic`.
 pub struct SemanticSimilarity {
     threshold: Option<f64>,
 }
 
-/// What the host records.
+/// Recorded similarities.
 #[derive(Deserialize)]
 struct Semantic {
     #[serde(default)]
     model: serde_json::Value,
-    /// One for each reference; null where that has no text.
+    /// One per reference; null if the reference has no text.
     similarities: Vec<Option<f64>>,
     #[serde(default)]
     missing: Option<String>,
@@ -37,10 +37,20 @@ impl Metric for SemanticSimilarity {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("1", "How near the answer is in meaning to the nearest reference")
-            .value_name("similarity")
-            .input("semantic", &["semantic_field"], &["model_output.semantic"], ValueKind::Json)
-            .param("threshold", number_schema("Least similarity that passes; none unless given"));
+        let mut spec = MetricSpec::new(
+            "1",
+            "Similarity in meaning of the answer to the nearest reference, \
+            by embeddings",
+        )
+        .value_name("similarity")
+        .input("semantic", &["semantic_field"], &["model_output.semantic"], ValueKind::Json)
+        .param(
+            "threshold",
+            number_schema(
+                "Smallest similarity that passes; without it, samples neither \
+                pass nor fail",
+            ),
+        );
         if let Some(value) = spec.values.first_mut() {
             value.minimum = Some(-1.0);
         }
@@ -70,7 +80,7 @@ impl Metric for SemanticSimilarity {
         }
         let known = semantic.similarities.iter().enumerate();
         let known = known.filter_map(|(place, similarity)| Some((place, (*similarity)?)));
-        // Of equals the first.
+        // Of equal ones, the first.
         let best = known.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((place, best)) = best else { return Err(refuse("holds no number")) };
         if !(-1.0..=1.0).contains(&best) {

@@ -10,20 +10,20 @@ use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::{DisplayValue, shown};
 use serde::Serialize;
 
-/// Where the two inputs stand in the specification.
+/// Indices of the two inputs in the specification.
 pub(crate) const PREDICTION: usize = 0;
 pub(crate) const REFERENCE: usize = 1;
 
-/// The schema of the parameters that say how texts are compared.
+/// Returns the schema of the parameters for comparing texts.
 pub(crate) fn normalization_schema() -> Map<String, serde_json::Value> {
     Map::from_iter([
-        ("case_sensitive".to_owned(), flag_schema(false, "Whether case counts")),
-        ("strip_whitespace".to_owned(), flag_schema(true, "Whether white space at the ends is ignored")),
+        ("case_sensitive".to_owned(), flag_schema(false, "Distinguish upper and lower case")),
+        ("strip_whitespace".to_owned(), flag_schema(true, "Ignore leading and trailing white space")),
         any_reference_schema(),
     ])
 }
 
-/// Reads the parameters that say how texts are compared.
+/// Reads the parameters for comparing texts.
 pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normalization, PluginError> {
     Ok(Normalization {
         case_sensitive: params.flag("case_sensitive", false)?,
@@ -32,7 +32,7 @@ pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normaliza
     })
 }
 
-/// What was compared.
+/// Detail of a comparison.
 #[derive(Serialize)]
 struct ComparisonResult<'item> {
     prediction: DisplayValue<'item>,
@@ -41,7 +41,7 @@ struct ComparisonResult<'item> {
     normalized: Option<NormalizedTexts>,
 }
 
-/// The texts that are others once they are normalised, for aggregators that count categories.
+/// Texts that change when normalized, for aggregators that count categories.
 #[derive(Serialize)]
 struct NormalizedTexts {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ struct NormalizedTexts {
 impl NormalizedTexts {
     fn new(prediction: &Value, reference: &Value, normalization: Normalization) -> Option<NormalizedTexts> {
         let changed = |value: &Value| match value {
-            // A longer text is no category, and is cut in a card.
+            // A longer text is not a category, and is cut in a card.
             Value::Text(text) if excerpt(text) == text.as_str() => {
                 let normalized = normalization.apply(text);
                 (normalized != text.as_str()).then(|| normalized.into_owned())
@@ -65,7 +65,7 @@ impl NormalizedTexts {
     }
 }
 
-/// The card of a comparison, with what was compared and why it failed.
+/// Returns the card of a comparison, with the compared values and the reason for a failure.
 pub(crate) fn card(
     prediction: &Value,
     reference: &Value,

@@ -8,10 +8,9 @@ use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text};
 use gage_text_kit::{Decimal, Params};
 
-/// Scores 1 where the reference occurs in the prediction, as a stretch of characters: parts of
-/// words and of numbers count. Stretches of white space count as one blank. An empty reference
-/// occurs nowhere. A number, on either side, occurs too where the other side is the same number, however that is
-/// spelled: what [`exact_match`](crate::ExactMatch) takes for the same contains it.
+/// Scores 1 if the reference occurs in the prediction as a substring: parts of words and of numbers count. Runs of white
+/// space count as one space. An empty reference occurs nowhere. A number on either side also matches the same number in
+/// another spelling: values that [`exact_match`](crate::ExactMatch) treats as equal contain each other.
 pub struct Contains {
     normalization: Normalization,
     any_reference: bool,
@@ -27,7 +26,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("3", "Whether the reference occurs in the prediction")
+        MetricSpec::new("3", "Checks that the prediction contains the reference")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())

@@ -1,4 +1,4 @@
-//! `exact_match`: whether the prediction is the reference.
+//! `exact_match`: tests whether the prediction equals the reference.
 
 use crate::comparison::{self, PREDICTION, REFERENCE};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
@@ -10,17 +10,16 @@ use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text, boolean_text};
 use gage_text_kit::{Decimal, Params};
 
-/// Scores 1 where prediction and reference are the same.
+/// Scores 1 if prediction and reference are equal.
 ///
-/// Texts are the same after white space at the ends and case are taken away. Other values are
-/// compared as JSON: numbers by value, lists and objects member by member. A text and a number are
-/// the same where the text spells that number; a text and a boolean where it spells `true` or
-/// `false`. A reference in the form of the Sample's own is its text. With `any_reference` the reference is a list of
-/// right answers, of which one is enough.
+/// Texts are compared without case and without white space at the ends. Other values are compared as JSON: numbers by
+/// value, lists and objects member by member. A text equals a number that it spells; it equals a boolean if it spells
+/// `true` or `false`. A reference in the form of the Sample's references is its text. With `any_reference` the
+/// reference is a list of correct answers, and one is enough.
 ///
-/// With `pred_field` the prediction is that field of the parsed answer, and both are compared as the
-/// fields of answers are, see [`gage_text_kit::answer::key`]: white space inside texts does not count
-/// either, and a text is no number. `normalize: false` compares texts as they are.
+/// With `pred_field` the prediction is that field of the parsed answer, and both are compared like fields of answers,
+/// see [`gage_text_kit::answer::key`]: white space inside texts is ignored too, and a text never equals a number.
+/// `normalize: false` compares texts as they are.
 pub struct ExactMatch {
     normalization: Normalization,
     field: PredictionField,
@@ -35,10 +34,9 @@ impl Metric for ExactMatch {
     fn spec() -> MetricSpec {
         let mut params = comparison::normalization_schema();
         params.extend(field_schema());
-        let normalize =
-            "Whether case and white space are ignored, inner white space too; decides before the others";
+        let normalize = "Ignore case and repeated white space; overrides the other parameters";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("3", "Whether the prediction is the reference")
+        let spec = MetricSpec::new("3", "Checks that the prediction equals the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());
@@ -75,7 +73,7 @@ impl Metric for ExactMatch {
 impl ExactMatch {
     fn same(&self, prediction: &Value, reference: &Value) -> bool {
         match (prediction, reference) {
-            // Nothing is the same as nothing: a missing answer is no answer.
+            // Nothing does not equal nothing: a missing answer is not an answer.
             (Value::Absent, _) | (_, Value::Absent) => false,
             (Value::Text(prediction), Value::Text(reference)) => {
                 self.normalization.same(prediction, reference)

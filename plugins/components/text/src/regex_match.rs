@@ -1,4 +1,4 @@
-//! `regex_match`: whether a pattern occurs in a text.
+//! `regex_match`: tests whether a pattern occurs in a text.
 
 use gage_python_regex::PythonRegex;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
@@ -7,8 +7,8 @@ use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::value::{DisplayValue, as_text, is_falsy, shown};
 
-/// Scores 1 where a pattern in the syntax of Python's `re` is found anywhere in a text. What is
-/// absent, empty, false or zero counts as the empty text.
+/// Scores 1 if a pattern in the syntax of Python's `re` occurs anywhere in a text. An absent, empty, false or zero
+/// value counts as the empty text.
 pub struct RegexMatch {
     regex: PythonRegex,
 }
@@ -19,15 +19,15 @@ impl Metric for RegexMatch {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("2", "Whether a pattern occurs in a text")
+        MetricSpec::new("2", "Checks that a regular expression matches a text")
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 "pattern": {
                     "type": "string", "minLength": 1,
-                    "description": "In the syntax of Python's `re`; it may match anywhere",
+                    "description": "Pattern in the syntax of Python's `re`; it can match anywhere in the text",
                     "examples": [r"^\d{4}-\d\d-\d\d$"],
                 },
-                "ignore_case": flag_schema(true, "Whether case is ignored"),
+                "ignore_case": flag_schema(true, "Ignore case"),
             }))
             .required(&["pattern"])
     }

@@ -1,4 +1,4 @@
-//! `text_length`: how long a text is.
+//! `text_length`: length of a text.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
@@ -8,13 +8,13 @@ use gage_text_kit::value::{as_text, is_falsy};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Gives the length of a text in characters (Unicode code points) or in words (stretches between
-/// white space). What is absent, empty, false or zero is 0 long.
+/// Returns the length of a text in characters (Unicode code points) or in words (separated by white space). The length
+/// of an absent, empty, false or zero value is 0.
 pub struct TextLength {
     unit: String,
 }
 
-/// What was measured.
+/// Detail of a measurement.
 #[derive(Serialize)]
 struct LengthDetail<'item> {
     unit: &'item str,
@@ -30,7 +30,7 @@ impl Metric for TextLength {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "How many characters or words a text has")
+        MetricSpec::new("1", "Number of characters or words of a text")
             .value_name("length")
             .unbounded(true)
             .at_least(0.0)
@@ -39,7 +39,7 @@ impl Metric for TextLength {
                 // Open on purpose: existing suites rely on any other word meaning characters.
                 "unit": {
                     "type": "string", "default": "char",
-                    "description": "`word` counts words, anything else characters",
+                    "description": "`word` counts words; any other value counts characters",
                 },
             }))
     }

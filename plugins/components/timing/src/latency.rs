@@ -1,4 +1,4 @@
-//! `latency`: how long the model took.
+//! `latency`: response time of the model.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
@@ -6,11 +6,10 @@ use gage_text_kit::Params;
 use gage_text_kit::params::number_schema;
 use gage_text_kit::value::{as_float, shown};
 
-/// Gives a time in milliseconds as it was recorded.
+/// Returns the recorded time in milliseconds.
 ///
-/// Where none was recorded it gives `default_latency`, and without that no value, so that the sample
-/// stays out of the mean. Where something was recorded that is no number it gives `default_latency`,
-/// or 0, and says so.
+/// Without a recorded time it returns `default_latency`, or no value if that is not set, so that the sample is excluded
+/// from the mean. If the record is not a number, it returns `default_latency` or 0, and adds a tag.
 pub struct Latency {
     default: Option<f64>,
 }
@@ -21,12 +20,13 @@ impl Metric for Latency {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "How long the model took, in milliseconds")
+        MetricSpec::new("1", "Latency of the model's answer, in milliseconds")
             .value_name("latency_ms")
             .unbounded(false)
             .input("target", &["target_field"], &["model_output.latency_ms"], ValueKind::Any)
             .params(json!({
-                "default_latency": number_schema("Value of a sample without one; without it such a sample has none"),
+                "default_latency": number_schema("Value of samples without a latency; without it they get no \
+                 score"),
             }))
     }
 

@@ -1,4 +1,4 @@
-//! `context_from_field`: the documents that a Sample holds.
+//! `context_from_field`: the documents in a Sample.
 
 use crate::text_of;
 use gage_sdk::role_adapter::{Generation, Preparation, RoleAdapter};
@@ -7,16 +7,16 @@ use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::json::at_path;
 
-/// Where documents lie when nothing is said.
+/// Default path of the documents.
 const DEFAULT_FIELD: &str = "metadata.documents";
 
-/// Gives the documents at a path of the payload: a text, or a list of texts and of objects with `text` or
-/// `content`, above which a `title` is put.
+/// Returns the documents at a path of the payload: a text, or a list of texts and of objects with `text` or `content`,
+/// preceded by a `title` if there is one.
 ///
 /// The output has `context`, a list of texts, and `count`. `field` is a path into the Sample (default
-/// `metadata.documents`), or, beginning with `support.`, into what an earlier support step found; `most` bounds
-/// the number of documents; with `required: false` a Sample without documents has an empty context, which is an
-/// error otherwise.
+/// `metadata.documents`), or, with the prefix `support.`, into the result of an earlier support step. `most` limits the
+/// number of documents. With `required: false` a Sample without documents has an empty context; otherwise this is an
+/// error.
 pub struct ContextFromField {
     field: String,
     most: usize,
@@ -30,11 +30,11 @@ impl RoleAdapter for ContextFromField {
 
     fn spec() -> MemberSpec {
         let properties = json!({
-            "field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the documents"},
-            "most": {"type": "integer", "minimum": 1, "description": "most documents"},
-            "required": {"type": "boolean", "default": true, "description": "whether a Sample without documents is an error"},
+            "field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the documents in the Sample"},
+            "most": {"type": "integer", "minimum": 1, "description": "largest number of documents"},
+            "required": {"type": "boolean", "default": true, "description": "fail Samples without documents"},
         });
-        MemberSpec::new("1", "The documents that a Sample holds, as context", properties)
+        MemberSpec::new("1", "Adds the documents of a Sample as context", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -13,7 +13,7 @@ gage_sdk::role_adapters!(
     role_adapters: [ContextFromField, ToolTable],
 );
 
-/// The text of a message or a document: a text, parts of text, or an object with `text` or `content`.
+/// Returns the text of a message or a document: a text, parts of text, or an object with `text` or `content`.
 fn text_of(value: &gage_sdk::serde_json::Value) -> Option<String> {
     use gage_sdk::serde_json::Value;
     match value {

@@ -1,18 +1,18 @@
-//! Tables of the results that tools give.
+//! Tables of tool results.
 
 use crate::text_of;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 use gage_trajectory_kit::{Arguments, Call};
 
-/// Most rows of a table.
+/// Maximum number of rows of a table.
 const MAX_ROWS: usize = 10_000;
 
-/// A call and what comes of it.
+/// A call with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     call: Call,
-    /// Whether it stands for the tool, whatever it is called with.
+    /// True if the row matches any call of the tool, regardless of arguments.
     is_any: bool,
     pub(crate) result: Value,
 }
@@ -26,10 +26,10 @@ impl Row {
         call.meets(&self.call, if self.is_any { Arguments::Ignore } else { arguments })
     }
 
-    /// The rows of a table, `name` says whose.
+    /// Reads the rows of a table. `name` names its owner in errors.
     ///
     /// # Errors
-    /// `invalid-input` where it is no list of objects with `name` and `result`.
+    /// `invalid-input` if it is not a list of objects with `name` and `result`.
     pub(crate) fn all(table: &Value, name: &str) -> Result<Vec<Row>, PluginError> {
         let refuse = |message: String| PluginError::invalid_input(format!("{name}: {message}"));
         let rows = match table {
@@ -49,12 +49,12 @@ impl Row {
         read.collect()
     }
 
-    /// The rows of golden trajectories: each call with the message of the tool that answers it.
+    /// Returns the rows of golden trajectories: each call with the tool message that answers it.
     pub(crate) fn of_golden(golden: &Value) -> Vec<Row> {
         let mut rows = Vec::new();
         let trajectories = golden.as_array().map(Vec::as_slice).unwrap_or_default();
         for trajectory in trajectories.iter().filter_map(Value::as_array) {
-            // Calls that wait for their result, with their ids.
+            // Calls without a result yet, with their ids.
             let mut open: Vec<(Option<&str>, Call)> = Vec::new();
             for message in trajectory {
                 for made in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! `tool_table`: results of tools that were written down.
+//! `tool_table`: recorded results of tools.
 
 use crate::table::Row;
 use gage_sdk::role_adapter::{Generation, Preparation, RoleAdapter};
@@ -8,20 +8,20 @@ use gage_text_kit::Params;
 use gage_text_kit::json::at_path;
 use gage_trajectory_kit::{Arguments, Call};
 
-/// Where the table of a Sample lies when nothing is said.
+/// Default path of a Sample's table.
 const DEFAULT_FIELD: &str = "metadata.tool_results";
 const UNKNOWN: [&str; 2] = ["tell", "fail"];
 
-/// Answers a call of a tool from a table: a list of `{name, arguments, result}`, where a row without
-/// `arguments` stands for the tool, whatever it is called with.
+/// Answers a tool call from a table: a list of `{name, arguments, result}`. A row without `arguments` matches any call
+/// of the tool.
 ///
-/// The first row that fits wins, of `table` itself, then of the table in the Sample at `table_field` (default
-/// `metadata.tool_results`), and, unless `golden` is false, of the Sample's golden trajectories, whose calls
-/// have their results behind them. `arguments` says how much has to agree, as for the metric
-/// `trajectory_match`: `exact` (the default), `subset` or `ignore`.
+/// The first matching row wins. The rows of `table` come first, then those of the table in the Sample at `table_field`
+/// (default `metadata.tool_results`). Unless `golden` is false, the Sample's golden trajectories follow, in which calls
+/// precede their results. `arguments` sets how much must agree, as for the metric `trajectory_match`: `exact` (the
+/// default), `subset` or `ignore`.
 ///
-/// The output has `content`, the result as a text or as JSON, and `found`. A call that no row fits is answered
-/// by an error that the model can read, or with `unknown: fail` fails the sample.
+/// The output has `content`, the result as a text or as JSON, and `found`. A call without a matching row is answered
+/// with an error that the model can read, or fails the sample with `unknown: fail`.
 pub struct ToolTable {
     rows: Vec<Row>,
     field: String,
@@ -43,13 +43,16 @@ impl RoleAdapter for ToolTable {
             "additionalProperties": false,
         });
         let properties = json!({
-            "table": {"type": "array", "items": row, "description": "results of tools"},
+            "table": {"type": "array", "items": row, "description": "rows with a tool's name, arguments and \
+             result"},
             "table_field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the Sample's own table"},
-            "golden": {"type": "boolean", "default": true, "description": "whether golden trajectories are tables too"},
-            "arguments": {"enum": Arguments::NAMES.map(|(name, _)| name), "default": "exact"},
-            "unknown": {"enum": UNKNOWN, "default": "tell", "description": "what a call without a row does"},
+            "golden": {"type": "boolean", "default": true, "description": "use golden trajectories as tables too"},
+            "arguments": {"enum": Arguments::NAMES.map(|(name, _)| name), "default": "exact", "description": "how \
+             the arguments of a call are compared with those of a row; `subset` allows additional \
+             arguments"},
+            "unknown": {"enum": UNKNOWN, "default": "tell", "description": "treatment of a call without a row"},
         });
-        MemberSpec::new("1", "Answers calls of tools from a table", properties)
+        MemberSpec::new("1", "Answers tool calls from a table", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -99,7 +102,7 @@ impl RoleAdapter for ToolTable {
     }
 }
 
-/// Why a call has no result.
+/// Returns the reason why a call has no result.
 fn unknown(call: &Call, rows: &[&Row]) -> String {
     if rows.iter().any(|row| row.name() == call.name) {
         return format!("the tool '{}' has no result for these arguments", call.name);

@@ -2,18 +2,18 @@
 
 use gage_trajectory_kit::{Arguments, Call};
 
-/// What two trajectories have in common.
+/// Comparison of two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MatchCounts {
     pub(crate) made: usize,
     pub(crate) wanted: usize,
-    /// Most pairs of a call that was made and one that it meets, each used once.
+    /// Maximum number of pairs of a call that was made and a reference call that it meets, each used once.
     pub(crate) pairs: usize,
-    /// The same where the names alone count.
+    /// Maximum number of pairs if only names are compared.
     pub(crate) names: usize,
-    /// The same calls in the same order, and no others.
+    /// True for the same calls in the same order, and no others.
     pub(crate) is_exact: bool,
-    /// The reference's calls in their order, others in between allowed.
+    /// True if the reference's calls were made in order, with others allowed in between.
     pub(crate) is_in_order: bool,
 }
 
@@ -31,22 +31,22 @@ impl MatchCounts {
         }
     }
 
-    /// All of the reference's calls were made, in whatever order and with others beside them.
+    /// Returns whether all of the reference's calls were made, in any order and with others allowed.
     pub(crate) fn is_any_order(&self) -> bool {
         self.pairs == self.wanted
     }
 
-    /// The share of the calls that were made which the reference has; none where none was made.
+    /// Returns the share of calls made that the reference has; `None` if none were made.
     pub(crate) fn precision(&self) -> Option<f64> {
         share(self.pairs, self.made)
     }
 
-    /// The share of the reference's calls that were made; none where it has none.
+    /// Returns the share of the reference's calls that were made; `None` if it has none.
     pub(crate) fn recall(&self) -> Option<f64> {
         share(self.pairs, self.wanted)
     }
 
-    /// Of the calls of a right tool, the share with the right arguments; none where there are none.
+    /// Returns the share of calls of a right tool that have the right arguments; `None` if there are none.
     pub(crate) fn arguments(&self) -> Option<f64> {
         share(self.pairs, self.names)
     }
@@ -57,15 +57,15 @@ fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Returns whether the wanted calls are a subsequence of those that were made. Taking the earliest that fits leaves
-/// most room for the next.
+/// Returns whether the wanted calls are a subsequence of those made. Taking the earliest match leaves most room for the
+/// next.
 fn is_in_order(made: &[Call], wanted: &[Call], meets: &dyn Fn(&Call, &Call) -> bool) -> bool {
     let mut rest = made.iter();
     wanted.iter().all(|reference| rest.any(|call| meets(call, reference)))
 }
 
-/// The size of a largest matching between the two (augmenting paths: Kuhn 1955). A call may meet several
-/// references where arguments count in part, so the first that fits is not always the best.
+/// Returns the size of a largest matching between the two (augmenting paths: Kuhn 1955). A call may meet several
+/// references if arguments count in part, so the first match is not always the best.
 fn most_pairs(made: &[Call], wanted: &[Call], meets: &dyn Fn(&Call, &Call) -> bool) -> usize {
     let fitting: Vec<Vec<usize>> = wanted
         .iter()
@@ -80,8 +80,8 @@ fn most_pairs(made: &[Call], wanted: &[Call], meets: &dyn Fn(&Call, &Call) -> bo
     pairs
 }
 
-/// Finds a call for a reference, moving others to different calls where that makes room. As deep as there
-/// are references at most.
+/// Finds a call for a reference, moving others to different calls if that makes room. The recursion is at most as deep
+/// as the number of references.
 fn place(reference: usize, fitting: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
     for &call in &fitting[reference] {
         if std::mem::replace(&mut seen[call], true) {

@@ -1,4 +1,4 @@
-//! `trajectory_match`: whether an agent made the calls that a reference has.
+//! `trajectory_match`: tests whether an agent made the calls of a reference.
 
 use crate::matching::MatchCounts;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
@@ -7,20 +7,19 @@ use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_trajectory_kit::{Arguments, Call};
 
-/// Scores 1 where the calls of tools that were made are those of one of the sample's golden trajectories,
-/// otherwise 0. `mode` says when they are:
+/// Scores 1 if the tool calls match one of the sample's golden trajectories, otherwise 0. `mode` defines a match:
 ///
 /// - `exact`: the same calls in the same order, and no others; the default;
 /// - `in_order`: all of them in their order, others in between allowed;
-/// - `any_order`: all of them, in whatever order, others allowed.
+/// - `any_order`: all of them, in any order, others allowed.
 ///
-/// `arguments` says how much of the arguments has to agree: `exact` (the default; numbers by value),
-/// `subset` (further arguments are allowed) or `ignore`. Of several golden trajectories the best counts.
+/// `arguments` sets how much of the arguments must agree: `exact` (the default; numbers by value), `subset` (further
+/// arguments are allowed) or `ignore`. The best of several golden trajectories counts.
 ///
-/// Sub-scores: `exact`, `in_order`, `any_order` (1 or 0); `precision` and `recall` of calls; `arguments`, the
-/// share of calls of a right tool with right arguments. A share of nothing is left out. Tags:
-/// `missing_call`, `extra_call`, `wrong_order`, `wrong_arguments`; `missing_prediction` where there is no
-/// trajectory at all. A sample without a golden trajectory has no score.
+/// Sub-scores: `exact`, `in_order`, `any_order` (1 or 0); `precision` and `recall` of calls; `arguments`, the share of
+/// calls of a right tool with right arguments. A share of nothing is omitted. Tags: `missing_call`, `extra_call`,
+/// `wrong_order`, `wrong_arguments`; `missing_prediction` if there is no trajectory at all. A sample without a golden
+/// trajectory has no score.
 ///
 /// Inputs: `trajectory`, path parameter `trajectory_field`, by default the first that exists of
 /// `model_output.trajectory` and `model_output.tool_calls`: a list of messages or of calls; `golden`, path
@@ -40,7 +39,7 @@ enum Mode {
 const MODES: [(&str, Mode); 3] =
     [("exact", Mode::Exact), ("in_order", Mode::InOrder), ("any_order", Mode::AnyOrder)];
 
-/// Most golden trajectories of a sample.
+/// Maximum number of golden trajectories of a sample.
 const MAX_EXPECTED_CALLS: usize = 64;
 
 const TRAJECTORY: usize = 0;
@@ -52,8 +51,8 @@ impl Metric for TrajectoryMatch {
     }
 
     fn spec() -> MetricSpec {
-        let names = |allowed: &[&str]| json!({ "enum": allowed, "default": "exact" });
-        let spec = MetricSpec::new("1", "Whether an agent made the calls that a golden trajectory has")
+        let names = |allowed: &[&str], description: &str| json!({ "enum": allowed, "default": "exact", "description": description });
+        let spec = MetricSpec::new("1", "Compares an agent's tool calls with a golden trajectory")
             .input(
                 "trajectory",
                 &["trajectory_field"],
@@ -62,8 +61,10 @@ impl Metric for TrajectoryMatch {
             )
             .input("golden", &["golden_field"], &["sample.golden_trajectories"], ValueKind::Json)
             .params(json!({
-                "mode": names(&MODES.map(|(name, _)| name)),
-                "arguments": names(&Arguments::NAMES.map(|(name, _)| name)),
+                "mode": names(&MODES.map(|(name, _)| name), "match that passes: all calls in order and no \
+                 others (`exact`), in order among others, or in any order"),
+                "arguments": names(&Arguments::NAMES.map(|(name, _)| name), "how the arguments of calls are \
+                 compared; `subset` allows additional arguments"),
             }));
         ["exact", "in_order", "any_order", "precision", "recall", "arguments"]
             .iter()
@@ -90,7 +91,7 @@ impl Metric for TrajectoryMatch {
             let matched = MatchCounts::new(&made, wanted, self.arguments);
             (place, matched)
         });
-        // The first of those that are equally good.
+        // The first of equally good ones wins.
         let best = rated.max_by(|(left_place, left), (right_place, right)| {
             self.rank(left).total_cmp(&self.rank(right)).then(right_place.cmp(left_place))
         });
@@ -125,7 +126,7 @@ impl TrajectoryMatch {
         }
     }
 
-    /// Returns how good a match is: one that passes is above all others, then come more calls in common.
+    /// Returns the rank of a match: one that passes is above all others; then more shared calls rank higher.
     fn rank(&self, matched: &MatchCounts) -> f64 {
         let orders = [matched.is_exact, matched.is_in_order, matched.is_any_order()];
         let ordered: f64 = orders.into_iter().map(f64::from).sum();
@@ -134,7 +135,7 @@ impl TrajectoryMatch {
     }
 }
 
-/// A list of trajectories; one trajectory may stand without the list around it.
+/// Reads a list of trajectories; a single trajectory needs no list around it.
 fn golden_trajectories(golden: &Value) -> Result<Vec<Vec<Call>>, PluginError> {
     let list = match golden {
         Value::Null => return Ok(Vec::new()),

@@ -1,10 +1,10 @@
-//! Classes of an answer's characters for the search: words, borders, decoration.
+//! Character classes used when searching an answer: words, borders, decoration.
 
 use gage_text_kit::text::{Normalization, is_space};
 use std::borrow::Cow;
 
-/// Returns whether a character belongs to a word of a script that puts blanks between words. A Chinese
-/// character beside a letter does not hide it: `选B`.
+/// Returns whether a character belongs to a word in a script that separates words by spaces. A Chinese character next
+/// to a letter does not hide it: `选B`.
 pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() && !is_east_asian(character)
 }
@@ -15,17 +15,17 @@ fn is_east_asian(character: char) -> bool {
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Returns whether a character may stand before an answer without belonging to it.
+/// Returns whether a character may come before an answer without being part of it.
 pub(crate) fn may_lead(character: char) -> bool {
     is_one_of(character, const { bits("*_\\`\"'$,:;!?([{<") })
 }
 
-/// Returns whether a character may stand after an answer without belonging to it.
+/// Returns whether a character may come after an answer without being part of it.
 pub(crate) fn may_trail(character: char) -> bool {
     is_one_of(character, const { bits("*_\\`\"'$,:;!?)]}>.") })
 }
 
-/// A bit for each of some ASCII characters.
+/// Returns a bit set of ASCII characters.
 const fn bits(characters: &str) -> u128 {
     let (bytes, mut bits, mut at) = (characters.as_bytes(), 0, 0);
     while at < bytes.len() {
@@ -35,12 +35,12 @@ const fn bits(characters: &str) -> u128 {
     bits
 }
 
-/// Punctuation marks of Chinese.
+/// Chinese punctuation marks.
 const MARKS: [char; 17] =
     ['，', '、', '；', '：', '！', '？', '。', '【', '】', '「', '」', '『', '』', '《', '》', '〈', '〉'];
 
-/// Returns whether a character is white space, a mark of Chinese, or one of some ASCII characters. A long answer
-/// may be full of them.
+/// Returns whether a character is white space, a Chinese mark, or in a set of ASCII characters. A long answer may be
+/// full of them.
 fn is_one_of(character: char, ascii: u128) -> bool {
     if character.is_ascii() {
         return ascii >> (character as u32) & 1 == 1 || is_space(character);
@@ -48,24 +48,24 @@ fn is_one_of(character: char, ascii: u128) -> bool {
     is_space(character) || MARKS.contains(&character)
 }
 
-/// The text without decoration on either side, for a label: `**(B).**` is `B`.
+/// Strips the decoration from both ends of a label: `**(B).**` becomes `B`.
 pub(crate) fn bare(text: &str) -> &str {
     text.trim_matches(|character| may_lead(character) || may_trail(character))
 }
 
-/// The text without what may stand around an answer, for the text of an option, whose own signs
-/// (`.5`, `C++`) stay.
+/// Strips the decoration around the text of an option, and keeps the option's own signs (`.5`, `C++`).
 pub(crate) fn undecorated(text: &str) -> &str {
     text.trim_start_matches(may_lead).trim_end_matches(may_trail)
 }
 
-/// The text in lower case, with single blanks.
+/// Returns the text in lower case, with single spaces.
 pub(crate) fn normalized(text: &str) -> Cow<'_, str> {
     Normalization { case_sensitive: false, strip: true, collapse: true }.apply(text)
 }
 
-/// What follows a text of an option at the beginning of an answer, as [`normalized`] would have both; `None` where the
-/// answer does not begin with it. Looks no further than it has to, so that it can be asked at every place of a long answer.
+/// Returns the rest of an answer after the text of an option, both compared as [`normalized`]; `None` if the answer
+/// does not begin with the option. Reads no further than it has to, so callers can try it at every position of a long
+/// answer.
 pub(crate) fn begins_with<'text>(
     text: &'text str,
     option: &str,
@@ -77,13 +77,13 @@ pub(crate) fn begins_with<'text>(
         was_space = is_space;
         (!is_repeated).then_some(if is_space { ' ' } else { character })
     });
-    // Most texts differ in the first character, and what is written in East Asia has no case.
+    // Most texts differ in the first character, and East Asian characters have no case.
     let first = text.trim_start_matches(is_space).chars().next();
     if first.is_some_and(|first| matches!(first, '\u{2e80}'..='\u{a4cf}') && !option.starts_with(first)) {
         return None;
     }
     let mut characters = characters.flat_map(char::to_lowercase);
-    // What the lower case of a capital sigma is depends on what follows.
+    // The lower case of a capital sigma depends on the character after it.
     let is_same = |one: char, other: char| one == other || (is_sigma(one) && is_sigma(other));
     option
         .chars()
@@ -95,14 +95,14 @@ fn is_sigma(character: char) -> bool {
     matches!(character, 'σ' | 'ς')
 }
 
-/// The word that starts at a place.
+/// Returns the word that starts at `at`.
 pub(crate) fn word_at(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     let end = rest.find(|character| !is_word(character) && character != '\'').unwrap_or(rest.len());
     rest.get(..end).unwrap_or_default()
 }
 
-/// The text before its last word, and that word, which is empty where the text ends in none.
+/// Splits off the last word of the text. The word is empty if the text does not end with one.
 pub(crate) fn split_last_word(text: &str) -> (&str, &str) {
     let before = text.trim_end_matches(|character| is_word(character) || character == '\'');
     text.split_at(before.len())

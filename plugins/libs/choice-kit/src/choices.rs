@@ -10,34 +10,34 @@ use gage_text_kit::value::as_text;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// Keys of a list entry that may hold the label, and those that may hold the text.
+/// Keys of a list entry that may hold the label or the text.
 const LABEL_KEYS: &[&str] = &["label", "id", "key", "letter"];
 const TEXT_KEYS: &[&str] = &["text", "content", "value"];
 
-/// The text of a list entry that has none.
+/// Text of a list entry that has none.
 static NO_TEXT: serde_json::Value = serde_json::Value::Null;
 
 /// One option.
 struct Choice {
-    /// In upper case.
+    /// The label in upper case.
     label: String,
-    /// What it says, and other ways to say it.
+    /// Text of the option, with its alternative forms.
     texts: Vec<String>,
 }
 
-/// The options of a question. Where nothing is known of them, each letter from A to Z may be one.
+/// The options of a question. If the options are unknown, each letter from A to Z may be one.
 #[derive(Default)]
 pub struct Choices {
     choices: Vec<Choice>,
-    /// A bit for each upper-case ASCII letter that is a label.
+    /// Bit set of the upper-case ASCII letters that are labels.
     letters: u32,
-    /// What an answer is compared with: the place of the option, and a text of it. Made when it is first asked for.
+    /// Texts that answers are compared with: the position of the option, and one of its texts. Built on first use.
     compared: OnceCell<Vec<(usize, String)>>,
 }
 
 impl Choices {
-    /// Reads an option map: `{"A": "Shark"}`, or a list of `{label, text}` or `{id, content}`. Anything
-    /// else tells nothing of the options.
+    /// Reads an option map: `{"A": "Shark"}`, or a list of `{label, text}` or `{id, content}`. Any other value leaves
+    /// the options unknown.
     pub fn new(value: &Value) -> Choices {
         let Value::Json(json) = value else { return Choices::default() };
         let choices: Vec<Choice> = match serde_json::from_str::<serde_json::Value>(json) {
@@ -54,12 +54,12 @@ impl Choices {
         Choices { choices, letters, compared: OnceCell::new() }
     }
 
-    /// Returns whether nothing is known of the options.
+    /// Returns whether the options are unknown.
     pub fn is_unknown(&self) -> bool {
         self.choices.is_empty()
     }
 
-    /// The label of each option and what it says, in order; empty where nothing is known of them.
+    /// Returns the label and text of each option, in order; empty if the options are unknown.
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.choices.iter().map(|choice| {
             let text = choice.texts.first().map(String::as_str).unwrap_or_default();
@@ -72,32 +72,32 @@ impl Choices {
         self.is_unknown() || self.letters & letter_bit(letter) != 0
     }
 
-    /// The label that a text is, once its decoration is taken away.
+    /// Returns the label that a text equals after its decoration is removed.
     pub fn label(&self, text: &str) -> Option<String> {
         let bare = bare(text);
         if self.is_unknown() {
             let is_letter = bare.len() == 1 && bare.starts_with(|letter: char| letter.is_ascii_alphabetic());
             return is_letter.then(|| bare.to_ascii_uppercase());
         }
-        // Compared as it is made: the text is often a long answer.
+        // Compared character by character, since the text is often a long answer.
         let is_it =
             |label: &str| !label.is_empty() && label.chars().eq(bare.chars().flat_map(char::to_uppercase));
         self.choices.iter().map(|choice| &choice.label).find(|label| is_it(label)).cloned()
     }
 
-    /// A label as labels are kept: in upper case, without white space.
+    /// Returns the stored form of a label: upper case, without white space.
     pub fn label_form(&self, label: &str) -> String {
         strip(&fold(label)).to_uppercase()
     }
 
-    /// The length in bytes of the text of an option.
+    /// Returns the length of an option's text in bytes.
     pub fn byte_count(&self, label: &str) -> Option<u32> {
         let label = self.label_form(label);
         let choice = self.choices.iter().find(|choice| choice.label == label)?;
         u32::try_from(choice.texts.first()?.len()).ok()
     }
 
-    /// Labels and texts as they are spelled, but for case and white space; in the order of the options.
+    /// Returns labels and texts as spelled, except for case and white space, in the order of the options.
     pub(crate) fn spelled_texts(&self) -> impl Iterator<Item = (&str, String)> {
         self.choices.iter().flat_map(move |choice| {
             let texts = choice.texts.iter().map(|text| normalized(&fold(text)).into_owned());
@@ -105,8 +105,8 @@ impl Choices {
         })
     }
 
-    /// The same without quotes, brackets and full stops around the texts: what an answer is compared
-    /// with.
+    /// Returns labels and texts without quotes, brackets and full stops around the texts. Answers are compared with
+    /// these.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.compared().iter().filter_map(|(place, text)| {
             let choice = self.choices.get(*place)?;
@@ -124,14 +124,13 @@ impl Choices {
         })
     }
 
-    /// Returns whether a text begins with what the option of a letter says: `A Shark`.
+    /// Returns whether a text begins with the text of a letter's option: `A Shark`.
     pub(crate) fn says(&self, letter: char, rest: &str) -> bool {
         self.texts_of(letter).any(|text| begins_with(rest, text).is_some())
     }
 
-    /// Returns whether a text begins with what the option of a letter says, the clause ends there, and it is no
-    /// more than that
-    /// something is wrong.
+    /// Returns whether a text begins with the text of a letter's option, and the clause ends there. The option itself
+    /// must only call something wrong.
     pub(crate) fn says_wrong(&self, letter: char, rest: &str) -> bool {
         self.texts_of(letter).any(|text| {
             let after = begins_with(rest, text);
@@ -148,8 +147,8 @@ impl Choices {
         })
     }
 
-    /// The labels that a reference means, which may be a list of what [`Choices::resolve`] takes; empty
-    /// where one of them is no option. Where nothing is known of the options any text is a label.
+    /// Returns the labels that a reference means. The reference may be a list of values that [`Choices::resolve`]
+    /// takes. Empty if one of them is not an option. If the options are unknown, any text is a label.
     pub fn resolve_all(&self, reference: &Value) -> Vec<String> {
         let one = |reference: &Value| {
             let spelled = || self.is_unknown().then(|| as_text(reference).map(|text| self.label_form(&text)));
@@ -162,7 +161,7 @@ impl Choices {
         labels.unwrap_or_default()
     }
 
-    /// The option whose text is the whole of another text, but for case, white space and decoration.
+    /// Returns the option whose text equals the whole of `text`, ignoring case, white space and decoration.
     pub(crate) fn with_text(&self, text: &str) -> Option<String> {
         if let Some((label, _)) = self.spelled_texts().find(|(_, option)| is_whole(text, option)) {
             return Some(label.to_owned());
@@ -170,11 +169,11 @@ impl Choices {
         let loose = undecorated(text);
         let mut same = self.texts().filter(|(_, option)| is_whole(loose, option)).map(|(label, _)| label);
         let label = same.next()?;
-        // Options that differ only in decoration cannot be told apart.
+        // Options that differ only in decoration are indistinguishable.
         same.all(|other| other == label).then(|| label.to_owned())
     }
 
-    /// The label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`).
+    /// Returns the label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`).
     pub fn resolve(&self, reference: &Value) -> Option<String> {
         let reference = reference_text(reference)?;
         let folded = fold(&reference);
@@ -193,13 +192,13 @@ impl Choices {
     }
 }
 
-/// Returns whether a text is that of an option, but for case and white space.
+/// Returns whether a text equals the text of an option, ignoring case and white space.
 fn is_whole(text: &str, option: &str) -> bool {
     begins_with(text, option)
         .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))
 }
 
-/// The upper-case ASCII letter that a label is.
+/// Returns the label as an upper-case ASCII letter.
 fn only_letter(label: &str) -> Option<char> {
     match label.as_bytes() {
         [letter @ b'A'..=b'Z'] => Some(char::from(*letter)),
@@ -207,7 +206,7 @@ fn only_letter(label: &str) -> Option<char> {
     }
 }
 
-/// The bit of an upper-case ASCII letter; none of other characters.
+/// Returns the bit of an upper-case ASCII letter, or 0 for any other character.
 fn letter_bit(letter: char) -> u32 {
     if letter.is_ascii_uppercase() { 1 << (letter as u32 - 'A' as u32) } else { 0 }
 }
@@ -228,8 +227,8 @@ impl Choice {
     }
 }
 
-/// The text of an option. Null is the text `None`: that option is what becomes null when a table is
-/// read by a program that takes `None` for a missing value.
+/// Returns the text of an option. Null becomes the text `None`: a program that reads `None` as a missing value turns
+/// that option into null.
 fn option_text(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
@@ -242,7 +241,7 @@ fn option_text(value: &serde_json::Value) -> String {
     }
 }
 
-/// The members of a reference that is a list.
+/// Returns the members of a reference that is a list.
 pub fn several(reference: &Value) -> Option<Vec<Value>> {
     match reference {
         Value::Texts(texts) => Some(texts.iter().cloned().map(Value::Text).collect()),
@@ -264,7 +263,7 @@ pub fn several(reference: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The text of a reference; of an object, that of its `value` or `answer`.
+/// Returns the text of a reference. For an object, this is the text of its `value` or `answer`.
 fn reference_text(reference: &Value) -> Option<Cow<'_, str>> {
     let plain = references::plain(reference);
     if let Cow::Owned(Value::Text(text)) = plain {

@@ -6,7 +6,7 @@ use crate::letters::Answer;
 use crate::option_texts;
 use gage_text_kit::text::is_space;
 
-/// Words that may stand between `answer` and the answer.
+/// Words allowed between `answer` and the answer itself.
 const FILLERS: &[&str] = &[
     "is",
     "was",
@@ -42,31 +42,30 @@ const FILLERS: &[&str] = &[
     "mathrm",
 ];
 
-/// Those that say that what follows is the answer. Without one, `the answer A is wrong` would
-/// announce A.
+/// Fillers that link the cue to the answer. Without such a link, `the answer A is wrong` would announce A.
 const LINKS: &[&str] = &["is", "was", "be"];
 
-/// The same in Chinese, longer ones first.
+/// Chinese fillers, longer ones first.
 const CHINESE_FILLERS: &[&str] =
     &["应该", "应当", "正确", "选择", "选项", "择", "应", "为", "是", "选", "就", "的", "项"];
 
-/// What may stand before `选` so that it says the opposite.
+/// Words before `选` that reverse its meaning.
 const REFUSALS: &[&str] = &["不", "不应", "不应该", "不能", "不会", "不可", "勿", "别"];
 
-/// How many fillers may stand between a cue and its answer.
+/// Maximum number of fillers between a cue and its answer.
 const MAX_FILLERS: usize = 12;
 
-/// How many phrases are looked at, from the end of the answer: no answer that says something has as many.
+/// Maximum number of cues examined, from the end of the answer. No meaningful answer has more.
 const MAX_CUES: usize = 5_000;
 
-/// The answer that the last phrase of this kind announces. It is the last because a model that
-/// thinks aloud names its answer when it is done.
+/// Returns the answer that the last cue announces. The last one counts because a model that thinks aloud names its
+/// answer at the end.
 pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Option<String> {
     let cues = cues(&answer.lower);
     cues.into_iter().take(MAX_CUES).find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
 }
 
-/// What stands behind the last phrase of this kind, without the words that link it to the answer.
+/// Returns the text after the last cue, without the words that link it to the answer.
 pub(crate) fn last_announcement(text: &str) -> Option<&str> {
     let lower = text.to_ascii_lowercase();
     let (mut at, _) = cues(&lower).into_iter().next()?;
@@ -84,10 +83,10 @@ pub(crate) fn last_announcement(text: &str) -> Option<&str> {
     text.get(at..)
 }
 
-/// Where phrases that announce an answer end, the last first, and whether they need no link.
+/// Returns the end positions of cues, last first, and whether each needs no link.
 fn cues(lower: &str) -> Vec<(usize, bool)> {
     let bytes = lower.as_bytes();
-    // Gone through once, and told by the first bytes: a long answer may be full of either.
+    // A single pass that checks the first bytes: a long answer may be full of either.
     let found = bytes.iter().enumerate().filter_map(|(at, byte)| match byte {
         b'a' if bytes.get(at + 1) == Some(&b'n') => english_cue(lower, at),
         _ if Some(byte) == CHINESE_ANSWER.as_bytes().first() => {
@@ -105,7 +104,7 @@ const ANSWER: &str = "answer";
 const CHINESE_ANSWER: &str = "答案";
 const CHOOSE: &str = "选";
 
-/// Where the word `answer` that begins at a place ends, where it stands there.
+/// Returns the end of the word `answer` if that word begins at `at`.
 fn english_cue(lower: &str, at: usize) -> Option<(usize, bool)> {
     let rest = lower.get(at..)?.strip_prefix(ANSWER)?;
     let before = lower.get(..at)?;
@@ -116,7 +115,8 @@ fn english_cue(lower: &str, at: usize) -> Option<(usize, bool)> {
     (!matches!(word, "wrong" | "incorrect")).then_some((at + ANSWER.len(), false))
 }
 
-/// The same for `选`, where it does not say the opposite. `选项` is `option`, which announces nothing.
+/// Returns the end of `选` at `at`, unless the words before it reverse its meaning. `选项` means `option` and announces
+/// nothing.
 fn chinese_choice(lower: &str, at: usize) -> Option<(usize, bool)> {
     let rest = lower.get(at..)?.strip_prefix(CHOOSE)?;
     let before = lower.get(..at)?;
@@ -124,7 +124,7 @@ fn chinese_choice(lower: &str, at: usize) -> Option<(usize, bool)> {
     announces.then_some((at + CHOOSE.len(), true))
 }
 
-/// The answer after a cue that ends at a place. `linked` says that it needs no link.
+/// Returns the answer after a cue that ends at `at`. `linked` is true if the cue needs no link.
 fn follow(
     answer: &Answer<'_>,
     cue_end: usize,

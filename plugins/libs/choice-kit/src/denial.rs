@@ -1,5 +1,5 @@
-//! Denials before a letter or an option's text, which exclude it: `not A`, `neither A nor
-//! B`, `rule out B, C and D`, `不是A`.
+//! Denials before a letter or an option's text, which exclude it: `not A`, `neither A nor B`, `rule out B, C and D`,
+//! `不是A`.
 
 use crate::characters::{is_word, split_last_word};
 use crate::refutation::{WRONG, rest_of_list};
@@ -8,7 +8,8 @@ use gage_text_kit::text::is_space;
 /// Words that deny what follows.
 const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
 
-/// Words that take what follows out of the choice, a whole list too: `Eliminate B, C and D`. In two words `rule out`.
+/// Words that eliminate the options after them, including a whole list: `Eliminate B, C and D`. `rule out` is the
+/// two-word form.
 const ELIMINATIONS: &[&str] = &[
     "eliminate",
     "eliminates",
@@ -22,10 +23,11 @@ const ELIMINATIONS: &[&str] = &[
 ];
 const RULINGS: &[&str] = &["rule", "rules", "ruled", "ruling"];
 
-/// Words before a colon that say of what follows that it is wrong: `Wrong: B`, `错误：B`.
+/// Chinese words before a colon that mark the text after it as wrong: `错误：B`. The English ones (`Wrong: B`) are in
+/// [`WRONG`].
 const CHINESE_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除"];
 
-/// Words that may stand between a denial and what it denies.
+/// Words allowed between a denial and the option that it denies.
 const BETWEEN: &[&str] = &[
     "option",
     "choice",
@@ -42,7 +44,7 @@ const BETWEEN: &[&str] = &[
     "statement",
 ];
 
-/// The same two in Chinese. `不` before a verb of choosing, or `不是` and its kind.
+/// Chinese denials and eliminations: `不` before a verb of choosing, or `不是` and similar words.
 const CHINESE_DENIALS: &[&str] = &[
     "不是",
     "不应是",
@@ -65,14 +67,14 @@ const CHINESE_DENIALS: &[&str] = &[
 ];
 const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
 
-/// How many words may stand between a denial and what it denies.
+/// Maximum number of words between a denial and the option that it denies.
 const WORDS_BETWEEN: usize = 4;
 
-/// How far apart two letters of one denied list may stand, in bytes.
+/// Maximum distance between two letters of one denied list, in bytes.
 const MAX_GAP_BYTES: usize = 120;
 
-/// Returns whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
-/// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
+/// Returns whether the option at `at` is denied: `not A`, `isn't option A`, `rather than A`, `不是A`. Also true if it
+/// continues a denied list: `neither A nor B`. `denied` is the position of the last denied letter.
 pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
     let mut before = lower.get(..at).unwrap_or_default();
     for _ in 0..WORDS_BETWEEN {
@@ -100,8 +102,8 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
 }
 
-/// Where the list ends that the letter at a place begins, where what stands before it takes it out of the choice. Letters with
-/// commas only are a list where another letter is left behind them: of `I rule out B, A` A is the answer.
+/// Returns the end of the list that begins with the letter at `at`, if the words before it eliminate the list. Letters
+/// separated only by commas form a list only if another letter follows them: in `I rule out B, A` the answer is A.
 pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
     let before = lower.get(..at)?.trim_end_matches(|character| is_space(character) || is_opening(character));
     let is_eliminated = match before.strip_suffix([':', '：']) {
@@ -128,13 +130,13 @@ pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
     })
 }
 
-/// Returns whether a letter stands alone somewhere in a text.
+/// Returns whether a text contains a stand-alone letter.
 fn has_letter(text: &str) -> bool {
     text.split(|character: char| !is_word(character) && character != '\'')
         .any(|word| word.len() == 1 && word.is_ascii())
 }
 
-/// Returns whether a text between two letters makes them one list.
+/// Returns whether the text between two letters joins them into one list.
 fn continues_list(between: &str) -> bool {
     let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
     let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();

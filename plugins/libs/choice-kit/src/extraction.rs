@@ -9,20 +9,20 @@ use gage_text_kit::text::{fold, strip};
 use gage_text_kit::thoughts::{before_open_thought, strip_thought_tags};
 use std::borrow::Cow;
 
-/// Gives the label of the option that an answer names, in upper case.
+/// Returns the label of the option that an answer names, in upper case.
 ///
-/// Thoughts in `<think>` tags are no answer. In what is left, the first of these that is found wins:
+/// Thoughts in `<think>` tags do not count. In the rest, the first rule that matches wins:
 ///
-/// 1. the whole answer is a label, whatever brackets and marks stand around it;
+/// 1. the whole answer is a label, with any brackets and marks around it;
 /// 2. the whole answer is the text of an option;
 /// 3. the last `\boxed{…}` holds a label or the text of an option;
 /// 4. the last phrase like `the answer is …`, `答案是…`, `选…` is followed by one;
-/// 5. a letter that stands alone is a label, and is neither denied (`not A`) nor the article `a` nor the
-///    pronoun `I`, nor said to be wrong (`A is wrong`, `A错误`); the first one;
-/// 6. the text of an option stands somewhere in the answer, not denied and not inside a longer one;
-/// 7. the only letter of the answer, though it is said to be wrong: the question may have asked for that.
+/// 5. the first stand-alone letter that is a label and is neither denied (`not A`) nor said to be wrong (`A is wrong`,
+///    `A错误`). The article `a` and the pronoun `I` do not count;
+/// 6. the text of an option occurs in the answer, not denied and not inside a longer one;
+/// 7. the only letter of the answer, even if it is said to be wrong: the question may have asked for that.
 ///
-/// Without `by_text` the texts of options count nowhere.
+/// Without `by_text`, the texts of options are ignored everywhere.
 pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String> {
     let answer = readable(answer);
     let text = answer.as_ref();
@@ -51,11 +51,11 @@ pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String>
         .or_else(|| answer.only_letter(choices).map(String::from))
 }
 
-/// The answer without thoughts and white space at the ends, fullwidth forms as ASCII.
+/// Returns the answer without thoughts and surrounding white space, with fullwidth forms as ASCII.
 pub(crate) fn readable(answer: &str) -> Cow<'_, str> {
     let folded = |answer: &str| strip(&fold(before_open_thought(answer))).to_owned();
     match strip_thought_tags(answer) {
-        // Most answers are short and plain, and are not copied.
+        // Most answers are short and plain, and need no copy.
         Cow::Borrowed(answer) => match fold(before_open_thought(answer)) {
             Cow::Borrowed(answer) => Cow::Borrowed(strip(answer)),
             Cow::Owned(_) => Cow::Owned(folded(answer)),
@@ -64,7 +64,7 @@ pub(crate) fn readable(answer: &str) -> Cow<'_, str> {
     }
 }
 
-/// What the last `\boxed{…}` or `\fbox{…}` holds, without further commands around it.
+/// Returns the content of the last `\boxed{…}` or `\fbox{…}`, without further commands around it.
 pub fn boxed(text: &str) -> Option<&str> {
     last_box(text).map(|found| without_commands(found.held))
 }

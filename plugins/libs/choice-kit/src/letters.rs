@@ -1,4 +1,4 @@
-//! Letters that stand alone in an answer, and whether they name an option.
+//! Stand-alone letters in an answer, and the test whether they name an option.
 
 use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
 use crate::choices::Choices;
@@ -7,7 +7,7 @@ use crate::refutation::is_refuted;
 use gage_text_kit::text::is_space;
 use std::cell::OnceCell;
 
-/// Words after `A` that show that it is a name, not an article: `A is right`.
+/// Words after `A` that show that it is a label, not an article: `A is right`.
 const AFTER_NAME: &[&str] = &[
     "is",
     "was",
@@ -53,29 +53,27 @@ const AFTER_NAME: &[&str] = &[
     "remain",
 ];
 
-/// Words after `I` that show the same; far fewer, since `I was`, `I would` begin with a pronoun.
+/// Words after `I` that show that it is a label. Far fewer, since `I was` and `I would` begin with a pronoun.
 const AFTER_NAME_I: &[&str] = &["is", "because", "or", "and", "since"];
 
-/// Words before an upper-case letter that make it a name whatever follows: `option A dolphin`.
+/// Words before an upper-case letter that make it a label regardless of the text after it: `option A dolphin`.
 const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select", "choose", "pick"];
 
-/// How many letters that stand alone are looked at, from the beginning of the answer: no answer that says something has as
-/// many.
+/// Maximum number of stand-alone letters examined, from the beginning of the answer. No meaningful answer has more.
 const MAX_LETTERS: usize = 10_000;
 
-/// The last letter of a text that stands alone and is a label, in upper case, be it denied or not. One of
-/// A to E may be joined to other words (`e-mail`); the others may not, and must be upper case.
+/// Returns the last stand-alone letter that is a label, in upper case, even if it is denied. A to E may be joined to
+/// other words (`e-mail`). Other letters may not, and must be upper case.
 pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
     Answer::new(text).last_letter(choices)
 }
 
-/// An answer in which letters are looked for.
+/// An answer to be searched for letters.
 pub(crate) struct Answer<'a> {
     pub(crate) text: &'a str,
-    /// In lower case where it is ASCII, so that places in it are places in `text`.
+    /// The text with ASCII letters in lower case, so that byte positions match those in `text`.
     pub(crate) lower: String,
-    /// Where ASCII letters stand without another letter or digit of ASCII beside them, the first ones. Found when they are
-    /// first asked for.
+    /// Positions of ASCII letters that have no ASCII letter or digit next to them, up to a maximum. Found on first use.
     alone: OnceCell<Vec<usize>>,
 }
 
@@ -84,25 +82,25 @@ impl<'a> Answer<'a> {
         Answer { text, lower: text.to_ascii_lowercase(), alone: OnceCell::new() }
     }
 
-    /// The first letter that names an option and is not denied.
+    /// Returns the first letter that names an option and is not denied.
     pub(crate) fn first_letter(&self, choices: &Choices) -> Option<char> {
         self.letters(choices).next()
     }
 
-    /// The one letter that the answer names, where it says of it that it is wrong: the question may have asked
-    /// for that.
+    /// Returns the only letter that the answer names, even if it is said to be wrong: the question may have asked for
+    /// that.
     pub(crate) fn only_letter(&self, choices: &Choices) -> Option<char> {
         let mut letters = self.letters_but(choices, |_| false);
         let first = letters.next()?;
         letters.all(|letter| letter == first).then_some(first)
     }
 
-    /// All letters that name options and are not denied, in order.
+    /// Returns all letters that name options and are not denied, in order.
     pub(crate) fn letters(&self, choices: &Choices) -> impl Iterator<Item = char> {
         self.letters_but(choices, |at| self.is_refuted(at, choices))
     }
 
-    /// The same, where it is said otherwise what is said to be wrong.
+    /// Returns the letters that name options and are not denied. `is_refuted` decides which ones are said to be wrong.
     fn letters_but(
         &self,
         choices: &Choices,
@@ -130,7 +128,7 @@ impl<'a> Answer<'a> {
 
     fn alone(&self) -> &[usize] {
         self.alone.get_or_init(|| {
-            // The letters inside words are most of an answer, so that nothing else is asked of them.
+            // Most letters of an answer are inside words, so they get no further checks.
             let mut was_word = false;
             let mut bytes = self.text.bytes().enumerate().peekable();
             let places = std::iter::from_fn(|| {
@@ -151,9 +149,8 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// Returns whether what follows the letter at a place says that it is wrong. Where that is what its option
-    /// says, as of a question
-    /// whether something is right, it is the option that is named.
+    /// Returns whether the text after the letter at `at` calls it wrong. If that text is what the option itself says,
+    /// as in a question whether something is right, the letter names the option instead.
     pub(crate) fn is_refuted(&self, at: usize, choices: &Choices) -> bool {
         if !is_refuted(&self.lower, at + 1) {
             return false;
@@ -168,9 +165,8 @@ impl<'a> Answer<'a> {
         !letter.chars().next().is_some_and(|letter| choices.says_wrong(letter, rest))
     }
 
-    /// The last letter that stands alone and is a label, be it denied or not. One of the first
-    /// five, which most questions have, may be joined to other words (`e-mail`); the others may not,
-    /// and must be upper case.
+    /// Returns the last stand-alone letter that is a label, even if it is denied. The first five letters, which most
+    /// questions have, may be joined to other words (`e-mail`). Other letters may not, and must be upper case.
     pub(crate) fn last_letter(&self, choices: &Choices) -> Option<char> {
         let ends_word = |near: Option<char>| !near.is_some_and(|near| is_word(near) || near == '_');
         let alone = self.text.bytes().enumerate().rev().filter(|(at, byte)| {
@@ -186,7 +182,7 @@ impl<'a> Answer<'a> {
         letters.find(|(at, byte, letter)| is_named(*at, *byte, *letter)).map(|(_, _, letter)| letter)
     }
 
-    /// Returns whether the ASCII letter at a place stands alone, is a label, and is meant as one.
+    /// Returns whether the ASCII letter at `at` is a stand-alone label and is meant as one.
     pub(crate) fn names_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
         if !choices.has_letter(letter) {
             return false;
@@ -229,8 +225,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns whether a letter with no word character beside it still belongs to a longer word: `it's`,
-/// `A-level`, `R&D`, `C++`, `°C`, `e.g.`
+/// Returns whether a letter with no word character next to it is still part of a longer word: `it's`, `A-level`, `R&D`,
+/// `C++`, `°C`, `e.g.`
 fn is_part_of_word(
     before: [Option<char>; 3],
     after: [Option<char>; 3],

@@ -1,7 +1,7 @@
 //! The options of a question, and the one that an answer names.
 //!
 //! A model that is asked for a letter answers in many ways: `B`, `(b)`, `**Answer:** B`, `答案是B`,
-//! `\boxed{B}`, or with the text of the option. [`extract`] says in which order these are looked for.
+//! `\boxed{B}`, or with the text of the option. [`extract`] defines the order of the search.
 
 mod characters;
 mod choices;

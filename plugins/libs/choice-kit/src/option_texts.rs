@@ -4,7 +4,7 @@ use crate::characters::{begins_with, is_word, normalized};
 use crate::choices::Choices;
 use crate::denial::is_negated;
 
-/// The option whose text an answer begins with; the longest, where there are several.
+/// Returns the option whose text an answer begins with. The longest one wins.
 pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
     choices
         .texts()
@@ -13,14 +13,14 @@ pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
         .map(|(label, _)| label.to_owned())
 }
 
-/// The first option whose text stands in an answer. Longer texts come first, and a text that stands
-/// inside a longer one does not count: `blue whale` is no `whale`.
+/// Returns the first option whose text occurs in an answer. Longer texts come first, and a text inside a longer one
+/// does not count: `blue whale` is not `whale`.
 pub(crate) fn mentioned(text: &str, choices: &Choices) -> Option<String> {
     let text = normalized(text);
     let mut options: Vec<(usize, &str, &str)> =
         choices.texts().enumerate().map(|(order, (label, option))| (order, label, option)).collect();
     options.sort_by_key(|(_, _, option)| std::cmp::Reverse(option.len()));
-    // In the order of the text. No two of them overlap, unless they are equal.
+    // In the order of the text. Spans overlap only if they are equal.
     let mut taken: Vec<Span> = Vec::new();
     let mut found: Option<(usize, &str)> = None;
     let places = places(&text, options.iter().map(|(.., option)| *option).collect());
@@ -48,13 +48,13 @@ pub(crate) fn mentioned(text: &str, choices: &Choices) -> Option<String> {
     found.map(|(_, label)| label.to_owned())
 }
 
-/// How often each option is looked for, from the beginning of the answer: no answer that says something says it more often.
+/// Maximum number of matches per option, from the beginning of the answer. No meaningful answer has more.
 const MAX_MENTIONS: usize = 10_000;
 
-/// Where each of some options stands in a text, one occurrence not inside another of the same. The text is gone through once,
-/// however many options there are.
+/// Returns the positions of each option in a text. Matches of one option do not overlap. A single pass over the text,
+/// regardless of the number of options.
 fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
-    // For each byte the options that begin with it and are still looked for.
+    // For each byte, the options that begin with it and are still being searched for.
     let mut beginning: Vec<Vec<usize>> = vec![Vec::new(); 256];
     for (number, option) in options.iter().enumerate() {
         let first = option.as_bytes().first().and_then(|first| beginning.get_mut(usize::from(*first)));
@@ -79,10 +79,10 @@ fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
     places
 }
 
-/// Where a stretch of a text begins and ends.
+/// Start and end of a range in a text.
 type Span = (usize, usize);
 
-/// The spans of two ordered lists in one, those that are in both once.
+/// Merges two ordered lists of spans. Spans in both lists appear once.
 fn merged(left: &[Span], right: &[Span]) -> Vec<Span> {
     let mut all = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
@@ -103,7 +103,7 @@ fn merged(left: &[Span], right: &[Span]) -> Vec<Span> {
     }
 }
 
-/// Returns whether an option at a place of a text is not part of a longer word or number.
+/// Returns whether an option at `start` is not part of a longer word or number.
 fn has_borders(text: &str, start: usize, option: &str) -> bool {
     let (before, rest) = text.split_at(start);
     let after = rest.get(option.len()..).unwrap_or_default();
@@ -112,7 +112,7 @@ fn has_borders(text: &str, start: usize, option: &str) -> bool {
     let starts = match (before.next(), before.next()) {
         (None, _) => true,
         (Some(near), _) if is_word(first) && is_word(near) => false,
-        // `1.5` has no `5`, and `-5` is no `5`; but `3-5` may have one.
+        // `1.5` does not contain `5`, and neither does `-5`; but `3-5` may.
         (Some('.' | ','), Some(far)) if first.is_numeric() && far.is_numeric() => false,
         (Some('-'), far) if first.is_numeric() && !far.is_some_and(is_word) => false,
         _ => true,
@@ -120,7 +120,7 @@ fn has_borders(text: &str, start: usize, option: &str) -> bool {
     starts && ends(option, after.chars())
 }
 
-/// Returns whether an option ends its word or number where so much follows.
+/// Returns whether an option ends its word or number, given the characters after it.
 fn ends(option: &str, mut after: impl Iterator<Item = char>) -> bool {
     let Some(last) = option.chars().next_back() else { return false };
     match (after.next(), after.next()) {

@@ -1,27 +1,26 @@
-//! Letters of which an answer says, behind them, that they are wrong: `A is wrong`, `A and C are not
-//! correct`, `A错误`, `A、C都不对`.
+//! Letters that an answer then calls wrong: `A is wrong`, `A and C are not correct`, `A错误`, `A、C都不对`.
 
 use crate::characters::{is_word, word_at};
 use gage_text_kit::text::is_space;
 
-/// Verbs between a letter, or a list of letters, and what is said of it.
+/// Verbs between a letter, or a list of letters, and the statement about it.
 const VERBS: &[&str] =
     &["is", "was", "seems", "looks", "would", "must", "can", "could", "should", "be", "being", "gets"];
 const VERBS_OF_SEVERAL: &[&str] = &["are", "were"];
-/// The same with a denial in them.
+/// Verbs that contain a denial.
 const DENYING_VERBS: &[&str] = &["isn't", "wasn't", "cannot", "can't", "couldn't", "wouldn't"];
 const DENYING_VERBS_OF_SEVERAL: &[&str] = &["aren't", "weren't"];
-/// Those that are the same of one and of several: of a list they count where it has an `and`.
+/// Verbs with the same form in singular and plural. For a list they count only if it has an `and`.
 const VERBS_OF_ANY_NUMBER: &[&str] =
     &["would", "must", "can", "could", "should", "cannot", "can't", "couldn't", "wouldn't"];
 
-/// Words that say that an option is wrong. `false` and `untrue` are not among them: of the statements of
-/// a question the false one may be the answer.
+/// Words that call an option wrong. `false` and `untrue` are excluded: if the options are statements, the false one may
+/// be the answer.
 pub(crate) const WRONG: &[&str] =
     &["wrong", "incorrect", "eliminated", "excluded", "ruled", "rejected", "dismissed", "discarded"];
-/// Words that say so where they are denied.
+/// Words that call an option wrong when they are denied.
 const RIGHT: &[&str] = &["correct", "right", "answer"];
-/// What may stand before these words.
+/// Adverbs allowed before these words.
 const ADVERBS: &[&str] = &[
     "also",
     "both",
@@ -40,14 +39,14 @@ const ADVERBS: &[&str] = &[
     "a",
     "an",
 ];
-/// Words of a list.
+/// Words that join a list.
 const JOINTS: &[&str] = &["and", "or", "option", "choice"];
 
-/// Chinese words that may stand between a letter and what is said of it, longer ones first.
+/// Chinese words allowed between a letter and the statement about it, longer ones first.
 const CHINESE_BETWEEN: &[&str] = &["选项", "显然", "肯定", "明显", "项", "也", "则", "是", "被"];
-/// What says of a list that it is about all of it.
+/// Words that apply a statement to a whole list.
 const CHINESE_ALL: &[&str] = &["全部", "都", "均", "皆", "全"];
-/// What says that an option is wrong, none of it the beginning of something else, longer ones first.
+/// Words that call an option wrong, longer ones first. None of them is the beginning of another meaning.
 const CHINESE_WRONG: &[&str] = &[
     "错误",
     "错",
@@ -63,20 +62,20 @@ const CHINESE_WRONG: &[&str] = &[
     "有误",
     "排除",
 ];
-/// What says so where nothing follows in the clause.
+/// Words that call an option wrong if they end the clause.
 const CHINESE_DENIALS: &[&str] = &["不是", "不可能", "不选", "否"];
-/// What may stand behind `wrong` where a colon is all that is before it.
+/// Words allowed after `wrong` if only a colon precedes it.
 const REASONS: &[&str] = &["because", "since", "as", "it", "this", "that", "due", "and", "but"];
 
-/// The longest text in brackets between a letter and what is said of it, in bytes: `B (Dolphin) is wrong`.
+/// Maximum length of a bracketed text between a letter and the statement about it, in bytes: `B (Dolphin) is wrong`.
 const MAX_BRACKET_BYTES: usize = 120;
 
-/// How many letters may stand in a list, and how many words before what is said of them.
+/// Maximum number of letters in a list, and of words before the statement about them.
 const MAX_LETTERS: usize = 8;
 const MAX_WORDS: usize = 5;
 
-/// Returns whether what follows a letter says that it is wrong. `lower` is the text in lower case, `end` the place
-/// behind the letter. A list counts where the verb is one of several, or an `and` joins it: `A, B is wrong` is about B.
+/// Returns whether the text after a letter calls it wrong. `lower` is the text in lower case, and `end` the position
+/// after the letter. A list counts only if the verb is plural or an `and` joins it: `A, B is wrong` is about B.
 pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
     let Some(mut rest) = lower.get(end..) else { return false };
     let mut list = List::None;
@@ -107,20 +106,18 @@ pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
     says_wrong(rest.trim_start_matches(is_space), list) || says_wrong_in_chinese(rest, list)
 }
 
-/// Whether letters stand before what is said.
+/// Form of the letters before a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
-    /// There is one letter.
+    /// A single letter.
     None,
-    /// Several with commas between them.
+    /// Several letters separated by commas.
     Loose,
-    /// Several, with `and` before the last.
+    /// Several letters, with `and` before the last.
     Conjoined,
 }
 
-/// Returns whether a text is nothing but the word that something is wrong, or goes on with the reason: `wrong`,
-/// `not correct,
-/// since`, `错误。`
+/// Returns whether a text only calls something wrong, or also gives the reason: `wrong`, `not correct, since`, `错误。`
 pub(crate) fn is_said_wrong(text: &str) -> bool {
     let mut rest = text;
     while let Some(after) =
@@ -147,7 +144,7 @@ fn is_clause_end(text: &str) -> bool {
     text.chars().next().is_none_or(|next| is_space(next) || (!next.is_alphanumeric() && next != '\''))
 }
 
-/// What the brackets hold that a text begins with, and what follows them.
+/// Returns the content of the brackets at the beginning of a text, and the text after them.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '[', '（'])?;
     let near = inner.get(..inner.floor_char_boundary(MAX_BRACKET_BYTES + 1))?;
@@ -156,7 +153,8 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
     Some((held.trim(), rest.strip_prefix([')', ']', '）'])?))
 }
 
-/// What stands behind a list of letters that goes on after one, where it does, and whether `and` joins it.
+/// Returns the text after the rest of a list of letters, and whether `and` joins the list. `None` if the list has no
+/// further letter.
 pub(crate) fn rest_of_list(text: &str) -> Option<(&str, bool)> {
     let mut found = None;
     let mut rest = text;
@@ -167,7 +165,8 @@ pub(crate) fn rest_of_list(text: &str) -> Option<(&str, bool)> {
     found
 }
 
-/// What follows the next letter of a list, and whether it is joined to the one before by `and` or its kind.
+/// Returns the text after the next letter of a list, and whether `and` or a similar word joins the letter to the
+/// previous one.
 fn next_letter(text: &str) -> Option<(&str, bool)> {
     let mut rest = text.trim_start_matches(is_closing);
     let unjoined = rest.len();
@@ -195,7 +194,7 @@ fn next_letter(text: &str) -> Option<(&str, bool)> {
 fn says_wrong(text: &str, list: List) -> bool {
     let mut words = words(text);
     let Some(verb) = words.next() else { return false };
-    // The last letter of a list has the verb right behind it: `C are wrong`.
+    // The verb directly follows the last letter of a list: `C are wrong`.
     let is_verb = |of_one: &[&str], of_several: &[&str]| {
         of_several.contains(&verb)
             || (of_one.contains(&verb)
@@ -217,12 +216,12 @@ fn says_wrong(text: &str, list: List) -> bool {
     false
 }
 
-/// The words up to the end of the sentence or clause.
+/// Returns the words up to the end of the sentence or clause.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     words_between(text, is_space)
 }
 
-/// The same up to the end of the line.
+/// Returns the words up to the end of the line.
 fn words_of_line(text: &str) -> impl Iterator<Item = &str> {
     words_between(text, is_blank)
 }
@@ -254,12 +253,12 @@ fn says_wrong_in_chinese(text: &str, list: List) -> bool {
     is_of_all && (CHINESE_WRONG.iter().any(|wrong| rest.starts_with(*wrong)) || is_denied())
 }
 
-/// White space within a line.
+/// Returns whether a character is white space within a line.
 fn is_blank(character: char) -> bool {
     is_space(character) && !matches!(character, '\n' | '\r')
 }
 
-/// Returns whether a character may stand between a letter and what is said of it: `(A) is wrong`, `**A**错误`.
+/// Returns whether a character may come between a letter and the statement about it: `(A) is wrong`, `**A**错误`.
 fn is_closing(character: char) -> bool {
     matches!(character, ')' | ']' | '}' | '*' | '_' | '`' | '"' | '\'' | '】' | '」' | '』')
 }

@@ -7,25 +7,26 @@ use crate::extraction::{boxed, extract, readable};
 use crate::letters::Answer;
 use std::collections::BTreeSet;
 
-/// Words between the members of a list.
+/// Words between members of a list.
 const JOINTS: &[&str] = &["and", "or", "&", "+", "/", "option", "options", "和", "与", "及", "以及"];
 
-/// What separates the members of a list.
+/// Separators between members of a list.
 const SEPARATORS: &[char] = &[',', '，', '、', ';', '；', '/', '&', '+', '|', '\n', '和', '与', '及'];
 
-/// The longest text that may be a list of options, in bytes.
+/// Maximum length of a text that may be a list of options, in bytes.
 const MAX_LIST_BYTES: usize = 4096;
 
-/// Gives the labels of all options that an answer names, in upper case: those that it lists ([`list_of`]), otherwise
-/// each letter that stands alone and is not denied, and where there is none the one option that [`extract`] finds.
+/// Returns the labels of all options that an answer names, in upper case. These are the ones it lists ([`list_of`]),
+/// otherwise each stand-alone letter that is not denied, otherwise the one option that [`extract`] finds.
 pub fn extract_all(answer: &str, choices: &Choices, by_text: bool) -> BTreeSet<String> {
     let letters = || Answer::new(readable(answer).as_ref()).letters(choices).map(String::from).collect();
     let found: BTreeSet<String> = list_of(answer, choices, by_text).unwrap_or_else(letters);
     if found.is_empty() { extract(answer, choices, by_text).into_iter().collect() } else { found }
 }
 
-/// The labels of the options that an answer lists, in upper case. The first of these that is a list of labels, or of texts
-/// of options, counts: the whole answer; the last `\boxed{…}`; what stands behind the last phrase like `the answer is …`.
+/// Returns the labels of the options that an answer lists, in upper case. The first of these that is a list of labels
+/// or option texts counts: the whole answer; the last `\boxed{…}`; the text after the last phrase like
+/// `the answer is …`.
 pub fn list_of(answer: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<String>> {
     let readable = readable(answer);
     let text = readable.as_ref();
@@ -39,7 +40,7 @@ pub fn list_of(answer: &str, choices: &Choices, by_text: bool) -> Option<BTreeSe
     listed(text).or_else(|| listed(boxed(text)?)).or_else(|| listed(announced()?))
 }
 
-/// The labels that a text lists, where it is a list and nothing else.
+/// Returns the labels that a text lists, if the text is nothing but a list.
 fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<String>> {
     if text.len() > MAX_LIST_BYTES {
         return None;
@@ -50,7 +51,7 @@ fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<Strin
             labels.extend(found);
             return Some(());
         }
-        // Blanks separate labels, but not the words of a text.
+        // Spaces separate labels, but not the words of a text.
         for word in part.split_whitespace() {
             if !JOINTS.contains(&bare(word).to_lowercase().as_str()) {
                 labels.extend(member(word, choices, by_text)?);
@@ -64,7 +65,7 @@ fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<Strin
     (!labels.is_empty()).then_some(labels)
 }
 
-/// The labels that a part of a list stands for: one, or letters without anything between them.
+/// Returns the labels that a part of a list means: one label, or letters with nothing between them.
 fn member(part: &str, choices: &Choices, by_text: bool) -> Option<Vec<String>> {
     let part = bare(part);
     if let Some(label) = choices.label(part).or_else(|| by_text.then(|| choices.with_text(part)).flatten()) {

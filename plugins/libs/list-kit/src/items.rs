@@ -5,24 +5,25 @@ use gage_sdk::{PluginError, serde_json};
 use gage_text_kit::json_text::read_exactly;
 use gage_text_kit::text::excerpt;
 
-/// A list, and what it says of itself.
+/// A list with the properties that it declares.
 #[derive(Debug, Default, PartialEq)]
 pub struct List {
-    /// In order.
+    /// The items, in order.
     pub items: Vec<Item>,
-    /// Whether the order counts.
+    /// True if the order counts; `None` if the list does not say.
     pub ordered: Option<bool>,
-    /// Whether an item counts once, however often it occurs.
+    /// True if repeated items count once; `None` if the list does not say.
     pub unique: Option<bool>,
 }
 
-/// Most values of a list, those inside its items among them: comparing more takes more than the budget of an item.
+/// Maximum number of values in a list, including those nested in its items. Comparing more would exceed the budget of
+/// an item.
 pub const MAX_VALUES: usize = 50_000;
 
-/// Refuses a list that is too long to be compared, before it is read. `name` says whose it is.
+/// Rejects a list that is too long to compare, before it is read. `name` names its owner in the error.
 ///
 /// # Errors
-/// `invalid-input` for one of more than [`MAX_VALUES`] values.
+/// `invalid-input` if it has more than [`MAX_VALUES`] values.
 pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<(), PluginError> {
     let is_too_long = match value {
         Value::Absent | Value::Number(_) | Value::Boolean(_) => false,
@@ -41,7 +42,8 @@ pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<
     Err(PluginError::invalid_input(message))
 }
 
-/// Returns whether JSON has so many values: each but the first stands behind a comma or an opening bracket.
+/// Returns whether JSON has more than [`MAX_VALUES`] values. Each value except the first follows a comma or an opening
+/// bracket.
 fn has_too_many_values(json: &str) -> bool {
     let (mut count, mut in_string, mut escaped) = (0, false, false);
     for byte in json.bytes() {
@@ -56,24 +58,25 @@ fn has_too_many_values(json: &str) -> bool {
     count > MAX_VALUES
 }
 
-/// One item.
+/// One item of a list.
 #[derive(Debug, PartialEq)]
 pub struct Item {
-    /// The same for items that are the same; none for null, which is the same as nothing.
+    /// Key that equal items share. `None` for null, which equals nothing.
     pub key: Option<String>,
-    /// For people.
+    /// Text for reports.
     pub shown: String,
 }
 
-/// What items have in common that are the same; `None` for what is the same as nothing.
+/// Returns the key that equal items share; `None` for an item that equals nothing.
 pub trait ItemKey: Fn(&serde_json::Value) -> Option<String> {}
 
 impl<F: Fn(&serde_json::Value) -> Option<String>> ItemKey for F {}
 
 impl List {
-    /// Reads a list, whose items are the same where `key` gives the same: a JSON list, an object `{"items": […], "ordered": …, "unique": …}`, or a text that
-    /// spells one of these. A text that does not is split at the separator where there is one. Anything
-    /// else is a list of one. `None` where there is nothing, or an object without items.
+    /// Reads a list whose items are equal if `key` returns the same for them. A list is a JSON list, an object
+    /// `{"items": […], "ordered": …, "unique": …}`, or a text that spells one of these. Any other text is split at the
+    /// separator, if there is one. Anything else is a list of one item. `None` if there is no value, or for an object
+    /// without items.
     pub fn read(value: &Value, key: &impl ItemKey, separator: Option<&str>) -> Option<List> {
         match value {
             Value::Absent => None,
@@ -99,7 +102,7 @@ impl List {
         List { items, ..List::default() }
     }
 
-    /// The same of JSON; a text in it is a list of one.
+    /// Reads a list from JSON. A text in it is a list of one item.
     pub fn of_json(json: &serde_json::Value, key: &impl ItemKey) -> Option<List> {
         let items = |items: &[serde_json::Value]| items.iter().map(|item| Item::new(item, key)).collect();
         Some(match json {

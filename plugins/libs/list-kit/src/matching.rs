@@ -3,15 +3,14 @@
 use crate::items::Item;
 use std::collections::{HashMap, HashSet};
 
-/// What a comparison of two lists gives.
+/// Result of comparing two lists.
 #[derive(Debug, PartialEq)]
 pub struct Matching<'items> {
-    /// How many items the prediction has; equal ones count once where they are unique.
+    /// Number of predicted items. Equal items count once if items are unique.
     pub predicted: usize,
-    /// The same of the reference.
+    /// Number of expected items, counted the same way.
     pub expected: usize,
-    /// For each predicted item that is expected, in the order of the prediction: its place in the
-    /// reference.
+    /// Positions in the reference of the predicted items that are expected, in the order of the prediction.
     pub places: Vec<usize>,
     /// Items of the reference that were not predicted.
     pub missing: Vec<&'items str>,
@@ -20,12 +19,11 @@ pub struct Matching<'items> {
 }
 
 impl<'items> Matching<'items> {
-    /// Matches each predicted item with the first equal one of the reference that is still free.
-    /// Takes time in proportion to both lists.
+    /// Matches each predicted item with the first equal reference item that is still free. Takes linear time.
     pub fn new(predicted: &'items [Item], expected: &'items [Item], unique: bool) -> Matching<'items> {
         let (predicted, expected) = (counted(predicted, unique), counted(expected, unique));
         let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
-        // From the end, so that the first place is taken first.
+        // From the end, so that the first position is taken first.
         for (place, item) in expected.iter().enumerate().rev() {
             if let Some(key) = &item.key {
                 free.entry(key).or_default().push(place);
@@ -50,17 +48,17 @@ impl<'items> Matching<'items> {
         Matching { predicted: predicted.len(), expected: expected.len(), places, missing, extra }
     }
 
-    /// The share of the predicted items that are expected; 1 where both lists are empty.
+    /// Returns the share of predicted items that are expected; 1 if both lists are empty.
     pub fn precision(&self) -> f64 {
         self.share(self.predicted)
     }
 
-    /// The share of the expected items that are predicted; 1 where both lists are empty.
+    /// Returns the share of expected items that are predicted; 1 if both lists are empty.
     pub fn recall(&self) -> f64 {
         self.share(self.expected)
     }
 
-    /// The harmonic mean of the two, without dividing by zero; 1 where both lists are empty.
+    /// Returns the harmonic mean of precision and recall, 0 instead of a division by zero; 1 if both lists are empty.
     pub fn f1(&self) -> f64 {
         if self.is_empty() {
             return 1.0;
@@ -68,7 +66,7 @@ impl<'items> Matching<'items> {
         2.0 * self.places.len() as f64 / (self.predicted + self.expected) as f64
     }
 
-    /// Returns whether no item is missing and none is too many.
+    /// Returns whether there are no missing and no extra items.
     pub fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.extra.is_empty()
     }
@@ -85,8 +83,8 @@ impl<'items> Matching<'items> {
         }
     }
 
-    /// The share of the matched items that need not be moved: the longest of their subsequences
-    /// that is in the order of the reference. 1 where nothing was to be matched.
+    /// Returns the share of matched items that need not be moved: the longest subsequence in the order of the
+    /// reference. 1 if there was nothing to match.
     pub fn order(&self) -> f64 {
         if self.places.is_empty() {
             return if self.is_empty() { 1.0 } else { 0.0 };
@@ -95,11 +93,11 @@ impl<'items> Matching<'items> {
     }
 }
 
-/// The length of the longest subsequence that increases, in n log n steps (C. Schensted, "Longest increasing and decreasing
-/// subsequences", 1961; M. Fredman, 1975). If the places are those of one sequence in another, it is their longest common
-/// subsequence.
+/// Returns the length of the longest increasing subsequence, in n log n steps (C. Schensted, "Longest increasing and
+/// decreasing subsequences", 1961; M. Fredman, 1975). If the places are positions of one sequence in another, this is
+/// their longest common subsequence.
 pub fn longest_increasing(places: &[usize]) -> usize {
-    // The least last member of an increasing subsequence of each length.
+    // For each length, the smallest last member of an increasing subsequence.
     let mut last: Vec<usize> = Vec::new();
     for &place in places {
         let length = last.partition_point(|&other| other < place);
@@ -111,7 +109,7 @@ pub fn longest_increasing(places: &[usize]) -> usize {
     last.len()
 }
 
-/// The items that count: all of them, or the first of each kind.
+/// Returns the items that count: all of them, or the first of each kind.
 fn counted(items: &[Item], unique: bool) -> Vec<&Item> {
     if !unique {
         return items.iter().collect();

@@ -1,9 +1,9 @@
-//! Choice of the right answer with which an answer is compared.
+//! Selection among several correct answers.
 
 use gage_sdk::ScoreCard;
 
-/// The best of the cards that an answer has for each of several right answers: the first that passes, otherwise that with
-/// the smallest error (`mae`), otherwise the first whose reference could be used. `None` where there are none.
+/// Returns the best of the cards for several correct answers: the first that passes, otherwise the one with the smallest
+/// error (`mae`), otherwise the first whose reference was usable. `None` if there are none.
 pub fn best(cards: impl IntoIterator<Item = ScoreCard>) -> Option<ScoreCard> {
     let is_unusable = |card: &ScoreCard| {
         card.error_tags.iter().any(|tag| matches!(tag.as_str(), "invalid_reference" | "missing_reference"))

@@ -1,38 +1,38 @@
-//! Two numbers in the same unit, and how far one is from the other.
+//! Two numbers in the same unit, and the distance between them.
 
 use crate::measurement::{Format, Measurement};
 use gage_sdk::ScoreCard;
 use gage_text_kit::number_written::Quantity;
 use gage_text_kit::unit::Unit;
 
-/// A prediction and the number that it should be, both finite and in the same unit.
+/// A prediction and its target, both finite and in the same unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The prediction.
+    /// The predicted number.
     pub number: f64,
-    /// What it should be.
+    /// The expected number.
     pub target: f64,
-    /// The unit of both, where one is known.
+    /// Unit of both numbers, if known.
     pub unit: Option<Unit>,
 }
 
-/// Why there are no two numbers to compare.
+/// Reason why there are no two numbers to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// There is no prediction.
+    /// The prediction is missing.
     MissingPrediction,
-    /// There is no reference.
+    /// The reference is missing.
     MissingReference,
-    /// The reference is no number.
+    /// The reference is not a number.
     InvalidReference,
-    /// The prediction is no number, or none that is finite in the unit of the reference.
+    /// The prediction is not a number, or is not finite in the unit of the reference.
     InvalidFormat,
-    /// The prediction measures something else than the reference.
+    /// The prediction measures a different quantity than the reference.
     WrongUnit,
 }
 
 impl Failure {
-    /// The error tag of it.
+    /// Returns the error tag.
     pub fn tag(self) -> &'static str {
         match self {
             Failure::MissingPrediction => "missing_prediction",
@@ -45,11 +45,11 @@ impl Failure {
 }
 
 impl Pair {
-    /// Reads both numbers and brings the prediction into the unit of the reference; where that names
-    /// none, into the one that is given. A prediction without a unit is taken to be in that unit.
+    /// Reads both numbers and converts the prediction to the unit of the reference, or to `unit` if the reference has
+    /// none. A prediction without a unit is assumed to be in that unit.
     ///
     /// # Errors
-    /// What is missing, cannot be read or cannot be converted.
+    /// Reports which number is missing, unreadable or cannot be converted.
     pub fn read(
         predicted: &Measurement<'_>,
         expected: &Measurement<'_>,
@@ -63,7 +63,7 @@ impl Pair {
             let is_absent = expected.is_absent();
             return Err(if is_absent { Failure::MissingReference } else { Failure::InvalidReference });
         };
-        // A word for a number multiplies the reference, and is no unit.
+        // A number word multiplies the reference and is not a unit.
         let (factor, unit) = match own.or_else(|| unit.cloned()) {
             Some(unit) => unit.number().map_or((1.0, Some(unit)), |number| (number, None)),
             None => (1.0, None),
@@ -82,43 +82,42 @@ impl Pair {
         }
     }
 
-    /// Returns how far the prediction is off, where errors up to the larger of `tolerance_abs` and
-    /// `tolerance_rel` times the size of the target are allowed.
+    /// Returns the error of the prediction. The allowed error is the larger of `tolerance_abs` and `tolerance_rel`
+    /// times the size of the target.
     pub fn deviation(&self, tolerance_abs: f64, tolerance_rel: f64) -> Deviation {
         let absolute = (self.number - self.target).abs();
         let relative = if absolute == 0.0 { 0.0 } else { absolute / self.target.abs() };
-        // Infinity times zero is no number, and `max` passes it over.
+        // Infinity times zero is NaN, which `max` ignores.
         let tolerance = (tolerance_rel * self.target.abs()).max(tolerance_abs);
         Deviation { absolute, relative, tolerance }
     }
 }
 
-/// How far a number is from the one that it should be.
+/// Distance between a number and its target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviation {
-    /// The absolute error, in the unit of the reference; infinite where the difference is too large for a
-    /// float.
+    /// The absolute error, in the unit of the reference; infinite if the difference is too large for a float.
     pub absolute: f64,
-    /// The same as a share of the size of the reference; infinite where that is 0 and the error is not.
+    /// The error as a share of the size of the reference; infinite if the reference is 0 and the error is not.
     pub relative: f64,
-    /// The largest absolute error that is allowed.
+    /// The largest absolute error allowed.
     pub tolerance: f64,
 }
 
 impl Deviation {
-    /// Returns whether the error is allowed; one that is too large for a float never is.
+    /// Returns whether the error is allowed. An error too large for a float never is.
     pub fn is_within(&self) -> bool {
         self.absolute.is_finite() && self.absolute <= self.tolerance
     }
 
-    /// Adds the sub-scores `mae` and `relative_error`, as far as they are finite.
+    /// Adds the sub-scores `mae` and `relative_error`, unless they are infinite.
     pub fn add_to(&self, card: ScoreCard) -> ScoreCard {
         let figures = [("mae", self.absolute), ("relative_error", self.relative)];
         let figures = figures.into_iter().filter(|(_, value)| value.is_finite());
         figures.fold(card, |card, (name, value)| card.sub_score(name, value))
     }
 
-    /// What is wrong, in one line.
+    /// Describes the error in one line.
     pub fn explained(&self) -> String {
         format!("off by {}, {} is allowed", self.absolute, self.tolerance)
     }

@@ -1,5 +1,4 @@
-//! Shared parts of the plugins on numbers: numbers with a unit and a tolerance, and how far one is from
-//! another.
+//! Shared parts of the number plugins: numbers with a unit and a tolerance, and the distance between two of them.
 
 mod best;
 mod comparison;

@@ -1,4 +1,4 @@
-//! Numbers that have a unit and a tolerance, as answers and as labels.
+//! Numbers with a unit and a tolerance, as answers and as labels.
 
 use crate::tolerance::{own_tolerance, own_tolerance_abs};
 use gage_sdk::PluginError;
@@ -10,12 +10,12 @@ use gage_text_kit::unit::Unit;
 use gage_text_kit::value::as_float;
 use std::borrow::Cow;
 
-/// How texts are read as numbers.
+/// Format in which texts are read as numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Format {
-    /// As Python's `float()` reads them.
+    /// The format of Python's `float()`.
     Plain,
-    /// As people write them: with separators, signs of currencies, units, in Chinese numerals.
+    /// The format that people write: with separators, currency signs, units, Chinese numerals.
     Written,
 }
 
@@ -23,12 +23,12 @@ pub enum Format {
 /// "tolerance_rel": 0.02}`.
 pub struct Measurement<'item> {
     value: Cow<'item, Value>,
-    /// What the object says beside the value.
+    /// Other fields of the object.
     fields: Map<String, serde_json::Value>,
 }
 
 impl<'item> Measurement<'item> {
-    /// Reads the object, or takes the value as it stands.
+    /// Reads the object, or takes the value as is.
     pub fn new(value: &'item Value) -> Measurement<'item> {
         if let Value::Json(json) = value
             && json.starts_with('{')
@@ -39,7 +39,7 @@ impl<'item> Measurement<'item> {
         Measurement { value: Cow::Borrowed(value), fields: Map::new() }
     }
 
-    /// The same of JSON that was read already.
+    /// Creates a measurement from parsed JSON.
     pub fn of_json(json: serde_json::Value) -> Measurement<'static> {
         match json {
             serde_json::Value::Object(fields) => Measurement::of_object(fields),
@@ -52,23 +52,23 @@ impl<'item> Measurement<'item> {
         Measurement { value: Cow::Owned(value), fields }
     }
 
-    /// The unit that the object names.
+    /// Returns the unit that the object names.
     pub fn unit(&self) -> Option<Unit> {
         Unit::parse(self.fields.get("unit")?.as_str()?)
     }
 
-    /// The largest absolute error that the object allows.
+    /// Returns the largest absolute error that the object allows.
     ///
     /// # Errors
-    /// As [`own_tolerance_abs`].
+    /// See [`own_tolerance_abs`].
     pub fn tolerance_abs(&self) -> Result<Option<f64>, PluginError> {
         own_tolerance_abs(self.field("tolerance_abs"), self.field("tolerance"))
     }
 
-    /// The same as a share of the size of the number.
+    /// Returns the largest error that the object allows, as a share of the size of the number.
     ///
     /// # Errors
-    /// As [`own_tolerance`].
+    /// See [`own_tolerance`].
     pub fn tolerance_rel(&self) -> Result<Option<f64>, PluginError> {
         own_tolerance(self.field("tolerance_rel"), "tolerance_rel")
     }
@@ -82,9 +82,9 @@ impl<'item> Measurement<'item> {
         *self.value == Value::Absent
     }
 
-    /// The number and its unit: that of the object, otherwise the one in the text. A unit that is a word for a number
-    /// multiplies: 5 of the unit `million` is 5,000,000. `wanted` is the unit that the number should be in, where that
-    /// is known. `None` where there is no number, or none that is finite.
+    /// Returns the number and its unit: the unit of the object, otherwise the one in the text. A unit that is a number
+    /// word multiplies: 5 with the unit `million` is 5,000,000. `wanted` is the unit that the number should be in, if
+    /// known. `None` if there is no finite number.
     pub fn quantity(&self, format: Format, wanted: Option<&Unit>) -> Option<Quantity> {
         let own = self.unit();
         let quantity = match (self.value.as_ref(), format) {
@@ -95,13 +95,13 @@ impl<'item> Measurement<'item> {
             return quantity.value.is_finite().then_some(quantity);
         };
         if let Some(number) = unit.number() {
-            // `{"value": "5 million", "unit": "million"}` says it twice.
+            // `{"value": "5 million", "unit": "million"}` names the unit twice.
             let is_said =
                 matches!(self.value.as_ref(), Value::Text(text) if text.trim_end().ends_with(unit.spelled()));
             let value = if is_said { quantity.value } else { quantity.value * number };
             return value.is_finite().then_some(Quantity { value, ..quantity });
         }
-        // A text may name another unit than the object around it does.
+        // The text may name a different unit from the object around it.
         let value = match &quantity.unit {
             Some(written) => written.convert(quantity.value, &unit)?,
             None => quantity.value,

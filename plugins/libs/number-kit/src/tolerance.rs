@@ -6,11 +6,10 @@ use gage_text_kit::Params;
 use gage_text_kit::number::parse_float;
 use gage_text_kit::text::excerpt;
 
-/// Reads a parameter that is a tolerance: a number, or a text that spells one. What a negative one means is the
-/// affair of the metric.
+/// Reads a tolerance parameter: a number, or a text that spells one. The metric decides how to treat a negative value.
 ///
 /// # Errors
-/// `invalid-config` for anything else, also for NaN, within which no difference would be.
+/// `invalid-config` for anything else, including NaN, because no difference would be within it.
 pub fn tolerance_parameter(params: &Params, name: &str) -> Result<Option<f64>, PluginError> {
     match params.number(name)? {
         Some(tolerance) if tolerance.is_nan() => {
@@ -21,11 +20,11 @@ pub fn tolerance_parameter(params: &Params, name: &str) -> Result<Option<f64>, P
     }
 }
 
-/// Reads a tolerance that a ground truth names: a finite number from 0 up, or a text that spells one as
-/// Python's `float()` reads it; null is none.
+/// Reads the tolerance of a ground truth: a finite number from 0 up, or a text that spells one as Python's `float()`
+/// reads it. Null means no tolerance.
 ///
 /// # Errors
-/// `invalid-input` for anything else, so that no label is scored with another tolerance than it names.
+/// `invalid-input` for anything else, so that no label is scored with a tolerance that it does not state.
 pub fn own_tolerance(value: &Value, name: &str) -> Result<Option<f64>, PluginError> {
     let number = match value {
         Value::Null => return Ok(None),
@@ -40,10 +39,10 @@ pub fn own_tolerance(value: &Value, name: &str) -> Result<Option<f64>, PluginErr
     })
 }
 
-/// The largest absolute error that a ground truth allows: its `tolerance_abs`, or `tolerance`, the older name.
+/// Returns the largest absolute error that a ground truth allows: its `tolerance_abs`, or `tolerance`, the older name.
 ///
 /// # Errors
-/// As [`own_tolerance`], and where it says both.
+/// See [`own_tolerance`]. Also an error if the ground truth has both.
 pub fn own_tolerance_abs(tolerance_abs: &Value, older: &Value) -> Result<Option<f64>, PluginError> {
     match (own_tolerance(tolerance_abs, "tolerance_abs")?, own_tolerance(older, "tolerance")?) {
         (Some(_), Some(_)) => {

@@ -1,42 +1,42 @@
-//! BLEU (Papineni and others, "BLEU: a method for automatic evaluation of machine translation",
-//! ACL 2002) from its counts, with the smoothing of sacreBLEU 2 (Chen and Cherry, "A systematic
-//! comparison of smoothing techniques for sentence-level BLEU", WMT 2014).
+//! BLEU from its counts, with the smoothing of sacreBLEU 2.
+//!
+//! Papineni and others, "BLEU: a method for automatic evaluation of machine translation", ACL 2002; Chen and Cherry, "A
+//! systematic comparison of smoothing techniques for sentence-level BLEU", WMT 2014.
 
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use serde::{Deserialize, Serialize};
 
-/// Largest order of n-grams that is counted.
+/// Largest supported order of n-grams.
 pub const MAX_ORDER: u8 = 16;
 
-/// Where the counts stand in the detail of a card.
+/// Key of the counts in the detail of a card.
 pub const DETAIL_KEY: &str = "bleu";
 
-/// What BLEU needs to know of one text, or, added up, of a corpus.
+/// BLEU counts of one text, or the sum over a corpus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BleuCounts {
-    /// Tokens of the prediction.
+    /// Number of tokens in the prediction.
     pub prediction_length: u64,
-    /// Tokens of the reference that is nearest in length, the shorter of two that are equally near.
+    /// Number of tokens in the reference nearest in length; the shorter one if two are equally near.
     pub reference_length: u64,
-    /// For each order from 1 up, the n-grams of the prediction that stand in a reference, each at
-    /// most as often as in the reference that has most of it.
+    /// For each order from 1 up, the number of prediction n-grams that occur in a reference. Each counts at most as
+    /// often as in the reference that has it most often.
     pub correct: Vec<u64>,
-    /// For each order from 1 up, the n-grams of the prediction.
+    /// For each order from 1 up, the number of n-grams in the prediction.
     pub total: Vec<u64>,
 }
 
 impl BleuCounts {
-    /// Returns whether there are as many orders on both sides, from one to the largest.
+    /// Returns whether both lists have the same number of orders, from 1 to [`MAX_ORDER`].
     pub fn is_sound(&self) -> bool {
         let orders = self.correct.len();
         orders == self.total.len() && (1..=usize::from(MAX_ORDER)).contains(&orders)
     }
 
-    /// Adds the counts of another text; `false`, and nothing is added, where it was counted to
-    /// another order.
+    /// Adds the counts of another text. Returns `false` and adds nothing if the orders differ.
     #[must_use]
     pub fn add(&mut self, other: &BleuCounts) -> bool {
         if self.correct.len() != other.correct.len() || self.total.len() != other.total.len() {
@@ -53,7 +53,7 @@ impl BleuCounts {
         true
     }
 
-    /// What a prediction that is shorter than its references is multiplied by: 1 where it is not.
+    /// Returns the factor for a prediction that is shorter than its references; 1 for any other.
     pub fn brevity_penalty(&self) -> f64 {
         if self.prediction_length >= self.reference_length {
             1.0
@@ -65,20 +65,20 @@ impl BleuCounts {
     }
 }
 
-/// What takes the place of a precision that is zero.
+/// Replacement for a precision of zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Smoothing {
-    /// Nothing: the score is zero.
+    /// No replacement: the score is zero.
     Off,
-    /// This many matches.
+    /// A fixed number of matches.
     Floor(f64),
-    /// This many matches and n-grams more, for every order but the first.
+    /// An additional number of matches and n-grams, for every order except the first.
     AddK(f64),
-    /// Half a match, a quarter of one for the next such order, and so on.
+    /// Half a match, then a quarter for the next such order, and so on.
     Exponential,
 }
 
-/// How counts become a score.
+/// Method that turns counts into a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BleuScoring {
     smoothing: Smoothing,
@@ -86,38 +86,35 @@ pub struct BleuScoring {
 }
 
 impl BleuScoring {
-    /// The JSON Schema of its parameters: `smooth_method`, `smooth_value`, `effective_order`.
+    /// Returns the JSON Schema of the parameters: `smooth_method`, `smooth_value`, `effective_order`.
     pub fn schema(effective_order: bool) -> Vec<(&'static str, serde_json::Value)> {
         vec![
             (
                 "smooth_method",
                 json!({
                     "enum": ["exp", "floor", "add-k", "none"], "default": "exp",
-                    "description": "What takes the place of a precision that is zero",
+                    "description": "Replacement for a precision of zero",
                 }),
             ),
             (
                 "smooth_value",
                 json!({
                     "type": ["number", "string", "null"], "default": null,
-                    "description": "Value of the methods floor (0.1 unless given) and add-k (1 unless given)",
+                    "description": "Value of the methods `floor` (default 0.1) and `add-k` (default 1)",
                 }),
             ),
             (
                 "effective_order",
-                flag_schema(
-                    effective_order,
-                    "Whether orders for which the prediction is too short are left out",
-                ),
+                flag_schema(effective_order, "Leave out orders that are longer than the prediction"),
             ),
         ]
     }
 
-    /// Reads its parameters.
+    /// Reads the parameters.
     ///
     /// # Errors
-    /// `invalid-config` for an unknown method, and a value that is negative, above a million, or given
-    /// for a method that has none.
+    /// `invalid-config` for an unknown method, and for a value that is negative, above a million, or given for a method
+    /// that takes none.
     pub fn read(params: &Params, effective_order: bool) -> Result<BleuScoring, PluginError> {
         let value = params.within("smooth_value", 0.0..=1e6)?;
         let methods = [
@@ -128,15 +125,16 @@ impl BleuScoring {
         ];
         let smoothing = params.one_of("smooth_method", &methods, Smoothing::Exponential)?;
         if value.is_some() && matches!(smoothing, Smoothing::Exponential | Smoothing::Off) {
-            let message = "params: 'smooth_value' is for the methods floor and add-k: take it away, or set 'smooth_method'";
+            let message = "params: 'smooth_value' is for the methods floor and add-k: take it away, or set \
+                'smooth_method'";
             return Err(PluginError::invalid_config(message).at("/smooth_value"));
         }
         Ok(BleuScoring { smoothing, effective_order: params.flag("effective_order", effective_order)? })
     }
 
-    /// The score from 0 to 100 (a rounding error above it at most). It is 0 where nothing matches.
+    /// Returns the score from 0 to 100, plus a rounding error at most. It is 0 if nothing matches.
     pub fn score(self, counts: &BleuCounts) -> f64 {
-        /// What sacreBLEU takes for the logarithm of zero.
+        /// Substitute of sacreBLEU for the logarithm of zero.
         const LOG_OF_ZERO: f64 = -9_999_999_999.0;
         let Precisions { percents, effective_order, matches } = self.smoothed(counts);
         if !matches {
@@ -147,8 +145,8 @@ impl BleuScoring {
         counts.brevity_penalty() * (sum / effective_order as f64).exp()
     }
 
-    /// The precision of each order in percent, smoothed as for the score, as sacreBLEU reports them; 0 for all orders
-    /// where nothing matches, and for those that the predictions are too short for.
+    /// Returns the precision of each order in percent, smoothed as for the score, as sacreBLEU reports them. It is 0
+    /// for all orders if nothing matches, and for orders that the predictions are too short for.
     pub fn precisions(self, counts: &BleuCounts) -> Vec<f64> {
         self.smoothed(counts).percents
     }
@@ -188,13 +186,13 @@ impl BleuScoring {
     }
 }
 
-/// What a score is made of.
+/// Components of a score.
 struct Precisions {
-    /// Of each order, in percent.
+    /// Precision of each order, in percent.
     percents: Vec<f64>,
-    /// How many orders count.
+    /// Number of orders that count.
     effective_order: usize,
-    /// Whether anything matches.
+    /// True if anything matches.
     matches: bool,
 }
 

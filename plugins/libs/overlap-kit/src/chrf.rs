@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Largest order of n-grams of characters or words that is counted.
+/// Largest supported order of n-grams of characters or words.
 pub const MAX_ORDER: u8 = 16;
 
-/// Where the shape and the counts stand in the detail of a card.
+/// Key of the shape and the counts in the detail of a card.
 pub const DETAIL_KEY: &str = "chrf";
 
-/// Which n-grams are counted and how their counts become a score.
+/// Selection of n-grams, and the method that turns their counts into a score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChrfShape {
@@ -17,34 +17,33 @@ pub struct ChrfShape {
     pub char_order: u8,
     /// Largest order of n-grams of words; 0 by default, 2 for chrF++.
     pub word_order: u8,
-    /// How many times as much recall counts as precision; 2 by default.
+    /// Weight of recall relative to precision; 2 by default.
     pub beta: f64,
-    /// Whether an order without n-grams counts as a very small score instead of not at all.
+    /// True if an order without n-grams counts as a very small score instead of being ignored.
     pub eps_smoothing: bool,
 }
 
-/// For each order, those of characters first: the n-grams of the prediction, of the reference, and
-/// those that are in both.
+/// For each order, characters first: the number of n-grams in the prediction, in the reference, and in both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChrfCounts(pub Vec<[u64; 3]>);
 
-/// What the detail of a card holds.
+/// Detail of a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChrfDetail {
-    /// What was counted.
+    /// The n-grams that were counted.
     pub shape: ChrfShape,
-    /// The counts, in as many orders as the shape has.
+    /// The counts, one per order of the shape.
     pub counts: ChrfCounts,
 }
 
 impl ChrfShape {
-    /// Returns how many orders are counted.
+    /// Returns the number of orders.
     pub fn orders(self) -> usize {
         usize::from(self.char_order) + usize::from(self.word_order)
     }
 
-    /// Returns whether there is an order, none is too large, and the weight is a number.
+    /// Returns whether there is an order, no order is too large, and the weight is a number.
     pub fn is_sound(self) -> bool {
         self.orders() > 0
             && self.char_order.max(self.word_order) <= MAX_ORDER
@@ -52,7 +51,7 @@ impl ChrfShape {
             && self.beta >= 0.0
     }
 
-    /// The score from 0 to 100. It is 0 where nothing matches.
+    /// Returns the score from 0 to 100. It is 0 if nothing matches.
     pub fn score(self, counts: &ChrfCounts) -> f64 {
         const EPSILON: f64 = 1e-16;
         let factor = self.beta * self.beta;
@@ -80,7 +79,7 @@ impl ChrfShape {
 }
 
 impl ChrfCounts {
-    /// Adds the counts of another text; `false`, and nothing is added, where it has other orders.
+    /// Adds the counts of another text. Returns `false` and adds nothing if the orders differ.
     #[must_use]
     pub fn add(&mut self, other: &ChrfCounts) -> bool {
         if self.0.len() != other.0.len() {

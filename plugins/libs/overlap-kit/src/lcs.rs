@@ -1,32 +1,32 @@
 //! Longest common subsequences of numbered words, 64 columns of the table at a time (Hyyrö,
 //! "Bit-parallel LCS-length computation revisited", AWOCA 2004).
 //!
-//! Only the differences along each row are kept, one bit a column: 0 where the length grows.
+//! Only the differences along each row are kept, one bit per column: 0 if the length grows.
 //!
-//! The crate `rapidfuzz` gives the length of a subsequence alone. ROUGE-L of summaries needs its words too, and both need a
-//! bound on the work for an item.
+//! The crate `rapidfuzz` gives only the length of a subsequence. ROUGE-L of summaries also needs its words, and both
+//! need a limit on the work for an item.
 
 use crate::vocabulary::{NumberedText, UNKNOWN};
 
-/// Most words of the shorter text, of those that the other has too.
+/// Maximum length of the shorter text in words, counting those that the other text has too.
 const MAX_WORDS: usize = 1 << 17;
 
-/// How much work an item may cause, over all of its references together, so that it ends before its budget does.
+/// Work limit of an item over all of its references, so that it finishes within its budget.
 #[derive(Debug)]
 pub struct Work {
-    /// How many blocks of 64 columns [`length`] may still go through: those that have a word, for each time that the
-    /// reference has it.
+    /// Remaining number of 64-column blocks for [`length`]: the blocks that have a word, for each occurrence in the
+    /// reference.
     table: usize,
-    /// The same for [`summary_hits`], which keeps the rows of a pair of lines and starts anew for each pair.
+    /// Remaining blocks for [`summary_hits`], which keeps the rows of a pair of lines and starts over for each pair.
     summary: usize,
 }
 
 impl Work {
-    /// That of an item: two texts of 16,000 words each whatever they are, and more where most words are rare; two lines of
-    /// 11,000 words each, or some 200 lines of 20 words on either side.
+    /// Limit for one item. It suffices for any two texts of 16,000 words each, and for longer ones if most words are
+    /// rare. It also suffices for two lines of 11,000 words each, or some 200 lines of 20 words on either side.
     pub const OF_AN_ITEM: Work = Work { table: 4 << 20, summary: 2 << 20 };
 
-    /// Takes some off what is left; tells whether there was enough.
+    /// Takes `work` off the remaining amount. Returns whether enough was left.
     fn take(left: &mut usize, work: usize) -> bool {
         let rest = left.checked_sub(work);
         *left = rest.unwrap_or(*left);
@@ -34,31 +34,31 @@ impl Work {
     }
 }
 
-/// Returns how many words of 64 bits a row with a column for each word has.
+/// Returns the number of 64-bit words in a row with one column per word.
 fn blocks(words: &[u32]) -> usize {
     words.len().div_ceil(64)
 }
 
-/// The columns of a word in one block of a row.
+/// Columns of a word in one block of a row.
 struct Entry {
     word: u32,
     block: usize,
     mask: u64,
 }
 
-/// Where each word stands in a row of columns.
+/// Positions of each word in a row of columns.
 struct Columns<'words> {
     words: &'words [u32],
-    /// How many words of 64 bits a row has.
+    /// Number of 64-bit words in a row.
     blocks: usize,
-    /// Sorted by word and block.
+    /// Entries sorted by word and block.
     entries: Vec<Entry>,
 }
 
-/// A row of the table: for each column whether the length does not grow in it.
+/// A row of the table, with a bit for each column in which the length does not grow.
 struct Row {
     blocks: Vec<u64>,
-    /// The blocks from here on are as they were: nothing grows in them.
+    /// Blocks from this index on are unchanged: nothing grows in them.
     used: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'words> Columns<'words> {
         Columns { words, blocks: blocks(words), entries }
     }
 
-    /// The row above the first: nothing grows in it.
+    /// Returns the row above the first, in which nothing grows.
     fn first_row(&self) -> Row {
         Row { blocks: vec![u64::MAX; self.blocks], used: 0 }
     }
@@ -92,7 +92,7 @@ impl<'words> Columns<'words> {
         from.get(..end).unwrap_or_default()
     }
 
-    /// Returns how many blocks have columns of the words of a line, each as often as it comes.
+    /// Returns the number of blocks with columns for the words of a line, counting repeated words each time.
     fn work_of(&self, line: &[u32]) -> usize {
         let mut counts = Vec::new();
         for entry in &self.entries {
@@ -107,7 +107,8 @@ impl<'words> Columns<'words> {
         line.iter().filter_map(|word| counts.get(*word as usize)).sum()
     }
 
-    /// Makes the next row of the table, for a word; tells how many blocks it went through without columns of it.
+    /// Turns a row into the next one, for a word. Returns the number of blocks without columns of the word that it
+    /// passed.
     fn advance(&self, row: &mut Row, word: u32) -> usize {
         let Row { blocks, used } = row;
         let (mut next, mut carry, mut passed) = (0, false, 0);
@@ -119,7 +120,7 @@ impl<'words> Columns<'words> {
             }
         };
         for entry in self.entries_of(word) {
-            // What is carried goes through blocks in which nothing grows as it is.
+            // The carry passes unchanged through blocks in which nothing grows.
             pass(blocks, &mut next, &mut carry, entry.block.min(*used));
             if let Some(block) = blocks.get_mut(entry.block) {
                 carry = add(block, entry.mask, carry);
@@ -132,8 +133,8 @@ impl<'words> Columns<'words> {
     }
 }
 
-/// A block of a row from the one above it, the columns that match, and what is carried into it; tells whether something is
-/// carried on.
+/// Computes a block of a row from the one above it, the matching columns and the carry. Returns whether there is a
+/// carry out.
 fn add(block: &mut u64, mask: u64, carry: bool) -> bool {
     let (sum, overflow) = block.overflowing_add(*block & mask);
     let (sum, further) = sum.overflowing_add(u64::from(carry));
@@ -141,7 +142,7 @@ fn add(block: &mut u64, mask: u64, carry: bool) -> bool {
     overflow || further
 }
 
-/// By how much the length grows in the first columns of a row.
+/// Returns the growth of the length over the first columns of a row.
 fn growth(row: &[u64], columns: usize) -> u32 {
     let whole = row.iter().take(columns / 64).map(|block| block.count_zeros()).sum::<u32>();
     let rest = row.get(columns / 64).map_or(0, |block| (!block & ((1 << (columns % 64)) - 1)).count_ones());
@@ -154,8 +155,8 @@ fn grows(row: &[u64], column: usize) -> u32 {
     row.get(place / 64).map_or(0, |block| u32::from(block >> (place % 64) & 1 == 0))
 }
 
-/// The length of the longest common subsequence of a reference and a prediction; `None` where the
-/// texts are so long that it would take more work than is left. Words that both begin or end with are free.
+/// Returns the length of the longest common subsequence of a reference and a prediction. `None` if the texts are so
+/// long that this would take more work than is left. Words in a common prefix or suffix cost nothing.
 pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<u64> {
     let same = |(left, right): &(&u32, &u32)| left == right && **left != UNKNOWN;
     let head = reference.iter().zip(prediction).take_while(same).count();
@@ -168,7 +169,7 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
     if reference.is_empty() || prediction.is_empty() {
         return Some(outer);
     }
-    // Words that the other text does not have are in no common subsequence.
+    // Words that the other text lacks are in no common subsequence.
     let reference: Vec<u32> = reference.iter().copied().filter(|word| *word != UNKNOWN).collect();
     let prediction = common(prediction, &reference);
     let (rows, columns) = match prediction.len() > MAX_WORDS && reference.len() < prediction.len() {
@@ -192,7 +193,7 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
     Some(outer + u64::from(growth(&row.blocks, columns.words.len())))
 }
 
-/// Those of some words that others have too, which are numbered without gaps.
+/// Returns the words that also occur in `others`, whose words are numbered without gaps.
 fn common(words: &[u32], others: &[u32]) -> Vec<u32> {
     let most = others.iter().copied().max().map_or(0, |most| most as usize + 1);
     let mut is_there = vec![false; most];
@@ -204,13 +205,13 @@ fn common(words: &[u32], others: &[u32]) -> Vec<u32> {
     words.iter().copied().filter(|word| is_there.get(*word as usize) == Some(&true)).collect()
 }
 
-/// Returns how many words of the lines of a reference are in the union of their longest common subsequences
-/// with the lines of a prediction, no word more often than the prediction has it: the hits of
-/// ROUGE-L on the level of summaries (Lin, "ROUGE: a package for automatic evaluation of
-/// summaries", 2004, section 3.2; the double counting is that of ROUGE 1.5.5). `None` where the texts
-/// are so long that it would take more work than is left.
+/// Returns the hits of summary-level ROUGE-L. This is the number of reference words in the union of the longest common
+/// subsequences of a reference line with the lines of a prediction. No word counts more often than the prediction has
+/// it.
 ///
-/// Of several longest subsequences the one is taken that the `rouge-score` package takes.
+/// Lin, "ROUGE: a package for automatic evaluation of summaries", 2004, section 3.2; the double counting follows ROUGE
+/// 1.5.5. If there are several longest subsequences, the one that the `rouge-score` package picks counts. `None` if the
+/// texts are so long that this would take more work than is left.
 pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &mut Work) -> Option<u64> {
     let rows = reference.words.len() + reference.lines().count();
     let all_blocks: usize = prediction.lines().map(|line| blocks(line) + 1).sum();
@@ -229,8 +230,7 @@ pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &
         in_union.resize(line.len(), false);
         lines.iter().for_each(|columns| mark_subsequence(line, columns, &mut table, &mut in_union));
         for word in line.iter().zip(&in_union).filter_map(|(word, is_in)| is_in.then_some(*word)) {
-            // The reference has every such word as often as it is met here, so only the
-            // prediction's can run out.
+            // The reference has every such word as often as it occurs here, so only the prediction can run out.
             if let Some(left @ 1..) = available.get_mut(word as usize) {
                 *left -= 1;
                 hits += 1;
@@ -240,7 +240,7 @@ pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &
     Some(hits)
 }
 
-/// Returns how often the prediction has each of its words, which are numbered without gaps.
+/// Returns the number of occurrences of each word in the prediction, whose words are numbered without gaps.
 fn counts(prediction: &NumberedText) -> Vec<u32> {
     let mut counts = Vec::new();
     for &word in &prediction.words {
@@ -255,7 +255,7 @@ fn counts(prediction: &NumberedText) -> Vec<u32> {
     counts
 }
 
-/// Marks those words of a line that are in its longest common subsequence with another.
+/// Marks the words of a line that are in its longest common subsequence with another line.
 fn mark_subsequence(line: &[u32], columns: &Columns<'_>, table: &mut Vec<u64>, marks: &mut [bool]) {
     let blocks = columns.blocks;
     let mut row = columns.first_row();
@@ -266,8 +266,8 @@ fn mark_subsequence(line: &[u32], columns: &Columns<'_>, table: &mut Vec<u64>, m
         table.extend_from_slice(&row.blocks);
     }
     let row_at = |number: usize| table.get(number * blocks..(number + 1) * blocks).unwrap_or_default();
-    // Back from the last corner: `here` is the length up to this row and column, `above` that of
-    // the row before.
+    // Walks back from the last corner: `here` is the length up to this row and column, `above` the length in the row
+    // before.
     let (mut line_end, mut column) = (line.len(), columns.words.len());
     let mut here = growth(row_at(line_end), column);
     let mut above = growth(row_at(line_end.saturating_sub(1)), column);
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The table of the definition.
+    /// Computes the table by its definition.
     fn plain(left: &[u32], right: &[u32]) -> u64 {
         let mut row = vec![0; right.len() + 1];
         for word in left {
@@ -332,7 +332,7 @@ mod tests {
         let mut work = Work::OF_AN_ITEM;
         assert_eq!(length(&left, &right, &mut work), None);
         assert_eq!(length(&left, &left, &mut work), Some(40_000));
-        // Several references share what there is.
+        // Several references share one work limit.
         let (left, right) = (&left[1..14_000], &right[..14_000]);
         let lengths = [(); 3].map(|()| length(left, right, &mut work).is_some());
         assert_eq!(lengths, [true, false, false]);

@@ -1,7 +1,6 @@
-//! Shared parts of the metrics on overlap and the aggregators: words, n-grams, longest common subsequences, the
-//! shares of ROUGE and of F1 over words; the
-//! counts that BLEU and chrF are made of, how they are kept in the detail of a score card, and the
-//! scores they give.
+//! Shared parts of the overlap metrics and the aggregators: words, n-grams, longest common subsequences, and the shares
+//! of ROUGE and of F1 over words. Also the counts of BLEU and chrF, their form in the detail of a score card, and the
+//! resulting scores.
 //!
 //! Counts of single texts add up to those of a corpus; scores do not.
 

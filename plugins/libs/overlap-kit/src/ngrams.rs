@@ -2,31 +2,31 @@
 
 use rustc_hash::FxHashMap;
 
-/// The number of an n-gram that the text does not have.
+/// Number for an n-gram that the text does not have.
 const ABSENT: u32 = u32::MAX;
 
-/// The n-grams of a text, of the orders from 1 up to some largest.
+/// The n-grams of a text, from order 1 up to a largest order.
 ///
-/// They are the nodes of a trie: an n-gram is known by the one that it continues and its last token,
-/// so none is ever copied or compared whole. Time and space are linear in tokens times orders.
+/// The n-grams are nodes of a trie, each identified by its prefix and its last token, so none is ever copied or
+/// compared whole. Time and space are linear in tokens times orders.
 pub struct Ngrams {
-    /// The tokens below this are the numbers of the n-grams of order 1. There are none of others where it is not 0: the
-    /// tokens are then numbered so densely that nothing has to be looked up.
+    /// Tokens below this are also the numbers of their n-grams of order 1. If it is not 0, no other tokens exist: the
+    /// numbering is dense and needs no lookup.
     dense: u32,
-    /// From the n-gram without its last token, and that token.
+    /// Maps the number of the prefix and the last token to the number of the n-gram.
     nodes: FxHashMap<(u32, u32), u32>,
-    /// How often each n-gram stands in the text.
+    /// Number of occurrences of each n-gram in the text.
     counts: Vec<u32>,
-    /// How many different n-grams there are up to the end of each order.
+    /// Number of distinct n-grams up to the end of each order.
     order_ends: Vec<usize>,
 }
 
-/// How often each n-gram of a text stands in another, in the order of [`Ngrams::counts`].
+/// Number of occurrences of each n-gram of a text in another text, in the order of [`Ngrams::counts`].
 #[derive(Default)]
 pub struct Occurrences(Vec<u32>);
 
 impl Occurrences {
-    /// Keeps for each n-gram the larger number.
+    /// Keeps the larger number for each n-gram.
     pub fn raise_to(&mut self, other: &Occurrences) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
         for (largest, count) in self.0.iter_mut().zip(&other.0) {
@@ -39,13 +39,13 @@ fn count_of(counts: &mut [u32], node: u32) -> Option<&mut u32> {
     counts.get_mut(node as usize)
 }
 
-/// Returns how many n-grams of an order a text has, each time it stands there.
+/// Returns the number of n-grams of an order in a text, counting each occurrence.
 pub fn total(tokens: usize, order: usize) -> u64 {
     (tokens + 1).saturating_sub(order) as u64
 }
 
-/// For each order up to the largest, how many n-grams two texts have in common, each as often as in the one that has fewer. Only
-/// those of the shorter text are kept.
+/// Returns, for each order up to the largest, the number of n-grams that two texts share. Each counts as often as in
+/// the text that has fewer. Only the n-grams of the shorter text are kept.
 pub fn common(left: &[u32], right: &[u32], orders: usize) -> Vec<u64> {
     let (shorter, longer) = if left.len() < right.len() { (left, right) } else { (right, left) };
     let ngrams = Ngrams::new(shorter, orders);
@@ -53,7 +53,7 @@ pub fn common(left: &[u32], right: &[u32], orders: usize) -> Vec<u64> {
 }
 
 impl Ngrams {
-    /// Takes the n-grams of a text.
+    /// Counts the n-grams of a text.
     pub fn new(tokens: &[u32], orders: usize) -> Ngrams {
         let most = tokens.iter().copied().max().unwrap_or(ABSENT);
         let dense = if (most as usize) < tokens.len() { most + 1 } else { 0 };
@@ -61,8 +61,8 @@ impl Ngrams {
         let mut nodes = FxHashMap::with_capacity_and_hasher(hashed, rustc_hash::FxBuildHasher);
         let mut counts = vec![0; dense as usize];
         let mut order_ends = Vec::with_capacity(orders);
-        // Before the first order every position stands for the empty n-gram, which has no number of
-        // its own in the trie and cannot be confused with one.
+        // Before the first order, every position means the empty n-gram. It has no number of its own in the trie and so
+        // cannot be confused with another.
         let mut shorter = vec![ABSENT; tokens.len()];
         for order in 0..orders {
             if order == 0 && dense > 0 {
@@ -88,13 +88,13 @@ impl Ngrams {
         Ngrams { dense, nodes, counts, order_ends }
     }
 
-    /// Returns how often each of them stands in another text.
+    /// Returns the number of occurrences of each n-gram in another text.
     pub fn occurrences_in(&self, tokens: &[u32]) -> Occurrences {
         let mut found = vec![0; self.counts.len()];
         let mut shorter = vec![ABSENT; tokens.len()];
         for order in 0..self.order_ends.len() {
             for (node, &last) in shorter.iter_mut().zip(tokens.get(order..).unwrap_or_default()) {
-                // An n-gram whose beginning is not there is not there.
+                // An n-gram is absent if its prefix is absent.
                 if order > 0 && *node == ABSENT {
                     continue;
                 }
@@ -116,7 +116,8 @@ impl Ngrams {
         Occurrences(found)
     }
 
-    /// For each order, how many n-grams both texts have, each as often as the one that has fewer.
+    /// Returns, for each order, the number of n-grams that both texts have, each as often as in the text that has
+    /// fewer.
     pub fn matches(&self, occurrences: &Occurrences) -> impl Iterator<Item = u64> {
         let mut start = 0;
         self.order_ends.iter().map(move |&end| {
@@ -146,7 +147,7 @@ mod tests {
             (vec![1, 2, 1, 2], vec![2, 1, 2, 1], vec![4, 2, 2]),
             (vec![], vec![1], vec![0, 0, 0]),
             (vec![1], vec![], vec![0, 0, 0]),
-            // Numbered without gaps, and as if there were characters.
+            // Numbered without gaps, and like characters.
             (vec![0, 1, 0], vec![0, 1, 0], vec![3, 2, 1]),
             (vec![0, 1, 0], vec![1, 0, 7, u32::MAX], vec![2, 1, 0]),
             (vec![70, 71, 70], vec![71, 70, u32::MAX], vec![2, 1, 0]),
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(ngrams.matches(&most).collect::<Vec<_>>(), [3]);
     }
 
-    /// The definition, counted one by one.
+    /// Counts by the definition, one by one.
     fn plain(prediction: &[u32], reference: &[u32], order: usize) -> u64 {
         let mut left: Vec<&[u32]> = reference.windows(order).collect();
         let mut matched = 0;

@@ -1,7 +1,8 @@
-//! English words without their endings: the algorithm of Porter ("An algorithm for suffix
-//! stripping", Program 14(3), 1980) with the departures that NLTK has by default, since the
-//! `rouge-score` package stems with it. The crate `rust-stemmers` has only Porter's later algorithm, Snowball's
-//! English, which gives other stems.
+//! Stemming of English words: the Porter algorithm with the departures that NLTK has by default, since the
+//! `rouge-score` package stems with it.
+//!
+//! Porter, "An algorithm for suffix stripping", Program 14(3), 1980. The crate `rust-stemmers` has only Porter's later
+//! algorithm, Snowball English, which gives other stems.
 
 use std::borrow::Cow;
 
@@ -25,8 +26,8 @@ const IRREGULAR: [(&str, &str); 16] = [
     ("succeed", "succeed"),
 ];
 
-/// The stem of a word in lower case. Words of up to three letters, and those with anything but
-/// ASCII letters and digits, are left as they are.
+/// Returns the stem of a word in lower case. Words of up to three letters, and words with anything but ASCII letters
+/// and digits, stay as they are.
 pub fn stem(word: &str) -> Cow<'_, str> {
     if word.len() <= 3 || !word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Cow::Borrowed(word);
@@ -48,12 +49,12 @@ pub fn stem(word: &str) -> Cow<'_, str> {
     Cow::Owned(stem)
 }
 
-/// What the rules ask of a stem.
+/// Properties of a stem that the rules test.
 struct Letters {
-    /// How many times a consonant follows a vowel; the `m` of the paper.
+    /// Number of times a consonant follows a vowel; the `m` of the paper.
     measure: usize,
     has_vowel: bool,
-    /// Whether each of the last three letters is a consonant; the last comes first.
+    /// True for each of the last three letters that is a consonant; the last letter comes first.
     consonants: [Option<bool>; 3],
 }
 
@@ -79,8 +80,8 @@ impl Letters {
     }
 }
 
-/// Returns whether the stem ends in consonant, vowel and consonant, the last not w, x or y; or is a vowel
-/// and a consonant.
+/// Returns whether the stem ends in consonant, vowel and consonant, the last not w, x or y; or is a vowel and a
+/// consonant.
 fn is_short(stem: &str) -> bool {
     match Letters::of(stem).consonants {
         [Some(true), Some(false), Some(true)] => !stem.ends_with(['w', 'x', 'y']),
@@ -93,14 +94,14 @@ fn but_last(word: &str, count: usize) -> &str {
     word.get(..word.len().saturating_sub(count)).unwrap_or_default()
 }
 
-/// Puts an ending in place of the last letters.
+/// Replaces the last letters with an ending.
 fn replace(word: &mut String, letters: usize, ending: &str) {
     word.truncate(word.len().saturating_sub(letters));
     word.push_str(ending);
 }
 
-/// Replaces the first suffix of a list that the word has, where the measure of what stands before
-/// it is large enough; no other is tried.
+/// Replaces the first suffix in a list that the word has, if the measure of the rest is large enough. Tries no other
+/// suffix.
 fn apply(word: &mut String, rules: &[(&str, &str)], smallest_measure: usize) {
     let Some((suffix, ending)) = rules.iter().find(|(suffix, _)| word.ends_with(suffix)) else { return };
     if Letters::of(but_last(word, suffix.len())).measure >= smallest_measure {

@@ -1,7 +1,6 @@
 //! ROUGE (Lin, "ROUGE: a package for automatic evaluation of summaries", 2004) as the `rouge-score`
-//! package 0.1.2 computes it: precision, recall and F1 of ROUGE-1, ROUGE-2, ROUGE-L over the whole
-//! text and ROUGE-L over its lines. Of several references the one with the best F1 counts, for each
-//! of the four on its own.
+//! package 0.1.2 computes it: precision, recall and F1 of ROUGE-1, ROUGE-2, ROUGE-L over the whole text and ROUGE-L
+//! over its lines. For each of the four, the reference with the best F1 counts.
 
 use crate::lcs::{self, Work};
 use crate::ngrams::{Ngrams, total};
@@ -14,13 +13,13 @@ use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use std::borrow::Cow;
 
-/// Adds the parameters that say what a word is.
+/// Adds the parameters that define a word.
 pub fn with_reading(spec: MetricSpec) -> MetricSpec {
     spec.param("tokenizer", Tokenizer::schema())
-        .param("use_stemmer", flag_schema(false, "Whether English words lose their endings (Porter)"))
+        .param("use_stemmer", flag_schema(false, "Reduce English words to their stems (Porter)"))
 }
 
-/// Reads the parameters that say what a word is.
+/// Reads the parameters that define a word.
 pub fn reading(params: &Params) -> Result<TextReader, PluginError> {
     Ok(TextReader {
         tokenizer: params.one_of("tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
@@ -28,31 +27,31 @@ pub fn reading(params: &Params) -> Result<TextReader, PluginError> {
     })
 }
 
-/// Which of the scores are wanted; those of n-grams cost less.
+/// Selection of scores; those of n-grams cost less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreSelection {
-    /// All four.
+    /// All four scores.
     All,
-    /// Those of longest common subsequences.
+    /// The scores of longest common subsequences.
     Subsequences,
-    /// ROUGE-1, and that of the longest common subsequence of the whole texts.
+    /// ROUGE-1, and ROUGE-L over the whole text.
     Words,
 }
 
 /// The best scores of a prediction over its references.
 #[derive(Debug, Default)]
 pub struct Rouge {
-    /// ROUGE-1 and ROUGE-2, where they were wanted.
+    /// ROUGE-1 and ROUGE-2, if selected.
     pub ngrams: [Option<Share>; 2],
-    /// ROUGE-L over the whole text; `None` where all texts are too long for it.
+    /// ROUGE-L over the whole text; `None` if all texts are too long for it.
     pub whole: Option<Share>,
-    /// ROUGE-L over lines (`rougeLsum`); `None` where all texts are too long for it.
+    /// ROUGE-L over lines (`rougeLsum`); `None` if all texts are too long for it.
     pub lines: Option<Share>,
-    /// Whether some reference was too long for one of the subsequences.
+    /// True if some reference was too long for one of the subsequences.
     pub is_partial: bool,
-    /// Words of the prediction, and of its longest reference.
+    /// Number of words in the prediction, and in its longest reference.
     pub words: (usize, usize),
-    /// Which reference is the best by ROUGE-1, or by ROUGE-L where that is not wanted.
+    /// Index of the best reference by ROUGE-1, or by ROUGE-L if ROUGE-1 is not selected.
     pub best: usize,
 }
 
@@ -111,7 +110,7 @@ impl Rouge {
         let (predicted, expected) = (prediction.words.len() as u64, reference.words.len() as u64);
         let share = |matches| Share::new(matches, predicted, expected);
         let whole = lcs::length(&reference.words, &prediction.words, work).map(share);
-        // On a single line either way the two are the same.
+        // The two are the same if both texts have a single line.
         let is_one_line = prediction.lines().nth(1).is_none() && reference.lines().nth(1).is_none();
         let lines = match is_one_line {
             _ if !wants_lines => None,
@@ -126,7 +125,7 @@ impl Rouge {
     }
 }
 
-/// Adds a share to a card: F1 under the name, precision and recall under names made of it.
+/// Adds a share to a card: F1 under the name, precision and recall under names derived from it.
 pub fn add_share(
     card: ScoreCard,
     names: [&'static str; 3],

@@ -1,18 +1,18 @@
 //! Precision, recall and their F1.
 
-/// What part of a prediction and of a reference is in both.
+/// Shares of a prediction and a reference that are in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// Of the prediction, 0 to 1.
+    /// Share of the prediction, 0 to 1.
     pub precision: f64,
-    /// Of the reference, 0 to 1.
+    /// Share of the reference, 0 to 1.
     pub recall: f64,
-    /// Their harmonic mean; 0 where both are.
+    /// Harmonic mean of the two; 0 if both are.
     pub f1: f64,
 }
 
 impl Share {
-    /// Of so many matches among the parts of a prediction and those of a reference.
+    /// Creates a share from the number of matches, and of the parts of the prediction and the reference.
     pub fn new(matches: u64, predicted: u64, expected: u64) -> Share {
         let of = |whole: u64| matches as f64 / whole.max(1) as f64;
         let (precision, recall) = (of(predicted), of(expected));
@@ -21,7 +21,7 @@ impl Share {
         Share { precision, recall, f1 }
     }
 
-    /// Keeps the better; of two that are equally good the first. Tells whether it was replaced.
+    /// Keeps the better share, or the first if they are equal. Returns whether `best` was replaced.
     pub fn raise_to(best: &mut Option<Share>, other: Share) -> bool {
         let is_better = best.is_none_or(|best| other.f1 > best.f1);
         if is_better {

@@ -6,42 +6,42 @@ use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// How a text is cut into words. All of them ignore case.
+/// Method that splits a text into words. All of them ignore case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokenizer {
-    /// Stretches of letters and digits of any script with their combining marks; Chinese characters
-    /// and Japanese kana one by one. Fullwidth forms are taken for ASCII, and decomposed characters
-    /// for composed ones.
+    /// Runs of letters and digits of any script with their combining marks; Chinese characters and Japanese kana one by
+    /// one. Fullwidth forms are read as ASCII, and decomposed characters as composed ones.
     Unicode,
-    /// Stretches of the ASCII letters and digits: what the `rouge-score` package compares.
+    /// Runs of ASCII letters and digits, as in the `rouge-score` package.
     RougeScore,
-    /// What stands between white space.
+    /// Text between white space.
     Whitespace,
 }
 
 impl Tokenizer {
-    /// The words that name them in parameters.
+    /// Names of the tokenizers in parameters.
     pub const NAMES: [(&'static str, Tokenizer); 3] = [
         ("unicode", Tokenizer::Unicode),
         ("rouge_score", Tokenizer::RougeScore),
         ("whitespace", Tokenizer::Whitespace),
     ];
 
-    /// The JSON Schema of the parameter.
+    /// Returns the JSON Schema of the parameter.
     pub fn schema() -> serde_json::Value {
         json!({
             "enum": Tokenizer::NAMES.map(|(name, _)| name), "default": "unicode",
-            "description": "What a word is: letters and digits of any script, with CJK by character; ASCII \
-                letters and digits as in the rouge-score package; or what stands between white space",
+            "description": "Definition of a word: `unicode` takes letters and digits of any script, and CJK \
+             by character; `rouge_score` takes ASCII letters and digits, as the rouge-score package; \
+             `whitespace` splits at white space",
         })
     }
 
-    /// The text as it is cut: in lower case, and for Unicode words normalized.
+    /// Returns the text to be split: in lower case, and normalized for Unicode words.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self != Tokenizer::Unicode || text.is_ascii() {
             return lower(text);
         }
-        // Those that are left out can neither be composed nor stand in a wrong order.
+        // The skipped characters can neither be composed nor be in the wrong order.
         let doubtful =
             |text: &str| is_nfc_quick(text.chars().filter(|character| !is_surely_composed(*character)));
         let text = owned_or(fold(text), |text| match doubtful(text) {
@@ -51,7 +51,7 @@ impl Tokenizer {
         owned_or(text, lower)
     }
 
-    /// The words of a prepared text.
+    /// Returns the words of a prepared text.
     pub fn words(self, prepared: &str) -> Words<'_> {
         let classes = match self {
             Tokenizer::Unicode if prepared.is_ascii() => Classes::Ascii,
@@ -63,7 +63,7 @@ impl Tokenizer {
     }
 }
 
-/// Applies a change that may leave a text as it is to one that may be borrowed.
+/// Applies a change that may leave a text unchanged to one that may be borrowed.
 fn owned_or<'text>(
     text: Cow<'text, str>,
     change: impl for<'any> Fn(&'any str) -> Cow<'any, str>,
@@ -74,20 +74,20 @@ fn owned_or<'text>(
     }
 }
 
-/// What a character is to the words around it.
+/// Role of a character in splitting words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// It stands between words.
+    /// Separates words.
     Border,
-    /// It is part of a word.
+    /// Part of a word.
     Part,
-    /// It is a word.
+    /// A word of its own.
     Whole,
-    /// It belongs to what stands before it.
+    /// Belongs to the character before it.
     Mark,
 }
 
-/// How characters are told apart.
+/// Method that classifies characters.
 enum Classes {
     Ascii,
     Space,
@@ -104,8 +104,8 @@ impl Classes {
     }
 }
 
-/// The classes of characters that came before: a text has few different ones, and looking one up in the tables of
-/// Unicode costs more than all else.
+/// Classes of earlier characters: a text has few different ones, and a lookup in the Unicode tables costs more than
+/// everything else.
 #[derive(Default)]
 struct Memo(Vec<Option<(char, Class)>>);
 
@@ -130,7 +130,7 @@ impl Memo {
     }
 }
 
-/// The class of a character that needs no table.
+/// Returns the class of a character that needs no table.
 fn quick_class(character: char) -> Option<Class> {
     match character {
         '\0'..='\x7f' => Some(ascii_class(character)),
@@ -141,7 +141,7 @@ fn quick_class(character: char) -> Option<Class> {
     }
 }
 
-/// Returns whether a character is composed, and no combining mark, for those of which that is known without a table.
+/// Returns whether a character is composed and not a combining mark, as far as this is known without a table.
 fn is_surely_composed(character: char) -> bool {
     matches!(character,
         '\0'..='\u{2ff}' | '\u{3a3}'..='\u{3ce}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}'
@@ -161,7 +161,7 @@ fn unicode_class(character: char) -> Class {
     if character.is_ascii() {
         ascii_class(character)
     } else if is_mark(character) || matches!(character, '\u{200c}' | '\u{200d}') {
-        // The joiners shape the letters around them and end no word.
+        // Joiners shape the letters around them and do not end a word.
         Class::Mark
     } else if !character.is_alphanumeric() {
         Class::Border
@@ -175,12 +175,12 @@ fn unicode_class(character: char) -> Class {
 /// Returns whether a character is a combining mark.
 pub fn is_mark(character: char) -> bool {
     use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
-    // Nothing below is one, and looking it up costs more than all else.
+    // No lower character is a mark, and a lookup costs more than everything else.
     character >= '\u{300}'
         && matches!(get_general_category(character), NonspacingMark | SpacingMark | EnclosingMark)
 }
 
-/// Chinese characters, kana and bopomofo.
+/// Returns whether a character is Chinese, kana or bopomofo.
 fn is_written_without_spaces(character: char) -> bool {
     matches!(character,
         '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
@@ -197,12 +197,13 @@ pub struct Words<'text> {
 }
 
 impl<'text> Words<'text> {
-    /// Returns how many lines end before the word that came last, or before the end of the text where none is left.
+    /// Returns the number of lines that end before the last word returned, or before the end of the text if no word is
+    /// left.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// The next word of ASCII letters and digits, without looking at characters.
+    /// Returns the next word of ASCII letters and digits, without decoding characters.
     fn next_of_ascii(&mut self) -> Option<&'text str> {
         let rest = self.text.as_bytes().get(self.at..)?;
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric();

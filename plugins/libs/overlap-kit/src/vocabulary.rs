@@ -6,23 +6,23 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The number of every word that the prediction does not have: it is in no overlap, whatever it is.
+/// Number of every word that the prediction lacks. No such word is in any overlap.
 pub const UNKNOWN: u32 = u32::MAX;
 
-/// The words of a prediction, numbered in the order in which they come first.
+/// Words of a prediction, numbered in the order in which they first occur.
 #[derive(Default)]
 pub struct Vocabulary<'text> {
     words: HashMap<Cow<'text, str>, u32, BuildHasherDefault<WordHasher>>,
-    /// The numbers of words of one character by its code: in a text of single letters, or of Chinese, there is hardly any other
-    /// word.
+    /// Numbers of one-character words, by character code. A text of single letters, or of Chinese, has hardly any other
+    /// words.
     single: Vec<u32>,
     count: u32,
 }
 
-/// How many places there are for words of one character: for those of ASCII, and for those of 16 bits.
+/// Number of slots for one-character words: for ASCII, and for 16-bit codes.
 const SINGLE_PLACES: [usize; 2] = [0x80, 0x1_0000];
 
-/// The place of a word of one character.
+/// Returns the slot of a one-character word.
 fn single_place(word: &str) -> Option<usize> {
     if word.len() > 3 {
         return None;
@@ -32,8 +32,8 @@ fn single_place(word: &str) -> Option<usize> {
     characters.next().is_none().then_some(first as usize)
 }
 
-/// Hashes words with one multiplication for every eight bytes, none of them wider than a register of WebAssembly: most
-/// words take one.
+/// Hashes words with one multiplication per eight bytes, none of them wider than a WebAssembly register. Most words
+/// take one.
 #[derive(Default)]
 pub struct WordHasher(u64);
 
@@ -57,17 +57,17 @@ impl Hasher for WordHasher {
     }
 
     fn write_u8(&mut self, _: u8) {
-        // What the standard library puts behind a text, to tell several apart; a word is one.
+        // The standard library ends each text with a separator byte, which a single word does not need.
     }
 
     fn finish(&self) -> u64 {
-        // The table takes its place from the lower bits.
+        // The table takes its slot from the lower bits.
         self.0.rotate_left(26)
     }
 }
 
 impl<'text> Vocabulary<'text> {
-    /// The number of a word, which is a new one where the word is.
+    /// Returns the number of a word. A new word gets a new number.
     pub fn learn(&mut self, word: Cow<'text, str>) -> u32 {
         let next = self.count;
         let number = match single_place(&word) {
@@ -92,7 +92,7 @@ impl<'text> Vocabulary<'text> {
         number
     }
 
-    /// The number of a word; [`UNKNOWN`] where it was never learned.
+    /// Returns the number of a word; [`UNKNOWN`] if it was never learned.
     pub fn find(&self, word: &str) -> u32 {
         let found = match single_place(word) {
             Some(place) => self.single.get(place),
@@ -102,17 +102,17 @@ impl<'text> Vocabulary<'text> {
     }
 }
 
-/// Numbers that stand for the words of a text, and where its lines end.
+/// Numbers of the words of a text, and the ends of its lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NumberedText {
-    /// One for each word.
+    /// One number per word.
     pub words: Vec<u32>,
-    /// How many words there are up to the end of each line.
+    /// Number of words up to the end of each line.
     line_ends: Vec<usize>,
 }
 
 impl NumberedText {
-    /// The lines that have words.
+    /// Returns the lines that have words.
     pub fn lines(&self) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
         self.line_ends.iter().filter_map(move |&end| {
@@ -130,7 +130,7 @@ impl NumberedText {
         let mut text = NumberedText::default();
         let mut words = reading.tokenizer.words(prepared);
         while let Some(word) = words.next() {
-            // Those without words among them.
+            // Includes lines without words.
             text.line_ends.resize(words.lines(), text.words.len());
             let word = if reading.stems { porter::stem(word) } else { Cow::Borrowed(word) };
             text.words.push(number(word));
@@ -140,24 +140,24 @@ impl NumberedText {
     }
 }
 
-/// How texts become words.
+/// Method that turns texts into words.
 #[derive(Clone, Copy, Debug)]
 pub struct TextReader {
-    /// What a word is.
+    /// Method that splits a text into words.
     pub tokenizer: Tokenizer,
-    /// Whether English words lose their endings.
+    /// True if English words are stemmed.
     pub stems: bool,
 }
 
 impl TextReader {
-    /// The prepared text of a prediction as numbers, with the vocabulary for its references.
+    /// Returns the prepared text of a prediction as numbers, with the vocabulary for its references.
     pub fn learn<'text>(self, prepared: &'text str) -> (Vocabulary<'text>, NumberedText) {
         let mut vocabulary = Vocabulary::default();
         let text = NumberedText::read(prepared, self, |word| vocabulary.learn(word));
         (vocabulary, text)
     }
 
-    /// The prepared text of a reference as numbers.
+    /// Returns the prepared text of a reference as numbers.
     pub fn find(self, prepared: &str, vocabulary: &Vocabulary<'_>) -> NumberedText {
         NumberedText::read(prepared, self, |word| vocabulary.find(&word))
     }
@@ -183,7 +183,7 @@ mod tests {
         let hashes: Vec<u64> = words.map(|word| hash(&word)).collect();
         let first: HashSet<u64> = hashes.iter().map(|hash| hash & 0xffff).collect();
         let tags: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
-        // Of random numbers some 35,000 of 65,536 places would be taken.
+        // Random numbers would take some 35,000 of 65,536 slots.
         assert!(first.len() > 32_000, "{}", first.len());
         assert_eq!(tags.len(), 128);
     }

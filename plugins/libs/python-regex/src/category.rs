@@ -1,8 +1,8 @@
-//! Categories of characters, `\d`, `\s` and `\w`, and the word boundaries that rest on them.
+//! Character categories `\d`, `\s` and `\w`, and the word boundaries based on them.
 
 use crate::parser::{Alphabet, Flags};
 
-/// `\d`, `\s`, `\w` and what they leave.
+/// `\d`, `\s`, `\w` and their complements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Category {
     kind: Kind,
@@ -17,7 +17,7 @@ enum Kind {
 }
 
 impl Category {
-    /// The category that the letter of an escape names.
+    /// Returns the category that the letter of an escape names.
     pub(crate) fn of(letter: char) -> Option<Category> {
         let kind = match letter.to_ascii_lowercase() {
             'd' => Kind::Digit,
@@ -28,13 +28,13 @@ impl Category {
         Some(Category { kind, negated: letter.is_ascii_uppercase() })
     }
 
-    /// The category on its own.
+    /// Returns the category on its own.
     pub(crate) fn as_set(self, alphabet: Alphabet, flags: Flags) -> String {
         let negation = if self.negated { "^" } else { "" };
         without_folding(format!("[{negation}{}]", self.kind.members(alphabet, flags)), flags)
     }
 
-    /// The category inside a set.
+    /// Returns the category inside a set.
     pub(crate) fn as_members(self, alphabet: Alphabet, flags: Flags) -> String {
         let members = self.kind.members(alphabet, flags);
         if self.negated { format!("[^{members}]") } else { members.to_owned() }
@@ -55,13 +55,13 @@ impl Kind {
     }
 }
 
-/// Keeps the engine from folding the case of a large set, which is slow, or of an ASCII set, which
-/// would let characters outside ASCII in.
+/// Keeps the engine from folding the case of a large set, which is slow. For an ASCII set, folding would also let
+/// characters outside ASCII in.
 fn without_folding(text: String, flags: Flags) -> String {
     if flags.folds() { format!("(?-i:{text})") } else { text }
 }
 
-/// `\b`: between a word character and none, or the ends of the text.
+/// Translates `\b`: between a word character and any other, or at the ends of the text.
 pub(crate) fn word_boundary(alphabet: Alphabet, flags: Flags) -> String {
     if alphabet == Alphabet::Ascii {
         return r"\b".to_owned();
@@ -70,7 +70,7 @@ pub(crate) fn word_boundary(alphabet: Alphabet, flags: Flags) -> String {
     without_folding(format!("(?:(?<=[{word}])(?![{word}])|(?<![{word}])(?=[{word}]))"), flags)
 }
 
-/// `\B`: anywhere else, except in the empty text.
+/// Translates `\B`: anywhere else, except in the empty text.
 pub(crate) fn not_word_boundary(alphabet: Alphabet, flags: Flags) -> String {
     if alphabet == Alphabet::Ascii {
         return r"(?!\A\z)\B".to_owned();

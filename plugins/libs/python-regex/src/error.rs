@@ -10,12 +10,12 @@ pub struct PatternError {
 }
 
 impl PatternError {
-    /// An error at a character, counted from 0.
+    /// Returns an error at a character, counted from 0.
     pub(crate) fn at(message: impl Into<String>, position: usize) -> PatternError {
         PatternError { message: message.into(), position: Some(position) }
     }
 
-    /// An error of the pattern as a whole.
+    /// Returns an error of the pattern as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> PatternError {
         PatternError { message: message.into(), position: None }
     }

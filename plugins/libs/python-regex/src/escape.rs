@@ -7,7 +7,7 @@ use crate::parser::Parser;
 /// Largest value of an octal escape.
 const MAX_OCTAL: u32 = 0o377;
 
-/// What an escape means.
+/// Meaning of an escape.
 pub(crate) enum Escape {
     Literal(char),
     Category(Category),
@@ -19,12 +19,12 @@ pub(crate) enum Escape {
     WordBoundary,
     /// `\B`
     NotWordBoundary,
-    /// `\1` and so on: what a group has matched.
+    /// `\1` and so on: the text that a group matched.
     Group(usize),
 }
 
 impl Parser {
-    /// Reads an escape of which the backslash, at `start`, is read already.
+    /// Reads an escape after its backslash, which is at `start`.
     pub(crate) fn read_escape(&mut self, start: usize, in_set: bool) -> Result<Escape, PatternError> {
         let Some(letter) = self.bump() else {
             return Err(PatternError::at("bad escape (end of pattern)", start));

@@ -6,13 +6,13 @@ use crate::piece::{Piece, Shape};
 use crate::required::RequiredText;
 use crate::width::Width;
 
-/// Letters that may stand as flags.
+/// Letters that are valid flags.
 const FLAG_LETTERS: &str = "aiLmsux";
 
-/// What a group does with what it holds.
+/// Kind of a group.
 enum Group {
     Capture,
-    /// Only groups, perhaps under other flags.
+    /// No effect other than grouping, perhaps with different flags.
     Plain(Flags),
     Atomic,
     LookAhead {
@@ -24,8 +24,7 @@ enum Group {
 }
 
 impl Parser {
-    /// Reads a group of which the parenthesis, at `start`, is read already; none for a comment and for
-    /// global flags.
+    /// Reads a group after its parenthesis, which is at `start`. `None` for a comment and for global flags.
     pub(crate) fn group(
         &mut self,
         start: usize,
@@ -87,7 +86,7 @@ impl Parser {
         PatternError::at(format!("unknown extension ?{extension}"), position)
     }
 
-    /// Reads what a group holds, and its closing parenthesis.
+    /// Reads the content of a group and its closing parenthesis.
     fn body(
         &mut self,
         start: usize,
@@ -95,7 +94,7 @@ impl Parser {
         outer: Flags,
         depth: usize,
     ) -> Result<Piece, PatternError> {
-        // A group that captures was opened by whoever read its beginning.
+        // The caller has already opened a capture group.
         let number = self.groups.len() - 1;
         let outer_look_behind = self.look_behind;
         if matches!(group, Group::LookBehind { .. }) {
@@ -112,7 +111,7 @@ impl Parser {
         }
         let Piece { text, width, shape, required, weight, .. } = held;
         let look = |text: String| Piece { shape: Shape::Look, ..Piece::atom(text, Width::ZERO) };
-        // What is looked for must be there too.
+        // A positive look-around also requires its content.
         let is_needed =
             !matches!(group, Group::LookAhead { negative: true } | Group::LookBehind { negative: true });
         let required = if is_needed { required.alone() } else { RequiredText::default() };
@@ -161,7 +160,7 @@ impl Parser {
         }
     }
 
-    /// Reads up to a closing character, which is read too; what stands before it is not empty.
+    /// Reads a non-empty text up to a closing character, and consumes that character.
     fn until(&mut self, closing: char) -> Result<String, PatternError> {
         let start = self.at;
         let name = self.take_while(usize::MAX, |next| next != closing);
@@ -241,7 +240,7 @@ impl Parser {
             return Err(PatternError::at("missing ), unterminated subpattern", start));
         }
         if yes.text.is_empty() && no.text.is_empty() {
-            // The engine would take an empty condition for a test of the group.
+            // The engine would read an empty condition as a test of the group.
             return Ok(Piece::nothing());
         }
         let separator = if no.text.is_empty() { "" } else { "|" };
@@ -323,7 +322,7 @@ fn set_flag(flags: &mut Flags, letter: char, value: bool) {
         's' => flags.dot_all = value,
         'x' => flags.verbose = value,
         'a' => flags.ascii = value,
-        // 'u', the default: what it turns on is what 'a' turns off.
+        // 'u', the default: it turns on what 'a' turns off.
         _ => flags.ascii = !value,
     }
 }

@@ -1,7 +1,7 @@
 //! Patterns in the syntax of Python's `re`, run by `fancy-regex`.
 //!
-//! The two dialects look alike and differ in the details, so a pattern is parsed as Python parses it
-//! and written anew from what it means. What the translation takes care of:
+//! The two dialects look alike and differ in the details. A pattern is therefore parsed as Python parses it and
+//! rewritten from its meaning. The translation covers:
 //!
 //! | Python | here |
 //! | --- | --- |
@@ -19,10 +19,9 @@
 //!
 //! Not supported: `\N{…}` with a character name, and lone surrogates, which no text can hold.
 //!
-//! Each pattern is written twice: for any text, and for texts in ASCII, where the sets are small and
-//! word boundaries are fast. The first is only compiled when a text needs it. A third pattern finds
-//! characters that every match has, so that backtracking through a long text begins only near them, or
-//! not at all.
+//! Each pattern is written twice: for any text, and for ASCII texts, where the sets are small and word boundaries are
+//! fast. The first is compiled only when a text needs it. A third pattern finds characters that every match has, so
+//! that backtracking through a long text begins only near them, or not at all.
 
 mod category;
 mod error;
@@ -46,30 +45,29 @@ use required::Offset;
 use std::cell::OnceCell;
 use translate::Translation;
 
-/// Steps of backtracking after which a search is given up. In a component there is no such number: the
-/// host's budget ends a search that explodes, as it ends every call, and its item is a `plugin_timeout`.
-/// Elsewhere nothing else would end it.
+/// Backtracking steps after which a search is aborted. Components have no such limit: the host's budget ends an
+/// exploding search like any other call, and the item becomes a `plugin_timeout`. Elsewhere nothing else would end it.
 const MAX_STEPS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 1_000_000 };
 
 fn compile(pattern: &str) -> Result<Regex, Error> {
     RegexBuilder::new(pattern).backtrack_limit(MAX_STEPS).build()
 }
 
-/// From this length on, in bytes, a text is searched for what the pattern cannot do without before backtracking begins: it
-/// could begin anew at each character.
+/// Minimum length, in bytes, of a text that is first searched for characters that every match has. Otherwise
+/// backtracking could restart at each character.
 const LONG_TEXT: usize = 4 << 10;
 
 /// A compiled pattern.
 pub struct PythonRegex {
     ascii: Engine,
-    /// For texts outside ASCII, where it is not the same.
+    /// Engine for non-ASCII texts, if different.
     unicode: Option<Engine>,
-    /// The names of groups and their numbers.
+    /// Names of groups and their numbers.
     names: Vec<(String, usize)>,
     group_count: usize,
 }
 
-/// A translated pattern, compiled when the first text comes, and what long texts are searched for before.
+/// A translated pattern, compiled for the first text, and the search that comes first in long texts.
 struct Engine {
     pattern: String,
     regex: OnceCell<Result<Regex, Error>>,
@@ -81,7 +79,8 @@ impl PythonRegex {
     /// Compiles a pattern, as `re.compile(pattern, re.IGNORECASE if ignore_case else 0)` does.
     ///
     /// # Errors
-    /// Says what is wrong with the pattern, and at which character; also where it becomes too large to be compiled.
+    /// Reports what is wrong with the pattern, and at which character. Also fails if the pattern becomes too large to
+    /// compile.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<PythonRegex, PatternError> {
         let ascii = translate::translate(pattern, ignore_case, Alphabet::Ascii)?;
         let unicode = translate::translate(pattern, ignore_case, Alphabet::Unicode)?;
@@ -100,7 +99,7 @@ impl PythonRegex {
     /// Returns whether the pattern is found anywhere in the text, as `re.search` does.
     ///
     /// # Errors
-    /// Outside of a component, where the search needs more than a million steps of backtracking.
+    /// Outside of a component, if the search takes more than a million backtracking steps.
     pub fn is_match(&self, text: &str) -> Result<bool, SearchError> {
         let engine = self.engine_for(text);
         Ok(match engine.search(text)? {
@@ -110,10 +109,10 @@ impl PythonRegex {
         })
     }
 
-    /// The group that a suite names, by its number or its name.
+    /// Returns the group that a suite names, by its number or its name.
     ///
     /// # Errors
-    /// Where the pattern has no such group.
+    /// If the pattern has no such group.
     pub fn group(&self, group: &str) -> Result<Group, PatternError> {
         let by_name = self.names.iter().find(|(name, _)| name == group).map(|(_, number)| *number);
         let by_number = || group.parse().ok().filter(|number| *number <= self.group_count);
@@ -123,16 +122,16 @@ impl PythonRegex {
         }
     }
 
-    /// The number of groups, without the whole match.
+    /// Returns the number of groups, without the whole match.
     pub fn group_count(&self) -> usize {
         self.group_count
     }
 
-    /// What a group holds in the first or the last of the matches that `re.finditer` gives; `None`
-    /// where there is no match in which the group takes part.
+    /// Returns the text of a group in the first or the last match that `re.finditer` gives. `None` if the group takes
+    /// part in no match.
     ///
     /// # Errors
-    /// Outside of a component, where a search needs more than a million steps of backtracking.
+    /// Outside of a component, if a search takes more than a million backtracking steps.
     pub fn find<'text>(
         &self,
         text: &'text str,
@@ -169,19 +168,19 @@ impl PythonRegex {
     }
 }
 
-/// How a text is searched.
+/// Method that searches a text.
 enum Search<'r, 'text> {
-    /// Not at all: what every match has is not in it.
+    /// No search: the text lacks something that every match has.
     Hopeless,
-    /// As the engine does it.
+    /// The usual search of the engine.
     Usual(&'r Regex),
-    /// Only where a match can begin.
+    /// A search only at positions where a match can begin.
     Long(Matches<'r, 'text>),
 }
 
 impl Engine {
     fn new(pattern: String, required: Option<(String, Offset)>) -> Engine {
-        // The other engine takes linear time, and finds by itself where to begin.
+        // The other engine takes linear time and finds the starting points by itself.
         let required = required.filter(|_| backtracks(&pattern));
         Engine { pattern, regex: OnceCell::new(), required, needle: OnceCell::new() }
     }
@@ -213,15 +212,15 @@ impl Engine {
     }
 }
 
-/// Returns whether a translated pattern needs backtracking. Characters that stand for themselves are written
-/// otherwise in it.
+/// Returns whether a translated pattern needs backtracking. Literal characters are written differently in it.
 fn backtracks(pattern: &str) -> bool {
     let signs = ["(?=", "(?!", "(?<", "(?>", "(?(", r"\k<", "*+", "++", "?+", "}+"];
     signs.iter().any(|sign| pattern.contains(sign))
 }
 
 impl Translation {
-    /// Where the pattern becomes too large to be compiled. Backtracking makes no copy of what is repeated.
+    /// Returns the position at which the pattern becomes too large to compile. Backtracking makes no copy of repeated
+    /// parts.
     fn too_large(&self) -> Option<usize> {
         self.too_large.filter(|_| !backtracks(&self.text))
     }
@@ -236,12 +235,12 @@ impl Group {
     pub const WHOLE: Group = Group(0);
 }
 
-/// Which of several matches counts.
+/// Selection among several matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrence {
-    /// The first in the order of the text.
+    /// The first match in the order of the text.
     First,
-    /// The last.
+    /// The last match.
     Last,
 }
 

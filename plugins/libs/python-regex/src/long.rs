@@ -1,13 +1,13 @@
-//! Searching long texts: backtracking begins anew only where a match can begin.
+//! Search in long texts: backtracking starts only at positions where a match can begin.
 
 use crate::required::Offset;
 use fancy_regex::{Captures, Error, Regex, RegexInput};
 use std::ops::RangeInclusive;
 
-/// Of a stretch that may begin at more places of a match than these the beginnings are not tried one by one.
+/// Maximum number of starting positions tried one by one for one needle.
 const MAX_PLACES: i64 = 64;
 
-/// What every match of a pattern has.
+/// Text that every match of a pattern contains.
 pub(crate) struct Needle {
     regex: Regex,
     offset: Offset,
@@ -18,27 +18,27 @@ impl Needle {
         Needle { regex, offset }
     }
 
-    /// Returns whether a text has it. What cannot be tried is taken to be there.
+    /// Returns whether a text contains the needle. If that cannot be checked, the answer is yes.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.regex.is_match(text).unwrap_or(true)
     }
 
-    /// Returns whether it is known closely enough where a match begins.
+    /// Returns whether the start of a match is known closely enough.
     pub(crate) fn is_near(&self) -> bool {
         self.offset.most.checked_sub(self.offset.least).is_some_and(|places| places < MAX_PLACES)
     }
 }
 
-/// The matches of a pattern in a text, in order, as the engine's own iterator gives them.
+/// The matches of a pattern in a text, in the order of the engine's own iterator.
 pub(crate) struct Matches<'r, 'text> {
     regex: &'r Regex,
     needle: &'r Needle,
     text: &'text str,
-    /// Where a match may begin that has the needle found last.
+    /// Range in which a match with the last found needle may begin.
     window: Option<RangeInclusive<usize>>,
-    /// Where the next needle is searched.
+    /// Position from which to search for the next needle.
     needle_from: usize,
-    /// Where the next match may begin.
+    /// First position at which the next match may begin.
     from: usize,
     last_end: Option<usize>,
 }
@@ -48,10 +48,10 @@ impl<'r, 'text> Matches<'r, 'text> {
         Matches { regex, needle, text, window: None, needle_from: 0, from: 0, last_end: None }
     }
 
-    /// The next match.
+    /// Returns the next match.
     ///
     /// # Errors
-    /// Where the search takes too many steps.
+    /// If the search takes too many steps.
     pub(crate) fn find_next(&mut self) -> Result<Option<Captures<'text, str>>, Error> {
         while let Some(start) = self.next_start()? {
             let input = RegexInput::new(self.text).from_pos(start).anchored(true);
@@ -62,7 +62,7 @@ impl<'r, 'text> Matches<'r, 'text> {
             let end = captures.get(0).map_or(start, |whole| whole.end());
             let is_empty = end == start;
             self.from = if is_empty { shifted(self.text, end, 1) } else { end };
-            // An empty match right behind another is none.
+            // An empty match directly after another match does not count.
             if self.last_end.replace(end) != Some(end) || !is_empty {
                 return Ok(Some(captures));
             }
@@ -70,7 +70,7 @@ impl<'r, 'text> Matches<'r, 'text> {
         Ok(None)
     }
 
-    /// The first place from `from` on at which a match may begin.
+    /// Returns the first position from `from` on at which a match may begin.
     fn next_start(&mut self) -> Result<Option<usize>, Error> {
         loop {
             if let Some(window) = self.window.as_ref().filter(|window| self.from <= *window.end()) {
@@ -93,7 +93,8 @@ impl<'r, 'text> Matches<'r, 'text> {
     }
 }
 
-/// The place so many characters behind another, or before it; at most one byte behind the end of the text.
+/// Returns the position `characters` after another one, or before it if negative. At most one byte past the end of the
+/// text.
 fn shifted(text: &str, place: usize, characters: i64) -> usize {
     let count = usize::try_from(characters.unsigned_abs()).unwrap_or(usize::MAX);
     let (before, behind) = text.split_at_checked(place).unwrap_or((text, ""));

@@ -1,21 +1,21 @@
-//! The state of reading a pattern: the place in it, its flags, and the groups so far.
+//! State of the parser: the position in the pattern, its flags, and the groups so far.
 
 use crate::PatternError;
 use crate::width::Width;
 
-/// Nesting beyond this is refused, so that no pattern exhausts the stack.
+/// Maximum nesting depth, so that no pattern exhausts the stack.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// Which texts a translation is for.
+/// Texts that a translation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alphabet {
-    /// Texts in ASCII only.
+    /// ASCII texts only.
     Ascii,
     /// Any text.
     Unicode,
 }
 
-/// The flags that hold at a place of the pattern.
+/// Flags in effect at a position of the pattern.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flags {
     pub(crate) ignore_case: bool,
@@ -26,8 +26,8 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// Returns whether the engine folds case. In ASCII mode it must not, since it knows only the folding of
-    /// Unicode; both cases are written out there.
+    /// Returns whether the engine folds case. In ASCII mode it must not, since it only knows Unicode folding; the
+    /// translation writes out both cases there.
     pub(crate) fn folds(self) -> bool {
         self.ignore_case && !self.ascii
     }
@@ -38,25 +38,25 @@ impl Flags {
     }
 }
 
-/// The state of reading a pattern.
+/// State of the parser.
 pub(crate) struct Parser {
     pattern: Vec<char>,
-    /// The next character.
+    /// Position of the next character.
     pub(crate) at: usize,
     pub(crate) alphabet: Alphabet,
-    /// The width of each group, by number; none while it is open. Number 0 is the whole pattern.
+    /// Width of each group by number; `None` while the group is open. Number 0 is the whole pattern.
     pub(crate) groups: Vec<Option<Width>>,
     pub(crate) names: Vec<(String, usize)>,
-    /// The first group that was opened inside the look-behind that is being read.
+    /// First group that was opened inside the current look-behind.
     pub(crate) look_behind: Option<usize>,
-    /// Groups that a condition names before they are opened, and where.
+    /// Groups that a condition names before they are opened, with the positions of the conditions.
     pub(crate) awaited: Vec<(usize, usize)>,
-    /// Where the pattern becomes too large to be compiled, if it does.
+    /// Position at which the pattern becomes too large to compile, if it does.
     pub(crate) too_large: Option<usize>,
 }
 
 impl Parser {
-    /// The state before the first character of a pattern.
+    /// Creates the state before the first character of a pattern.
     pub(crate) fn new(pattern: &str, alphabet: Alphabet) -> Parser {
         Parser {
             pattern: pattern.chars().collect(),
@@ -70,7 +70,7 @@ impl Parser {
         }
     }
 
-    /// The next character, which stays unread.
+    /// Returns the next character without reading it.
     pub(crate) fn peek(&self) -> Option<char> {
         self.pattern.get(self.at).copied()
     }
@@ -91,12 +91,12 @@ impl Parser {
         found
     }
 
-    /// The characters from a place up to the next one.
+    /// Returns the characters from a position up to the next one.
     pub(crate) fn slice(&self, from: usize) -> impl Iterator<Item = char> {
         self.pattern.iter().take(self.at).skip(from).copied()
     }
 
-    /// Reads the characters up to a limit that satisfy a condition.
+    /// Reads characters that satisfy a condition, up to a limit.
     pub(crate) fn take_while(&mut self, limit: usize, condition: impl Fn(char) -> bool) -> String {
         let mut taken = String::new();
         while taken.len() < limit {
@@ -107,7 +107,7 @@ impl Parser {
         taken
     }
 
-    /// Refuses a reference to a group that is still open, or that belongs to the same look-behind.
+    /// Rejects a reference to a group that is still open, or that belongs to the same look-behind.
     pub(crate) fn check_reference(&self, group: usize, position: usize) -> Result<(), PatternError> {
         if self.groups.get(group).is_some_and(Option::is_none) {
             return Err(PatternError::at("cannot refer to an open group", position));
@@ -115,7 +115,7 @@ impl Parser {
         self.check_look_behind(group, position)
     }
 
-    /// Refuses a reference to a group of the same look-behind.
+    /// Rejects a reference to a group of the same look-behind.
     pub(crate) fn check_look_behind(&self, group: usize, position: usize) -> Result<(), PatternError> {
         if self.look_behind.is_some_and(|first| group >= first) {
             let message = "cannot refer to group defined in the same lookbehind subpattern";

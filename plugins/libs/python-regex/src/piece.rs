@@ -1,36 +1,36 @@
-//! Parts of a pattern that have been translated.
+//! Translated parts of a pattern.
 
 use crate::required::RequiredText;
 use crate::weight;
 use crate::width::Width;
 use std::fmt::Write;
 
-/// What a part is to a quantifier behind it.
+/// Role of a part for the quantifier after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Matches the empty text and nothing else.
     Nothing,
     /// A look-around, or a group that holds only one assertion: repeating it changes nothing.
     Look,
-    /// `^`, `\b` and the like: cannot be repeated.
+    /// `^`, `\b` and similar: cannot be repeated.
     Anchor,
-    /// `$` outside multi-line mode, an anchor too.
+    /// `$` outside multi-line mode, also an anchor.
     End,
     /// Anything else.
     Atom,
 }
 
-/// A part of a pattern, translated; to a quantifier it is one unit.
+/// A translated part of a pattern; a single unit for quantifiers.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     pub(crate) text: String,
     pub(crate) width: Width,
     pub(crate) shape: Shape,
-    /// Whether it has a quantifier already.
+    /// True if the part already has a quantifier.
     pub(crate) repeated: bool,
-    /// What must stand in a text for it to match.
+    /// Text that every match contains.
     pub(crate) required: RequiredText,
-    /// How large it becomes, see [`weight`].
+    /// Size when compiled, see [`weight`].
     pub(crate) weight: u64,
 }
 
@@ -48,7 +48,7 @@ impl Piece {
         Piece { shape: Shape::Nothing, ..Piece::atom(String::new(), Width::ZERO) }
     }
 
-    /// The pieces one after the other. The result is no unit: it belongs into a group.
+    /// Joins pieces in sequence. The result is not a unit and belongs in a group.
     pub(crate) fn sequence(pieces: &[Piece]) -> Piece {
         let mut parts = pieces.iter().filter(|piece| piece.shape != Shape::Nothing);
         let shape = match (parts.next(), parts.next()) {
@@ -64,7 +64,7 @@ impl Piece {
         Piece { text, width, shape, repeated: false, required, weight: Piece::weight_of(pieces) }
     }
 
-    /// The branches of an alternation. The result is no unit: it belongs into a group.
+    /// Joins the branches of an alternation. The result is not a unit and belongs in a group.
     pub(crate) fn alternation(mut branches: Vec<Piece>) -> Piece {
         if branches.len() == 1 {
             return branches.pop().unwrap_or_else(Piece::nothing);
@@ -76,12 +76,12 @@ impl Piece {
         Piece { text: texts.join("|"), width, shape: Shape::Atom, repeated: false, required, weight }
     }
 
-    /// What pieces weigh together.
+    /// Returns the total weight of pieces.
     pub(crate) fn weight_of(pieces: &[Piece]) -> u64 {
         pieces.iter().fold(0, |sum, piece| piece.weight.saturating_add(sum))
     }
 
-    /// The piece with a quantifier.
+    /// Adds a quantifier to the piece.
     pub(crate) fn repeated(self, quantifier: Quantifier) -> Piece {
         let Quantifier { least, most, mode } = quantifier;
         let width = Width {
@@ -90,11 +90,11 @@ impl Piece {
         };
         let required = if least > 0 { self.required.alone() } else { RequiredText::default() };
         let Piece { mut text, mut shape, weight, .. } = self;
-        // Each repetition that is counted is a copy.
+        // Each counted repetition is a copy.
         let weight = weight.saturating_mul(most.unwrap_or(least).max(1));
         match shape {
             Shape::Nothing => {}
-            // The engine refuses to repeat an assertion, and once is as good as often.
+            // The engine rejects a repeated assertion, and one is equivalent.
             Shape::Look if least > 0 => {}
             Shape::Look => {
                 shape = Shape::Atom;
@@ -110,7 +110,7 @@ impl Piece {
     }
 }
 
-/// Which number of repetitions is tried first, and whether the others are.
+/// Order in which numbers of repetitions are tried, if more than one is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
     Greedy,
@@ -118,7 +118,7 @@ pub(crate) enum Mode {
     Possessive,
 }
 
-/// A quantifier; without `most` there is no upper bound.
+/// A quantifier; without `most` it has no upper bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantifier {
     pub(crate) least: u64,

@@ -1,23 +1,22 @@
-//! Text that a pattern requires for a match, and its place, so that a long text need not be searched by
-//! backtracking from
-//! each of its characters.
+//! Text that a match requires, and its position. With it, a long text need not be searched by backtracking from each of
+//! its characters.
 
 use crate::width::Width;
 
-/// Of more alternatives than these nothing is kept.
+/// Maximum number of alternatives that are kept. With more, nothing is known.
 const MAX_CHOICES: usize = 16;
 
-/// Characters that stand one behind the other, as a pattern of the engine.
+/// Consecutive characters, as a pattern of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stretch {
     pattern: String,
-    /// In characters.
+    /// Length in characters.
     length: usize,
-    /// Whether case is folded.
+    /// True if case is folded.
     folds: bool,
 }
 
-/// How many characters behind the beginning of a part something begins; before it where that is negative.
+/// Distance in characters from the beginning of a part; negative if before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offset {
     pub(crate) least: i64,
@@ -25,7 +24,7 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
-    /// Behind something that stands before the part.
+    /// Shifts the offset by the width of a preceding part.
     fn behind(self, width: Width) -> Offset {
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Offset {
@@ -35,19 +34,19 @@ impl Offset {
     }
 }
 
-/// Stretches, of which a text must have one for some part of a pattern to match.
+/// Alternative stretches: a text must contain one of them for some part of a pattern to match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequiredText {
-    /// Where there are none, nothing is known.
+    /// The alternatives. If empty, nothing is known.
     choices: Vec<Stretch>,
-    /// Where they begin.
+    /// Offset at which they begin.
     offset: Offset,
-    /// Whether the part is its one stretch and nothing more, so that it goes on in the part behind it.
+    /// True if the part is nothing but its one stretch, so that the next part can continue it.
     is_open: bool,
 }
 
 impl RequiredText {
-    /// What a single character requires, given as a pattern.
+    /// Returns the required text of a single character, given as a pattern.
     pub(crate) fn character(pattern: &str, folds: bool) -> RequiredText {
         RequiredText {
             choices: vec![Stretch { pattern: pattern.to_owned(), length: 1, folds }],
@@ -56,12 +55,12 @@ impl RequiredText {
         }
     }
 
-    /// The same where something is around the part.
+    /// Returns the required text of a part that has something around it.
     pub(crate) fn alone(self) -> RequiredText {
         RequiredText { is_open: false, ..self }
     }
 
-    /// The same where the part ends at a place instead of beginning there.
+    /// Returns the required text of a part that ends at a position instead of beginning there.
     pub(crate) fn before(mut self, width: Width) -> RequiredText {
         let width = i64::try_from(width.most).unwrap_or(i64::MAX);
         self.offset.least = self.offset.least.saturating_sub(width);
@@ -69,7 +68,8 @@ impl RequiredText {
         self
     }
 
-    /// What parts that follow each other require, given with their widths: the stretches of that which requires most.
+    /// Returns the required text of consecutive parts, given with their widths: the stretches of the part that requires
+    /// most.
     pub(crate) fn all_of<'part>(parts: impl Iterator<Item = (&'part RequiredText, Width)>) -> RequiredText {
         let mut best = RequiredText::default();
         let mut open: Option<RequiredText> = None;
@@ -90,7 +90,7 @@ impl RequiredText {
         best.alone()
     }
 
-    /// Adds a character, where it is of the same kind; tells whether it is.
+    /// Appends a character if it is of the same kind. Returns whether it did.
     fn goes_on_in(&mut self, next: &RequiredText) -> bool {
         match (self.choices.first_mut(), next.choices.first()) {
             (Some(stretch), Some(next)) if stretch.folds == next.folds => {
@@ -102,7 +102,7 @@ impl RequiredText {
         }
     }
 
-    /// What branches require of which one must match.
+    /// Returns the required text of alternative branches.
     pub(crate) fn one_of<'branch>(branches: impl Iterator<Item = &'branch RequiredText>) -> RequiredText {
         let mut found: Option<RequiredText> = None;
         for required in branches {
@@ -117,7 +117,7 @@ impl RequiredText {
         found.unwrap_or_default().alone()
     }
 
-    /// The pattern of what is required, and how far behind the beginning of a match it begins; none where nothing is
+    /// Returns the pattern of the required text, and its offset from the beginning of a match; `None` if nothing is
     /// known.
     pub(crate) fn pattern(&self) -> Option<(String, Offset)> {
         let pattern = |stretch: &Stretch| match stretch.folds {
@@ -128,7 +128,7 @@ impl RequiredText {
         (!patterns.is_empty()).then(|| (patterns.join("|"), self.offset))
     }
 
-    /// The length of the shortest of the choices; 0 where there are none.
+    /// Returns the length of the shortest alternative; 0 if there are none.
     fn least(&self) -> usize {
         self.choices.iter().map(|stretch| stretch.length).min().unwrap_or(0)
     }

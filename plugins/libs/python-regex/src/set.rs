@@ -8,7 +8,7 @@ use crate::piece::Piece;
 use crate::width::Width;
 use std::fmt::Write;
 
-/// The characters that Python takes for one another without case, and the engine does not.
+/// Characters that Python treats as equal when it ignores case, unlike the engine.
 pub(crate) const DOTTED: &str = "iI\u{130}\u{131}";
 
 /// Returns whether a character is one of [`DOTTED`].
@@ -16,7 +16,7 @@ pub(crate) fn is_dotted(character: char) -> bool {
     DOTTED.contains(character)
 }
 
-/// Writes a character so that it stands for itself, inside a set and outside.
+/// Writes a character as a literal, valid inside and outside a set.
 pub(crate) fn push_literal(text: &mut String, character: char) {
     if character.is_ascii_alphanumeric() || !character.is_ascii() {
         text.push(character);
@@ -26,7 +26,7 @@ pub(crate) fn push_literal(text: &mut String, character: char) {
     }
 }
 
-/// Reads a set of which the opening bracket, at `start`, is read already.
+/// Reads a set after its opening bracket, which is at `start`.
 pub(crate) fn parse(parser: &mut Parser, start: usize, flags: Flags) -> Result<Piece, PatternError> {
     let unterminated = || PatternError::at("unterminated character set", start);
     let mut set = Set { text: String::from("["), flags, alphabet: parser.alphabet, has_dotted: false };
@@ -76,12 +76,12 @@ fn read_item(parser: &mut Parser, next: char, start: usize) -> Result<Item, Patt
     match parser.read_escape(start, true)? {
         Escape::Literal(character) => Ok(Item::Literal(character)),
         Escape::Category(category) => Ok(Item::Category(category)),
-        // `read_escape` gives nothing else inside a set.
+        // `read_escape` returns nothing else inside a set.
         _ => Err(PatternError::at("bad escape in a character set", start)),
     }
 }
 
-/// A set that is being written.
+/// A set under construction.
 struct Set {
     text: String,
     flags: Flags,
@@ -108,8 +108,8 @@ impl Set {
         }
     }
 
-    /// Adds the other case of the ASCII letters in a range: those of the alphabet that begins with
-    /// `from`, in the alphabet that begins with `to`.
+    /// Adds the other case of the ASCII letters in a range: it maps the alphabet that begins with `from` to the one
+    /// that begins with `to`.
     fn add_other_case(&mut self, first: char, last: char, from: char, to: char) {
         const LETTERS: u32 = 26;
         let (from, to) = (u32::from(from), u32::from(to));

@@ -186,7 +186,7 @@ fn a_pattern_that_becomes_too_large_says_where() {
         (r"(?a)^\w{1,300}$", None),
         (r"\w+\s{1,300}", None),
         ("(a|b){1000}", None),
-        // What backtracks makes no copies.
+        // Patterns that backtrack make no copies.
         ("(?:(?!b)a){60000}", None),
     ] {
         let error = PythonRegex::new(pattern, true).err().map(|error| error.to_string());
@@ -206,7 +206,7 @@ fn a_pattern_that_becomes_too_large_says_where() {
 
 #[test]
 fn long_texts_without_what_is_required_are_not_searched() {
-    // Of each the search alone would need more steps than there are.
+    // For each pattern, the search alone would need more steps than the limit.
     let filler = "a".repeat(100_000);
     for (pattern, ignore_case, found_with_it) in [
         (r"(a|aa)+\1(?=b)needle", false, None),
@@ -218,7 +218,7 @@ fn long_texts_without_what_is_required_are_not_searched() {
         assert_eq!(regex.find(&filler, Group::WHOLE, Occurrence::Last).ok(), Some(None), "{pattern}");
         assert_eq!(regex.is_match(&format!("{filler}needle{filler}b")).ok(), found_with_it, "{pattern}");
     }
-    // What is there is found, in either case and in either alphabet.
+    // Text that occurs is found, in either case and in either alphabet.
     for filler in [&filler, &"é".repeat(100_000)] {
         let text = format!("{filler} the an\u{17f}wer: 42");
         let Ok(regex) = PythonRegex::new("(?<=ANSWER: )4", true) else { panic!("it is a pattern") };

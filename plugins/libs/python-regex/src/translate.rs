@@ -1,4 +1,4 @@
-//! Reads a pattern as Python's `re` does and writes what it means for `fancy-regex`.
+//! Reads a pattern as Python's `re` does and translates it for `fancy-regex`.
 
 use crate::PatternError;
 use crate::category;
@@ -10,20 +10,20 @@ use crate::set;
 use crate::weight;
 use crate::width::Width;
 
-/// Python's limit of repetitions.
+/// Limit of repetitions in Python.
 const MAX_REPETITIONS: u64 = 4_294_967_295;
 
 /// A pattern in the syntax of `fancy-regex`.
 pub(crate) struct Translation {
     pub(crate) text: String,
-    /// The names of groups, which the text has no more, and their numbers.
+    /// Names of groups, which the text no longer contains, and their numbers.
     pub(crate) names: Vec<(String, usize)>,
-    /// Without the whole match.
+    /// Number of groups without the whole match.
     pub(crate) group_count: usize,
-    /// A pattern of something that is in every text that the whole matches, and how far behind the beginning of a match
-    /// it begins; none where nothing is known.
+    /// Pattern of a text that every match contains, and its offset in characters from the beginning of the match.
+    /// `None` if nothing is known.
     pub(crate) required: Option<(String, Offset)>,
-    /// Where it becomes too large for an engine that makes a copy of what is repeated.
+    /// Position at which the pattern becomes too large for an engine that copies repeated parts.
     pub(crate) too_large: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ impl Parser {
         at_start: bool,
     ) -> Result<Piece, PatternError> {
         let mut pieces: Vec<Piece> = Vec::new();
-        // What the pieces weigh but for the last one, and how many these are.
+        // Weight of all pieces before the last one, and their number.
         let (mut weight, mut finished) = (0_u64, 0);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             let start = self.at;
@@ -103,7 +103,7 @@ impl Parser {
                 },
                 _ => pieces.push(self.literal(next, *flags)),
             }
-            // A quantifier changes the last piece, so that it is not added before the next one begins.
+            // A quantifier changes the last piece, so it is added only when the next one begins.
             let last = pieces.last().map_or(0, |piece| piece.weight);
             if pieces.len() > finished + 1 {
                 weight = weight.saturating_add(pieces.get(finished).map_or(0, |piece| piece.weight));
@@ -119,7 +119,7 @@ impl Parser {
         Ok(Piece::sequence(&pieces))
     }
 
-    /// Skips what verbose mode ignores: white space, and comments to the end of the line.
+    /// Skips anything that verbose mode ignores: white space, and comments to the end of the line.
     fn skip_verbose(&mut self, next: char) -> bool {
         match next {
             ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' => true,
@@ -131,10 +131,10 @@ impl Parser {
         }
     }
 
-    /// A single character that stands for itself.
+    /// Translates a literal character.
     pub(crate) fn literal(&self, character: char, flags: Flags) -> Piece {
         let text = if flags.folds() && set::is_dotted(character) {
-            // In ASCII texts folding alone finds `i` and `I`.
+            // In ASCII texts, folding alone finds `i` and `I`.
             match self.alphabet {
                 Alphabet::Ascii if character.is_ascii() => character.to_string(),
                 _ => format!("[{}]", set::DOTTED),
@@ -150,7 +150,7 @@ impl Parser {
         Piece { required, ..Piece::atom(text, Width::ONE) }
     }
 
-    /// An escape outside a set.
+    /// Translates an escape outside a set.
     fn escape(&mut self, start: usize, flags: Flags) -> Result<Piece, PatternError> {
         Ok(match self.read_escape(start, false)? {
             Escape::Literal(character) => self.literal(character, flags),
@@ -163,14 +163,13 @@ impl Parser {
         })
     }
 
-    /// A reference to what a group has matched.
+    /// Translates a reference to the text that a group matched.
     pub(crate) fn reference(&self, group: usize) -> Piece {
         let width = self.groups.get(group).copied().flatten().unwrap_or(Width::ZERO);
         Piece::atom(format!(r"\k<{group}>"), width)
     }
 
-    /// Reads a quantifier, of which the first character is read already; none where a brace is only a
-    /// brace.
+    /// Reads a quantifier after its first character. `None` if a brace is only a brace.
     fn quantifier(&mut self, first: char, start: usize) -> Result<Option<Quantifier>, PatternError> {
         let (least, most) = match first {
             '?' => (0, Some(1)),
@@ -191,7 +190,7 @@ impl Parser {
         Ok(Some(Quantifier { least, most, mode }))
     }
 
-    /// Reads the rest of `{least,most}`; leaves it unread where it is something else.
+    /// Reads the rest of `{least,most}`, or leaves it unread if it is something else.
     fn braces(&mut self, start: usize) -> Result<Option<(u64, Option<u64>)>, PatternError> {
         let after_brace = self.at;
         if self.peek() == Some('}') {
@@ -221,7 +220,7 @@ fn any(flags: Flags) -> String {
     if flags.dot_all { "(?s:.)" } else { "." }.to_owned()
 }
 
-/// `$`: in multi-line mode before every newline, otherwise only before the last one.
+/// Translates `$`: before every newline in multi-line mode, otherwise only before the last one.
 fn end_of_text(flags: Flags) -> Piece {
     if flags.multi_line {
         Piece::anchor("(?m:$)")
@@ -230,8 +229,8 @@ fn end_of_text(flags: Flags) -> Piece {
     }
 }
 
-/// At the end of the pattern nobody sees whether the newline that `$` allows was consumed, and
-/// without a look-ahead the fast engine can be used.
+/// At the end of the pattern it makes no difference if the newline that `$` allows is consumed. Without a look-ahead
+/// the fast engine can be used.
 fn consume_trailing_newline(pieces: &mut [Piece]) {
     if let Some(last) = pieces.last_mut().filter(|last| last.shape == Shape::End) {
         last.text = r"\n?\z".to_owned();

@@ -1,11 +1,11 @@
 //! Size of a compiled pattern.
 
-/// What a pattern may weigh. Compiling costs some 4,000 units of fuel for each, so that this is four fifths of the default
-/// budget of an item.
+/// Maximum weight of a pattern. Compiling costs some 4,000 units of fuel per unit of weight, so this is four fifths of
+/// the default budget of an item.
 pub(crate) const MAX_WEIGHT: u64 = 100_000;
 
-/// What a set or a character weighs, by its translation: about as many times what `a` does as compiling it takes times the
-/// fuel. The sets of Unicode are large, those of ASCII are not.
+/// Returns the weight of a set or a character from its translation: roughly the fuel to compile it, relative to `a`.
+/// Unicode sets are large, ASCII sets are not.
 pub(crate) fn of_atom(text: &str) -> u64 {
     let count = |part: &str| text.matches(part).count() as u64;
     let sets = count(r"\p{L}") * 860 + count(r"\d") * 88 + count(r"\s") * 13;

@@ -5,14 +5,14 @@ use crate::normalizer::Normalizer;
 use gage_sdk::serde_json::Value;
 use std::collections::HashSet;
 
-/// The ids that a claim cites under a key; a claim that is a text cites none.
+/// Returns the ids that a claim cites under a key; a claim that is a text cites none.
 pub fn cited(claim: &Value, key: &str, normalizer: Normalizer) -> HashSet<String> {
     let evidence = claim.get(key).map_or(&[] as &[Value], items);
     evidence.iter().filter_map(|evidence| id(evidence, normalizer)).collect()
 }
 
-/// The ids in claims, or in a list of evidence, where a text is an id itself. An object with `claims`
-/// has theirs.
+/// Returns the ids in claims, or in a list of evidence, where a text is itself an id. An object with `claims` gives the
+/// ids of its claims.
 pub fn evidence_ids(value: &Value, key: &str, normalizer: Normalizer) -> HashSet<String> {
     let mut ids = HashSet::new();
     for item in items(value) {
@@ -26,7 +26,7 @@ pub fn evidence_ids(value: &Value, key: &str, normalizer: Normalizer) -> HashSet
     ids
 }
 
-/// The ids of evidence that exists: a list of ids or of objects with `id`, or an object whose keys are ids.
+/// Returns the ids of evidence that exists: a list of ids or of objects with `id`, or an object whose keys are ids.
 pub fn existing_ids(value: &Value, normalizer: Normalizer) -> HashSet<String> {
     match value {
         Value::Object(object) if !object.contains_key("id") => {

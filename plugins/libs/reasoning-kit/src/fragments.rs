@@ -4,13 +4,13 @@ use crate::ids::scalar;
 use crate::normalizer::Normalizer;
 use gage_sdk::serde_json::{Map, Value};
 
-/// The value of a member, null where there is none.
+/// Returns the value of a member; null if there is none.
 pub fn member<'a>(members: &'a Map<String, Value>, key: &str) -> &'a Value {
     members.get(key).unwrap_or(&Value::Null)
 }
 
-/// The text of a step or claim in comparable form: itself, or the member `text`; `None` where it is
-/// blank or there is none.
+/// Returns the text of a step or claim in comparable form: the value itself, or its member `text`; `None` if it is
+/// blank or missing.
 pub fn text(value: &Value, normalizer: Normalizer) -> Option<String> {
     let value = if value.is_object() { value.get("text")? } else { value };
     let text = normalizer.apply(&scalar(value)?);

@@ -4,8 +4,8 @@ use crate::normalizer::Normalizer;
 use gage_sdk::serde_json::Value;
 use gage_text_kit::number::float_text;
 
-/// The value as text, as it stands: strings, numbers by value (`1.0` is `1`), booleans. `None` for
-/// anything else, and for blank texts.
+/// Returns the value as text, unnormalized: strings, numbers by value (`1.0` is `1`), booleans. `None` for anything
+/// else, and for blank texts.
 pub fn scalar(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -16,7 +16,7 @@ pub fn scalar(value: &Value) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The items of a list; of anything else but null itself.
+/// Returns the items of a list; any other value except null is a list of one.
 pub fn items(value: &Value) -> &[Value] {
     match value {
         Value::Null => &[],
@@ -25,7 +25,7 @@ pub fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The id of a value: itself where it is a scalar, the member `id` of an object.
+/// Returns the id of a value: a scalar itself, or the member `id` of an object.
 pub fn id(value: &Value, normalizer: Normalizer) -> Option<String> {
     let value = if value.is_object() { value.get("id")? } else { value };
     let id = normalizer.apply(&scalar(value)?);

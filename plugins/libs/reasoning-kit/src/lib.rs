@@ -1,5 +1,5 @@
-//! Shared parts of the plugins on reasoning: how the parts of an argument are read (ids, texts, steps,
-//! claims and their evidence), which of them two arguments have in common, and what a text mentions.
+//! Shared parts of the reasoning plugins. They read the parts of an argument (ids, texts, steps, claims and their
+//! evidence). They also find the parts that two arguments share, and the parts that a text mentions.
 
 pub mod claims;
 pub mod fragments;
@@ -14,7 +14,7 @@ pub use mentions::mentions;
 pub use normalizer::Normalizer;
 pub use steps::{MatchBy, MatchedSteps, Step};
 
-/// A share of a number of things; 0 of none.
+/// Returns `part` as a share of `whole`; 0 if `whole` is 0.
 pub fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

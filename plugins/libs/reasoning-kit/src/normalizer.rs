@@ -6,38 +6,38 @@ use gage_text_kit::params::flag_schema;
 use gage_text_kit::text::{Normalization, strip};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// Case, white space and composed characters; nothing but the white space at the ends where
-/// the parameter `normalize` is false.
+/// Normalizes case, white space and composed characters. If the parameter `normalize` is false, it only strips white
+/// space at the ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Normalizer {
     normalize: bool,
 }
 
 impl Normalizer {
-    /// The schema of the parameter `normalize`.
+    /// Returns the schema of the parameter `normalize`.
     pub fn schema() -> serde_json::Value {
-        flag_schema(true, "Whether case, repeated white space and decomposed characters are ignored")
+        flag_schema(true, "Ignore case, repeated white space and Unicode composition")
     }
 
     /// Reads the parameter `normalize`, true by default.
     ///
     /// # Errors
-    /// `invalid-config` when it is no flag.
+    /// `invalid-config` if it is not a flag.
     pub fn new(params: &Params) -> Result<Normalizer, PluginError> {
         Ok(Normalizer { normalize: params.flag("normalize", true)? })
     }
 
-    /// As `normalize` is unless the suite says otherwise.
+    /// Returns the default normalizer, as if `normalize` were true.
     pub fn loose() -> Normalizer {
         Normalizer { normalize: true }
     }
 
-    /// Nothing but the white space at the ends is taken away.
+    /// Returns a normalizer that only strips white space at the ends.
     pub fn plain() -> Normalizer {
         Normalizer { normalize: false }
     }
 
-    /// The text in a form that may be compared byte by byte.
+    /// Returns the text in a form that can be compared byte by byte.
     pub fn apply(self, text: &str) -> String {
         if !self.normalize {
             return strip(text).to_owned();

@@ -3,8 +3,8 @@
 use crate::steps::Step;
 use std::collections::HashSet;
 
-/// The numbers at the end of the ids, where all that have one begin alike, such as `s1`, `s2`; at least
-/// two.
+/// Returns the numbers at the end of the ids, at least two, if all numbered ids have the same prefix, such as
+/// `s1`, `s2`.
 pub fn numbers(steps: &[Step]) -> Option<Vec<u64>> {
     let mut prefix: Option<&str> = None;
     let mut numbers = Vec::new();
@@ -19,7 +19,7 @@ pub fn numbers(steps: &[Step]) -> Option<Vec<u64>> {
     (numbers.len() >= 2).then_some(numbers)
 }
 
-/// The share of the numbers from 1, or from the least below it, to the greatest that are there.
+/// Returns the share of present numbers in the range from 1, or from a smaller first number, to the largest.
 pub fn completeness(numbers: &[u64]) -> f64 {
     let distinct: HashSet<&u64> = numbers.iter().collect();
     let least = numbers.iter().copied().min().unwrap_or(0).min(1);

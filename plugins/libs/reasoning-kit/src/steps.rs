@@ -1,4 +1,4 @@
-//! The steps of an argument, and those that it shares with another.
+//! Steps of an argument, and the steps that it shares with another.
 
 use crate::fragments::{member, text};
 use crate::ids::{id, items};
@@ -7,31 +7,31 @@ use crate::share;
 use gage_sdk::serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-/// One step, its texts in comparable form. It has an id or a text.
+/// A step with an id or a text, in comparable form.
 #[derive(Debug)]
 pub struct Step {
-    /// What it is called.
+    /// Id of the step.
     pub id: Option<String>,
-    /// What it says.
+    /// Text of the step.
     pub text: Option<String>,
-    /// The ids of the steps that it builds on.
+    /// Ids of the steps that it depends on.
     pub needs: Vec<String>,
 }
 
-/// What steps are told by.
+/// Property by which steps are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchBy {
-    /// By ids where every step on both sides has one, otherwise by texts.
+    /// Ids if every step on both sides has one, otherwise texts.
     Auto,
-    /// By ids.
+    /// Ids.
     Id,
-    /// By texts.
+    /// Texts.
     Text,
 }
 
 impl Step {
-    /// The steps of a list, or the one that the value is: texts, or objects with `id`, `text` and
-    /// `depends_on`. What has neither an id nor a text is left out.
+    /// Reads the steps of a list, or the single step that the value is: texts, or objects with `id`, `text` and
+    /// `depends_on`. Steps with neither an id nor a text are skipped.
     pub fn read_all(value: &Value, normalizer: Normalizer) -> Vec<Step> {
         let steps = items(value).iter().map(|step| Step {
             id: step.as_object().and_then(|_| id(step, normalizer)),
@@ -42,22 +42,22 @@ impl Step {
     }
 }
 
-/// The ids under `depends_on`.
+/// Returns the ids under `depends_on`.
 pub fn needs(members: &Map<String, Value>, normalizer: Normalizer) -> Vec<String> {
     items(member(members, "depends_on")).iter().filter_map(|need| id(need, normalizer)).collect()
 }
 
-/// The steps that an argument shares with a reference. A step that comes twice counts where it comes
-/// first; one that cannot be told (without an id, where ids are compared) is like no other.
+/// Steps that an argument shares with a reference. A repeated step counts at its first position. A step that cannot be
+/// identified (without an id, if ids are compared) matches no other.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MatchedSteps {
-    /// Whether ids were compared, not texts.
+    /// True if ids were compared, false if texts.
     pub by_id: bool,
-    /// How many different steps were given.
+    /// Number of distinct given steps.
     pub given: usize,
-    /// How many different steps were expected.
+    /// Number of distinct expected steps.
     pub expected: usize,
-    /// For each given step that is expected, in the order given: its place in the reference.
+    /// Positions in the reference of the given steps that are expected, in the order given.
     pub common: Vec<usize>,
 }
 
@@ -95,12 +95,12 @@ impl MatchedSteps {
         MatchedSteps { by_id, given, expected, common }
     }
 
-    /// The share of the expected steps that are there, in whatever order; 0 where none is expected.
+    /// Returns the share of expected steps that were given, in any order; 0 if none are expected.
     pub fn completeness(&self) -> f64 {
         share(self.common.len(), self.expected)
     }
 
-    /// The share of the given steps that were expected; 0 where none is given.
+    /// Returns the share of given steps that were expected; 0 if none are given.
     pub fn precision(&self) -> f64 {
         share(self.common.len(), self.given)
     }

@@ -1,19 +1,19 @@
-//! Images, sounds, videos and documents in the shapes that datasets give them: a path or a URL, an
-//! object with `url`, `path` or `bytes`, a part of a message, or a list of any of these.
+//! Images, audio, videos and documents in the forms that datasets use: a path or a URL, an object with `url`, `path` or
+//! `bytes`, a part of a message, or a list of any of these.
 //!
-//! Nothing is opened here. Whether a source exists and is what it says, the host finds out.
+//! This module opens nothing. The host checks that a source exists and has the right type.
 
 mod base64;
 
 use crate::fields::{Fields, object};
 use gage_sdk::serde_json::Value;
 
-/// What a piece of media is.
+/// Type of a piece of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An image.
     Image,
-    /// A sound.
+    /// An audio clip.
     Audio,
     /// A video.
     Video,
@@ -22,10 +22,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Image, Kind::Audio, Kind::Video, Kind::File];
 
-    /// The `type` of a part that holds it, which is also the key of its URL.
+    /// Returns the `type` of a message part for this kind, which is also the key of its URL.
     pub fn part_type(self) -> &'static str {
         match self {
             Kind::Image => "image_url",
@@ -36,12 +36,12 @@ impl Kind {
     }
 }
 
-/// Where media is.
+/// Location of a piece of media.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// A URL, a `data:` URL, or a path as the dataset writes it.
+    /// A URL, a `data:` URL, or a path as written in the dataset.
     pub url: String,
-    /// What else stood beside an `url`, such as `detail`.
+    /// Other members next to `url`, such as `detail`.
     pub extra: Fields,
 }
 
@@ -50,7 +50,7 @@ impl Source {
         Source { url, extra: Fields::new() }
     }
 
-    /// The part of a message that shows or plays it.
+    /// Converts the source to a message part that shows or plays it.
     pub fn into_part(self, kind: Kind) -> Value {
         let mut inner = Fields::from_iter([("url".to_owned(), Value::from(self.url))]);
         inner.extend(self.extra);
@@ -58,11 +58,11 @@ impl Source {
     }
 }
 
-/// The sources that a value holds, in order; none for null, an empty text and an empty list.
+/// Returns the sources that a value holds, in order; none for null, an empty text and an empty list.
 ///
-/// `bytes` are Base64 text or a `data:` URL; Base64 gets the media type that it begins like. A long
-/// text that is Base64 of a known type counts as bytes too. Of `url`, `bytes` and `path` the first that
-/// is there is taken; what stands beside `bytes` and `path` is left out.
+/// `bytes` are Base64 text or a `data:` URL. The media type of Base64 follows from its first characters. A long text
+/// that is Base64 of a known type also counts as bytes. Of `url`, `bytes` and `path` the first one present is used.
+/// Other members next to `bytes` and `path` are ignored.
 ///
 /// # Errors
 /// Says what the value must be.
@@ -92,7 +92,7 @@ fn read_object(mut members: Fields, kind: Kind) -> Result<Source, String> {
         Some(Value::String(text)) if !text.is_empty() => Some(std::mem::take(text)),
         _ => None,
     };
-    // A part of a message holds its URL one level down, or as a text.
+    // A message part holds its URL one level down, or as a text.
     let inner = match members.get_mut(kind.part_type()) {
         Some(Value::Object(inner)) => Some(std::mem::take(inner)),
         Some(Value::String(url)) => return Ok(Source::new(std::mem::take(url))),

@@ -1,9 +1,8 @@
 //! Probability that some or all of k attempts pass, if c of n attempts did.
 
-/// The unbiased estimate that at least one of `k` attempts passes: 1 − C(n−c, k) / C(n, k), as the
-/// product of Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1, which
-/// neither overflows nor cancels. `None` with fewer than `k` attempts, with `k` 0, or with more passes
-/// than attempts.
+/// Returns the unbiased estimate that at least one of `k` attempts passes: 1 − C(n−c, k) / C(n, k). It is computed as
+/// the product of Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1, which neither
+/// overflows nor cancels. `None` with fewer than `k` attempts, with `k` 0, or with more passes than attempts.
 pub fn at_least_one(attempts: u64, passes: u64, k: u64) -> Option<f64> {
     let failures = attempts.checked_sub(passes)?;
     if k == 0 || attempts < k {
@@ -12,7 +11,7 @@ pub fn at_least_one(attempts: u64, passes: u64, k: u64) -> Option<f64> {
     Some(if failures < k { 1.0 } else { 1.0 - all_drawn(attempts, failures, k) })
 }
 
-/// The unbiased estimate that all of `k` attempts pass: C(c, k) / C(n, k), pass^k of Yao et al. 2024,
+/// Returns the unbiased estimate that all of `k` attempts pass: C(c, k) / C(n, k), pass^k of Yao et al. 2024,
 /// "τ-bench". `None` as for [`at_least_one`].
 pub fn all(attempts: u64, passes: u64, k: u64) -> Option<f64> {
     if k == 0 || attempts < k || passes > attempts {

@@ -1,4 +1,4 @@
-//! The likelihood of whole texts: what the metrics on it leave in their cards, and what a corpus has of it.
+//! Likelihood of whole texts: the card details of its metrics, and the figures of a corpus.
 //!
 //! The figures are those of EleutherAI's lm-evaluation-harness (`word_perplexity`, `byte_perplexity`, `bits_per_byte`:
 //! `lm_eval/api/metrics.py`, `weighted_perplexity` and `bits_per_byte`), and the perplexity per token (F. Jelinek et
@@ -6,25 +6,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The key under which a card's detail holds a [`TextLikelihood`].
+/// Key of a [`TextLikelihood`] in the detail of a card.
 pub const DETAIL_KEY: &str = "perplexity";
 
-/// What is made of the likelihood of texts.
+/// Measure computed from the likelihood of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// e to the power of the loss per word.
     WordPerplexity,
-    /// The same per byte.
+    /// e to the power of the loss per byte.
     BytePerplexity,
-    /// The same per token of the model, so that models with other tokenizers cannot be compared by it.
+    /// e to the power of the loss per token. It cannot compare models with different tokenizers.
     TokenPerplexity,
-    /// The loss per byte, in bits.
+    /// Loss per byte, in bits.
     BitsPerByte,
 }
 
 impl Measure {
-    /// The name of the metric and of its figure.
+    /// Returns the name of the metric and of its figure.
     pub fn name(self) -> &'static str {
         match self {
             Measure::WordPerplexity => "word_perplexity",
@@ -34,7 +34,7 @@ impl Measure {
         }
     }
 
-    /// The measure of a loss per unit, in nats; not finite where a perplexity is too large for a number.
+    /// Converts a loss per unit, in nats, to the measure; not finite if a perplexity is too large for a float.
     pub fn of(self, loss: f64) -> f64 {
         match self {
             Measure::BitsPerByte => loss / std::f64::consts::LN_2,
@@ -42,7 +42,7 @@ impl Measure {
         }
     }
 
-    /// Returns how much the measure grows with the loss per unit, which makes its error of that of the loss.
+    /// Returns the derivative of the measure by the loss per unit, which converts the error of the loss.
     pub fn slope(self, loss: f64) -> f64 {
         match self {
             Measure::BitsPerByte => std::f64::consts::LN_2.recip(),
@@ -51,24 +51,24 @@ impl Measure {
     }
 }
 
-/// The likelihood of a text, for one measure.
+/// Likelihood of a text, for one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextLikelihood {
     /// The measure.
     pub measure: Measure,
-    /// Sum over the tokens of the natural logarithm of their probability.
+    /// Sum of the natural logarithms of the token probabilities.
     pub loglikelihood: f64,
-    /// The words, bytes or tokens of the text, as the measure has it; above 0.
+    /// Number of words, bytes or tokens in the text, depending on the measure; above 0.
     pub units: u64,
 }
 
 impl TextLikelihood {
-    /// Returns whether these are numbers that a figure can be made of.
+    /// Returns whether a figure can be computed from these numbers.
     pub fn is_sound(&self) -> bool {
         self.loglikelihood.is_finite() && self.units > 0
     }
 
-    /// The measure of this text alone; not finite where a perplexity is too large for a number.
+    /// Returns the measure of this text alone; not finite if a perplexity is too large for a float.
     pub fn value(&self) -> f64 {
         // Texts have far fewer than 2^53 units.
         self.measure.of(-self.loglikelihood / self.units as f64)

@@ -1,40 +1,40 @@
-//! Shared parts of pass@k of one sample and over rows: their parameters.
+//! Shared parameters of pass@k for one sample and over rows.
 
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 
-/// Most values of `k`, and the largest, so that an item's work is bounded.
+/// Maximum number of values of `k`, and maximum `k`, so that an item's work is bounded.
 const MAX_K_VALUES: usize = 16;
 const MAX_K: u64 = 100_000;
 
-/// How many attempts are drawn, and from which score up an attempt passes.
+/// Number of attempts drawn, and the score from which an attempt passes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
-    /// The values of `k`, in the order given, without doubles; at least one. Default: 1.
+    /// Values of `k` in the order given, without duplicates; at least one. Default: 1.
     pub ks: Vec<u64>,
-    /// The least score that passes, where all that is known is a score. Default: 1.
+    /// Lowest passing score, for attempts that only have a score. Default: 1.
     pub threshold: f64,
 }
 
 impl Repeats {
-    /// The JSON Schema of the parameters `k` and `threshold`.
+    /// Returns the JSON Schema of the parameters `k` and `threshold`.
     pub fn schema() -> Value {
         let k = json!({ "type": "integer", "minimum": 1, "maximum": MAX_K });
         json!({
             "k": {
                 "anyOf": [k, { "type": "array", "items": k, "minItems": 1, "maxItems": MAX_K_VALUES }],
                 "default": [1],
-                "description": "how many attempts are drawn; a list for several figures",
+                "description": "number of attempts drawn; a list gives several figures",
             },
-            "threshold": { "type": "number", "default": 1, "description": "least score that passes" },
+            "threshold": { "type": "number", "default": 1, "description": "smallest score that passes" },
         })
     }
 
     /// Reads `k` and `threshold`.
     ///
     /// # Errors
-    /// `invalid-config` where `k` is no integer from 1 to 100000 nor a list of up to 16, or `threshold`
-    /// is no number.
+    /// `invalid-config` if `k` is not an integer from 1 to 100000 or a list of up to 16 of them. Also if `threshold`
+    /// is not a number.
     pub fn new(params: &Value) -> Result<Repeats, PluginError> {
         let refuse = |key: &str, what: &str| {
             let message = format!("params: '{key}' must be {what}, not {}", params[key]);

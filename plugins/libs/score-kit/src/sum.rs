@@ -1,4 +1,4 @@
-//! Sums that do not lose small terms beside large ones.
+//! Sums that do not lose small terms next to large ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Sum {
         self.total = sum;
     }
 
-    /// The sum so far.
+    /// Returns the sum so far.
     pub fn value(self) -> f64 {
         self.total + self.lost
     }

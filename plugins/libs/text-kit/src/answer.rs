@@ -1,5 +1,4 @@
-//! Answers that a model gives as a JSON object: the field that a suite names, and when two of them
-//! are the same.
+//! Answers that a model gives as a JSON object: the field that a suite names, and the equality of two answers.
 
 use crate::Params;
 use crate::decimal::Decimal;
@@ -11,34 +10,39 @@ use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, json};
 use std::borrow::Cow;
 
-/// Where the parsed answer of a model stands among the inputs of these metrics, behind the
-/// prediction and the reference.
+/// Index of the parsed answer among the inputs of these metrics, after the prediction and the reference.
 const PARSED: usize = 2;
 
-/// Adds the parsed answer as an input, for a metric whose inputs are a prediction and a reference.
+/// Adds the parsed answer as an input, for a metric with a prediction and a reference as inputs.
 pub fn with_parsed(spec: MetricSpec) -> MetricSpec {
-    // Most suites have no parsed answers. The second path leads somewhere in each Sample, so that
-    // `on_missing_field: error` does not ask them for one; it is no object, and so has no fields.
+    // Most suites have no parsed answers. The second path exists in every Sample, so `on_missing_field: error` does not
+    // require one. Its value is not an object, and so has no fields.
     spec.input("parsed", &["parsed_field"], &["model_output.parsed", "sample.id"], ValueKind::Json)
 }
 
-/// The schema of the parameters that [`PredictionField`] reads.
+/// Returns the schema of the parameters that [`PredictionField`] reads.
 pub fn field_schema() -> Map<String, serde_json::Value> {
     let text = |description: &str| json!({ "type": ["string", "null"], "description": description });
     Map::from_iter([
-        ("pred_field".to_owned(), text("A dotted path inside the parsed answer, instead of the prediction")),
-        ("name".to_owned(), text("What a suite calls the field; changes no value")),
+        (
+            "pred_field".to_owned(),
+            text(
+                "Dotted path of the value in the parsed answer, used instead of the \
+            prediction",
+            ),
+        ),
+        ("name".to_owned(), text("Name of the field; has no effect on the values")),
     ])
 }
 
-/// Which field of the parsed answer is the prediction, where the suite names one.
+/// Field of the parsed answer that is the prediction, if the suite names one.
 pub struct PredictionField(Option<Vec<String>>);
 
 impl PredictionField {
     /// Reads `pred_field`.
     ///
     /// # Errors
-    /// `invalid-config` when it is no text, or blank.
+    /// `invalid-config` if it is not a text, or blank.
     pub fn new(params: &Params) -> Result<PredictionField, PluginError> {
         params.text("name")?;
         let Some(path) = params.text("pred_field")? else { return Ok(PredictionField(None)) };
@@ -49,7 +53,7 @@ impl PredictionField {
         Ok(PredictionField::at(Some(path)))
     }
 
-    /// The field at a dotted path that was read elsewhere; the prediction itself where there is none.
+    /// Uses the field at a dotted path that was read elsewhere, or the prediction itself if there is no path.
     pub fn at(path: Option<&str>) -> PredictionField {
         PredictionField(path.map(|path| path.split('.').map(str::to_owned).collect()))
     }
@@ -59,7 +63,7 @@ impl PredictionField {
         self.0.is_some()
     }
 
-    /// The prediction: the field of the parsed answer where one is named, otherwise the first input.
+    /// Returns the prediction: the named field of the parsed answer, otherwise the first input.
     pub fn prediction<'item>(&self, inputs: Inputs<'item>) -> Cow<'item, Value> {
         let Some(path) = &self.0 else { return Cow::Borrowed(inputs.value(0)) };
         let parsed = inputs.json(PARSED);
@@ -68,7 +72,7 @@ impl PredictionField {
     }
 }
 
-/// A JSON value as an input of the kind `any` holds it.
+/// Converts a JSON value to an input of the kind `any`.
 pub fn value_of(value: serde_json::Value) -> Value {
     match value {
         serde_json::Value::Null => Value::Absent,
@@ -78,16 +82,16 @@ pub fn value_of(value: serde_json::Value) -> Value {
             Some(float) if Decimal::from_float(float) == Decimal::parse(&number.to_string()) => {
                 Value::Number(float)
             }
-            // More digits than a float holds.
+            // A number with more digits than a float holds.
             _ => Value::Json(number.to_string()),
         },
         other => Value::Json(other.to_string()),
     }
 }
 
-/// What two answers have in common when they are the same: texts once they are normalised, numbers
-/// and booleans by value (true is 1), lists and objects member by member, as they are spelled. A text is
-/// never a number. `None` for null: a missing answer is the same as none.
+/// Returns the key that equal answers share. Texts are equal after normalization, numbers and booleans by value (true
+/// is 1), and lists and objects member by member, as spelled. A text never equals a number. `None` for null, which is
+/// the same as a missing answer.
 pub fn key(value: &serde_json::Value, normalization: Normalization) -> Option<String> {
     match value {
         serde_json::Value::Null => None,
@@ -100,7 +104,7 @@ pub fn key(value: &serde_json::Value, normalization: Normalization) -> Option<St
     }
 }
 
-/// The same of an input.
+/// Returns the key of an input, like [`key`].
 pub fn key_of(value: &Value, normalization: Normalization) -> Option<String> {
     match value {
         Value::Absent => None,
@@ -110,7 +114,7 @@ pub fn key_of(value: &Value, normalization: Normalization) -> Option<String> {
     }
 }
 
-/// The quote tells a text from anything else.
+/// Returns the key of a text. The quote distinguishes it from anything else.
 fn text_key(text: &str) -> String {
     format!("\"{text}")
 }

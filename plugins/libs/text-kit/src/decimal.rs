@@ -12,7 +12,7 @@ pub struct Decimal {
 }
 
 impl Display for Decimal {
-    /// One spelling for each value: `-12e3`, `0e0`.
+    /// Writes the only spelling of a value: `-12e3`, `0e0`.
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let sign = if self.negative { "-" } else { "" };
         let digits = if self.digits.is_empty() { "0" } else { &self.digits };
@@ -48,7 +48,7 @@ impl Decimal {
         Some(Decimal::reduced(negative, &digits, exponent))
     }
 
-    /// The value of a finite float, by the shortest digits that identify it.
+    /// Returns the value of a finite float, by the shortest digits that identify it.
     pub fn from_float(number: f64) -> Option<Decimal> {
         // Infinity and NaN have no spelling in the grammar.
         Decimal::parse(&format!("{number:e}"))

@@ -3,19 +3,19 @@
 use gage_sdk::metric::Value;
 use gage_sdk::{PluginError, serde_json};
 
-/// The value as JSON; null where it is absent.
+/// Returns the value as JSON; null if it is absent.
 ///
 /// # Errors
-/// `invalid-input` where it is no JSON that can be held: a number beyond a float, such as `1e400`, or
-/// more than 127 levels of lists and objects.
+/// `invalid-input` if it is not JSON that can be stored: a number beyond a float, such as `1e400`, or more than 127
+/// levels of lists and objects.
 pub fn read(value: &Value, name: &str) -> Result<serde_json::Value, PluginError> {
     let Value::Json(text) = value else { return Ok(value.to_json()) };
     serde_json::from_str(text)
         .map_err(|error| PluginError::invalid_input(format!("the input '{name}' cannot be read: {error}")))
 }
 
-/// The value at a path: keys of objects, and places in lists, from 0; the value itself where the path is
-/// empty, `None` where it leads nowhere. A null is a value like others.
+/// Returns the value at a path of object keys and list indices from 0. An empty path gives the value itself, and `None`
+/// means that the path leads nowhere. Null is a value like any other.
 pub fn at_path<'json, 'path>(
     value: &'json serde_json::Value,
     path: impl IntoIterator<Item = &'path str>,

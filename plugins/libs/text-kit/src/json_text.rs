@@ -1,4 +1,4 @@
-//! JSON that stands in other text: after a sentence, inside a code fence, before a remark.
+//! JSON embedded in other text: after a sentence, inside a code fence, before a remark.
 
 use gage_sdk::serde_json::{self, Value};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Formatter;
 
-/// What begins the JSON that is looked for.
+/// Type of the JSON to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `{…}`
@@ -15,21 +15,21 @@ pub enum Shape {
     Array,
 }
 
-/// A stretch of a text that begins like JSON.
+/// A part of a text that begins like JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundJson<'text> {
-    /// Where it begins, in bytes.
+    /// Start in bytes.
     pub start: usize,
-    /// The stretch up to its closing bracket, or to the end of the text where that is missing.
+    /// The text up to the closing bracket, or to the end if there is none.
     pub text: &'text str,
     is_closed: bool,
 }
 
 impl<'text> FoundJson<'text> {
-    /// Returns its value, as [`read_exactly`] reads it.
+    /// Returns the value, parsed like [`read_exactly`].
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn value(&self) -> Result<Value, String> {
         if !self.is_closed {
             return Err("it ends before its closing bracket".to_owned());
@@ -37,19 +37,18 @@ impl<'text> FoundJson<'text> {
         read_exactly(self.text).map_err(|error| error.to_string())
     }
 
-    /// The first name that the object itself gives to two members, so that nobody knows which one is meant.
+    /// Returns the first member name that the object itself repeats, which makes its value ambiguous.
     pub fn doubled_name(&self) -> Option<String> {
         let Names(names) = serde_json::from_str(self.text).ok()?;
         let mut seen = BTreeSet::new();
         names.into_iter().find(|name| !seen.insert(name.clone()))
     }
 
-    /// Returns its spelling, once it is known that it can be read, with quotes around the long integers as in
-    /// [`read_exactly`]. Needs
-    /// no memory for values.
+    /// Returns the spelling of valid JSON, with quotes around long integers as in [`read_exactly`]. Needs no memory for
+    /// values.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn exact_text(&self) -> Result<Cow<'text, str>, String> {
         if !self.is_closed {
             return Err("it ends before its closing bracket".to_owned());
@@ -60,7 +59,7 @@ impl<'text> FoundJson<'text> {
     }
 }
 
-/// The names of an object's members, in order.
+/// Names of an object's members, in order.
 struct Names(Vec<String>);
 
 impl<'de> Deserialize<'de> for Names {
@@ -84,12 +83,12 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// Any JSON that could be held, without holding it.
+/// Any storable JSON, checked without storing it.
 struct Readable;
 
 impl<'de> Deserialize<'de> for Readable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Readable, D::Error> {
-        // Numbers that are skipped are not read: 1e400 would pass.
+        // Skipped numbers are not read, so 1e400 would pass.
         deserializer.deserialize_any(Readable)
     }
 }
@@ -136,22 +135,22 @@ impl<'de> Visitor<'de> for Readable {
     }
 }
 
-/// Reads JSON in which whole numbers of more digits than 64 bits hold become texts of their digits, so that two of
-/// them are never the same by rounding.
+/// Reads JSON, and turns integers that exceed 64 bits into texts of their digits, so that rounding never makes two of
+/// them equal.
 ///
 /// # Errors
-/// Where it is no JSON.
+/// If it is not JSON.
 pub fn read_exactly(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(&with_long_integers_quoted(text))
 }
 
-/// The fewest digits of a whole number that 64 bits may not hold.
+/// Minimum number of digits of an integer that may exceed 64 bits.
 const LONG_INTEGER: usize = 19;
 
-/// JSON with quotes around the whole numbers that 64 bits do not hold.
+/// Returns JSON with quotes around the integers that exceed 64 bits.
 fn with_long_integers_quoted(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
-    // Most texts have no such stretch of digits, which can be told from every 19th byte.
+    // Most texts have no such run of digits, which every 19th byte reveals.
     let may_have_any = bytes.iter().step_by(LONG_INTEGER).any(u8::is_ascii_digit);
     if !may_have_any {
         return Cow::Borrowed(text);
@@ -186,7 +185,7 @@ fn with_long_integers_quoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Returns whether a JSON number is a whole one, without an exponent, that 64 bits do not hold.
+/// Returns whether a JSON number is an integer, without an exponent, that exceeds 64 bits.
 fn is_long_integer(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
     digits.len() >= LONG_INTEGER
@@ -196,12 +195,11 @@ fn is_long_integer(number: &str) -> bool {
         && number.parse::<u64>().is_err()
 }
 
-/// The stretches of a text that begin like JSON of a shape, in order; none stands inside another.
+/// Returns the parts of a text that begin like JSON of a shape, in order; none is inside another.
 ///
-/// A brace begins an object where a key or the closing brace follows; so `\frac{1}{2}` is none, and
-/// `{'a': 1}` is one with an error. A bracket begins an array where a value or the closing bracket
-/// follows. What is never closed lasts to the end of the text: what stands inside a truncated
-/// object is a part of it and no answer of its own. Takes time in proportion to the text.
+/// A brace begins an object if a key or the closing brace follows. So `\frac{1}{2}` has none, and `{'a': 1}` is one
+/// with an error. A bracket begins an array if a value or the closing bracket follows. Unclosed JSON extends to the end
+/// of the text: text inside a truncated object is a part of it, not a separate answer. Takes linear time.
 pub fn find_json(text: &str, shape: Shape) -> Vec<FoundJson<'_>> {
     let opening = match shape {
         Shape::Object => '{',
@@ -224,16 +222,16 @@ pub fn find_json(text: &str, shape: Shape) -> Vec<FoundJson<'_>> {
     found
 }
 
-/// Returns whether what follows an opening bracket could follow it in JSON, or in what was meant to be JSON.
+/// Returns whether the text after an opening bracket looks like valid or malformed JSON.
 fn begins(text: &str, shape: Shape) -> bool {
-    /// White space before the first key; more is no JSON that a model writes.
+    /// Maximum white space before the first key; models do not write JSON with more.
     const MAX_WHITESPACE_BYTES: usize = 256;
     let mut characters =
         text.chars().skip(1).take(MAX_WHITESPACE_BYTES).skip_while(|character| character.is_whitespace());
     match (characters.next(), shape) {
         (Some('"' | '\''), _) | (Some('}'), Shape::Object) => true,
         (Some(first), Shape::Object) if first == '_' || first.is_alphabetic() => {
-            // A key that lacks its quotes.
+            // A key without quotes.
             let is_key = |character: &char| *character == '_' || character.is_alphanumeric();
             let mut after_key = characters.skip_while(is_key);
             after_key.find(|character| !character.is_whitespace()) == Some(':')
@@ -248,7 +246,7 @@ fn begins(text: &str, shape: Shape) -> bool {
     }
 }
 
-/// Returns how many bytes there are up to the bracket that closes the first one; strings are passed over.
+/// Returns the number of bytes up to the bracket that closes the first one; strings are skipped.
 fn length(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut in_string = false;

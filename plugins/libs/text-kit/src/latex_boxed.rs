@@ -1,4 +1,4 @@
-//! LaTeX boxes, in which models put a final answer: `\boxed{42}`, `\fbox{B}`.
+//! LaTeX boxes, which models put around a final answer: `\boxed{42}`, `\fbox{B}`.
 
 use crate::text::strip;
 
@@ -9,16 +9,16 @@ const COMMANDS: [&str; 2] = [r"\boxed", r"\fbox"];
 pub struct FoundBox<'text> {
     /// The box with its command and braces.
     pub whole: &'text str,
-    /// What stands between the braces.
+    /// The text between the braces.
     pub held: &'text str,
 }
 
-/// The box that begins last, of those that are closed; of nested ones that is the inner one.
+/// Returns the closed box that begins last; if boxes are nested, the inner one.
 ///
-/// Braces inside are balanced, and those with a backslash before them (`\{`) do not count. White space
-/// may stand between the command and its brace. Takes time in proportion to the text.
+/// Braces inside are balanced, and escaped braces (`\{`) do not count. White space is allowed between the command and
+/// its brace. Takes linear time.
 pub fn last_box(text: &str) -> Option<FoundBox<'_>> {
-    // For each open brace, where the command of a box begins and where the box's inside does.
+    // For each open brace, the start of a box's command and of its content.
     let mut open: Vec<Option<(usize, usize)>> = Vec::new();
     let mut last: Option<(usize, usize, usize)> = None;
     let mut escaped = false;
@@ -47,7 +47,7 @@ pub fn last_box(text: &str) -> Option<FoundBox<'_>> {
     Some(FoundBox { whole: text.get(start..=end)?, held: text.get(inside..end)? })
 }
 
-/// Returns whether the command of a box, and an opening brace, stand at a place.
+/// Returns whether the command of a box and an opening brace are at `at`.
 fn starts_box(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let argument = COMMANDS.iter().find_map(|command| rest.strip_prefix(command));
@@ -56,11 +56,10 @@ fn starts_box(text: &str, at: usize) -> bool {
     })
 }
 
-/// How many commands may stand around each other. More are never meant, and would take time in
-/// proportion to the square of the text.
+/// Maximum number of nested commands. Real answers never have more, and more would take quadratic time.
 const MAX_COMMANDS: usize = 16;
 
-/// What stands inside `\text{…}`, `\mathrm{\text{…}}` and so on, where that is the whole text.
+/// Returns the content of `\text{…}`, `\mathrm{\text{…}}` and so on, if that is the whole text.
 pub fn without_commands(text: &str) -> &str {
     let mut text = strip(text);
     for _ in 0..MAX_COMMANDS {
@@ -78,7 +77,7 @@ pub fn without_commands(text: &str) -> &str {
     text
 }
 
-/// Returns whether no brace closes one that was opened outside: `\frac{1}{2}` is no command around `1}{2`.
+/// Returns whether no brace closes one that was opened outside: in `\frac{1}{2}` the content is not `1}{2`.
 fn is_balanced(text: &str) -> bool {
     let mut open = 0_usize;
     let mut escaped = false;

@@ -1,9 +1,9 @@
-//! Shared parts of the first-party plugins: text and numbers read as Python reads them, numbers as people
-//! write them, JSON values turned into text, fields of parsed answers, parameters, thought tags, LaTeX
-//! boxes, JSON inside other text.
+//! Shared parts of the first-party plugins. They read text and numbers as Python does, and numbers as people write
+//! them. They also cover JSON values as text, fields of parsed answers, parameters, thought tags, LaTeX boxes, and JSON
+//! inside other text.
 //!
-//! The scores of existing suites were defined by a Python program, so white space, lower case and
-//! the spelling of numbers follow Python to the letter. Everything here is a pure function.
+//! A Python program defined the scores of existing suites. White space, lower case and the spelling of numbers
+//! therefore follow Python to the letter. Everything here is a pure function.
 
 pub mod answer;
 pub mod decimal;

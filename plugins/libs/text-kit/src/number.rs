@@ -12,9 +12,9 @@ const DIGIT_ZEROS: [u32; 66] = [
     0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// The ASCII digit of the same value, for any decimal digit of Unicode.
+/// Returns the ASCII digit with the same value as any Unicode decimal digit.
 pub fn ascii_digit(character: char) -> Option<char> {
-    // What most texts consist of is told without the table.
+    // The most common characters need no table.
     if character.is_ascii() || matches!(character, '\u{2e80}'..='\u{a61f}') {
         return character.is_ascii_digit().then_some(character);
     }
@@ -24,7 +24,7 @@ pub fn ascii_digit(character: char) -> Option<char> {
     char::from_digit(value, 10)
 }
 
-/// Python's `float(text)`: white space around, a sign, underscores between digits, decimal digits of
+/// Implements Python's `float(text)`: surrounding white space, a sign, underscores between digits, decimal digits of
 /// any script, `inf`, `infinity` and `nan` in any case; no thousands separators, no unit.
 pub fn parse_float(text: &str) -> Option<f64> {
     // `float` strips Unicode white space, but not the separators U+001C to U+001F that `str.strip`
@@ -36,14 +36,14 @@ pub fn parse_float(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The text with ASCII digits; `None` when a character outside ASCII is no digit.
+/// Returns the text with ASCII digits; `None` if a character outside ASCII is not a digit.
 fn with_ascii_digits(text: &str) -> Option<String> {
     text.chars()
         .map(|character| if character.is_ascii() { Some(character) } else { ascii_digit(character) })
         .collect()
 }
 
-/// The text without underscores; `None` when one does not stand between two digits.
+/// Returns the text without underscores; `None` if one is not between two digits.
 fn without_underscores(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     if !text.contains('_') {
         return Some(text);
@@ -61,11 +61,11 @@ fn without_underscores(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     (inner_ok && ends_ok).then(|| Cow::Owned(text.replace('_', "")))
 }
 
-/// A number as text: integers without a point, anything else as Python's `repr` spells it.
+/// Returns a number as text: integers without a point, anything else as Python's `repr` spells it.
 ///
-/// JSON does not tell `1.0` from `1`, so both are `1`.
+/// JSON does not distinguish `1.0` from `1`, so both are `1`.
 pub fn float_text(number: f64) -> String {
-    /// Beyond this, digits would be invented that the float does not hold.
+    /// Above this, digits would be invented that the float does not hold.
     const MAX_PLAIN: f64 = 1e21;
     if number.fract() == 0.0 && number.abs() < MAX_PLAIN {
         // Adding zero turns -0 into 0.
@@ -86,7 +86,7 @@ pub fn float_text(number: f64) -> String {
     }
 }
 
-/// What stands in JSON for a number that JSON cannot hold.
+/// Returns the name that replaces a number that JSON cannot hold.
 pub fn non_finite_name(number: f64) -> &'static str {
     if number.is_nan() {
         "NaN"

@@ -1,8 +1,8 @@
-//! Whole numbers in Chinese numerals: 三千五百, 一万二, 两亿, 二〇二四, 壹佰.
+//! Integers in Chinese numerals: 三千五百, 一万二, 两亿, 二〇二四, 壹佰.
 
-/// Reads the numeral that a text begins with: its ASCII digits, and what follows it. A digit behind a
-/// unit counts in the next lower one (一万二 is 12,000, but 一万零二 is 10,002). Digits without any unit are
-/// read one by one (二〇二四).
+/// Reads the numeral that a text begins with. Returns its ASCII digits and the text after it. A digit after a unit
+/// counts in the next lower unit (一万二 is 12,000, but 一万零二 is 10,002). Digits without any unit are read one by one
+/// (二〇二四).
 pub(crate) fn read(text: &str) -> Option<(String, &str)> {
     let end = text.find(|character| meaning(character).is_none()).unwrap_or(text.len());
     let (numeral, rest) = (text.get(..end)?, text.get(end..)?);
@@ -15,7 +15,7 @@ pub(crate) fn read(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Reads digits one by one, as behind the decimal point; empty where there are none.
+/// Reads digits one by one, as after a decimal point; empty if there are none.
 pub(crate) fn read_digits(text: &str) -> (String, &str) {
     let digit = |character| meaning(character).and_then(Part::digit);
     let digits: String = text.chars().map_while(digit).collect();
@@ -28,7 +28,7 @@ enum Part {
     Digit(u8),
     /// Ten, hundred, thousand.
     Unit(u128),
-    /// Ten thousand, and a hundred million: what stands before it is counted in it.
+    /// Ten thousand, or a hundred million: multiplies the number before it.
     Group(u128),
 }
 
@@ -62,12 +62,12 @@ fn meaning(character: char) -> Option<Part> {
     })
 }
 
-/// The value of a numeral with units; `None` where two digits follow each other, where a group has
-/// nothing before it, and beyond 10³⁸.
+/// Returns the value of a numeral with units; `None` if two digits are adjacent, if a group has nothing before it, or
+/// above 10³⁸.
 fn value(parts: &[Part]) -> Option<u128> {
     let (mut total, mut section) = (0_u128, 0_u128);
     let mut pending: Option<u128> = None;
-    // What a digit at the end counts.
+    // Unit of a digit at the end.
     let mut next_lower = 1;
     for part in parts {
         match *part {
@@ -91,7 +91,7 @@ fn value(parts: &[Part]) -> Option<u128> {
                 if total == 0 && section == 0 {
                     return None;
                 }
-                // 三万亿: a larger group counts all before it; 一亿二千万: a smaller one only its own.
+                // 三万亿: a larger group multiplies everything before it; 一亿二千万: a smaller one only its own part.
                 let (kept, counted) = if group == 10_000 { (total, section) } else { (0, total + section) };
                 total = kept.checked_add(counted.checked_mul(group)?)?;
                 section = 0;

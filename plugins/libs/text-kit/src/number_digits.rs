@@ -1,9 +1,9 @@
 //! Digits with separators between them: `1,234.5`, `1 234,5`, `12,34,567`.
 
-/// What may stand between digits.
+/// Characters allowed between digits.
 const SEPARATORS: &[char] = &[',', '.', ' ', '\'', '_'];
 
-/// Splits off the digits that a text begins with, separators between them included.
+/// Splits off the digits that a text begins with, including separators between them.
 pub(crate) fn split(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -13,7 +13,7 @@ pub(crate) fn split(text: &str) -> (&str, &str) {
             Some(byte) if byte.is_ascii_digit() => true,
             Some(b'.') => is_digit(end + 1),
             Some(b',' | b'\'' | b'_') => end > 0 && is_digit(end + 1),
-            // A blank joins only a whole group of three: `1 234`, but not `1 1/2`.
+            // A space joins only a whole group of three: `1 234`, but not `1 1/2`.
             Some(b' ') => end > 0 && (1..=3).all(|ahead| is_digit(end + ahead)) && !is_digit(end + 4),
             _ => false,
         };
@@ -24,12 +24,12 @@ pub(crate) fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// The digits without separators, and with a point where there is one; `None` where it is not clear what
-/// the separators mean.
+/// Returns the digits without separators, and with a decimal point if there is one; `None` if the meaning of the
+/// separators is unclear.
 ///
-/// A single point is a decimal point. A single comma is a decimal comma, unless three digits follow and
-/// one to three stand before it. Of two kinds of separators the last one is the decimal one, and
-/// the others stand between groups of three, or between those of Indian numbers (`12,34,567`).
+/// A single point is a decimal point. A single comma is a decimal comma, unless it has one to three digits before it
+/// and three after. With two kinds of separators, the last one is the decimal separator. The others separate groups of
+/// three digits, or the groups of Indian numbers (`12,34,567`).
 pub(crate) fn plain(digits: &str) -> Option<String> {
     let mut kinds = digits.chars().filter(|character| !character.is_ascii_digit());
     let Some(last) = kinds.next_back() else { return Some(digits.to_owned()) };
@@ -46,7 +46,7 @@ pub(crate) fn plain(digits: &str) -> Option<String> {
     Some(format!("{}.{fraction}", if whole.is_empty() { "0" } else { whole }))
 }
 
-/// The digits of groups without their separator.
+/// Returns the digits of groups without their separator.
 fn grouped(digits: &str, separator: char) -> Option<String> {
     is_grouped(digits, separator).then(|| digits.replace(separator, ""))
 }

@@ -2,19 +2,19 @@
 
 use crate::number_power::leading_digits;
 
-/// A numerator and a denominator with a bar between them, and what follows.
+/// Returns a numerator and a denominator with a bar between them, and the text after them.
 pub(crate) fn ratio(text: &str) -> Option<(&str, &str, &str)> {
     let (numerator, rest) = leading_digits(text.trim_start())?;
     let (denominator, rest) = leading_digits(rest.strip_prefix('/')?)?;
     Some((numerator, denominator, rest))
 }
 
-/// The denominator behind a numerator, with or without blanks around the bar, and what follows.
+/// Returns the denominator after a numerator, with or without spaces around the bar, and the text after it.
 pub(crate) fn slashed(text: &str) -> Option<(&str, &str)> {
     leading_digits(text.trim_start().strip_prefix('/')?.trim_start())
 }
 
-/// A fraction in LaTeX, and what follows: `\frac{3}{4}`, `\dfrac34`, `\tfrac{1.5}{2}`.
+/// Returns a LaTeX fraction and the text after it: `\frac{3}{4}`, `\dfrac34`, `\tfrac{1.5}{2}`.
 pub(crate) fn latex(text: &str) -> Option<((f64, f64), &str)> {
     let commands = ["\\frac", "\\dfrac", "\\tfrac", "\\cfrac"];
     let text = commands.iter().find_map(|command| text.strip_prefix(command))?;
@@ -23,7 +23,7 @@ pub(crate) fn latex(text: &str) -> Option<((f64, f64), &str)> {
     Some(((numerator, denominator), rest))
 }
 
-/// A number in braces, or one digit.
+/// Returns a number in braces, or one digit.
 fn argument(text: &str) -> Option<(f64, &str)> {
     let (held, rest) = match text.strip_prefix('{') {
         Some(inner) => inner.split_once('}')?,
@@ -34,7 +34,7 @@ fn argument(text: &str) -> Option<(f64, &str)> {
     is_plain.then(|| held.parse().ok()).flatten().map(|number| (number, rest))
 }
 
-/// A fraction that is one character, and what follows it.
+/// Returns a single-character fraction and the text after it.
 pub(crate) fn vulgar(text: &str) -> Option<(u8, u8, &str)> {
     let character = text.chars().next()?;
     let (numerator, denominator) = match character {

@@ -1,6 +1,6 @@
 //! Markup around a number that does not change it: `**5**`, `$5$`, `≈5`.
 
-/// What opens and closes, longer ones first.
+/// Pairs of opening and closing marks, longer ones first.
 const PAIRS: &[(&str, &str)] = &[
     ("**", "**"),
     ("__", "__"),
@@ -14,19 +14,19 @@ const PAIRS: &[(&str, &str)] = &[
     ("“", "”"),
 ];
 
-/// Signs and words for about.
+/// Signs and words for "about".
 const ABOUT: &[&str] = &["≈", "~", "∼", "≃", "≅", "\\approx", "\\sim", "大约", "约"];
 
-/// How many of them may stand around each other.
+/// Maximum number of nested layers.
 const MAX_LAYERS: usize = 4;
 
-/// A text without these, and without the commands of LaTeX that only space.
+/// Removes these marks, and LaTeX commands that only add space.
 pub(crate) fn undressed(text: &str) -> String {
     let mut text = text.trim();
     for _ in 0..MAX_LAYERS {
         let inner = PAIRS.iter().find_map(|(open, close)| {
             let inner = text.strip_prefix(open)?.strip_suffix(close)?;
-            // `$5 and $` is no formula.
+            // `$5 and $` is not a formula.
             (!inner.is_empty() && !inner.contains(open)).then_some(inner)
         });
         let bare = inner.or_else(|| ABOUT.iter().find_map(|about| text.strip_prefix(about)));
@@ -38,7 +38,7 @@ pub(crate) fn undressed(text: &str) -> String {
     text.replace("\\$", "$").replace("{,}", ",").replace("\\,", " ").replace("\\ ", " ").replace("\\;", " ")
 }
 
-/// A unit without the command of LaTeX around it: `\text{km}`.
+/// Returns a unit without the LaTeX command around it: `\text{km}`.
 pub(crate) fn unwrapped_unit(text: &str) -> &str {
     let commands = ["\\text{", "\\mathrm{", "\\textrm{", "\\rm{"];
     let inner = commands.iter().find_map(|command| text.strip_prefix(command)?.strip_suffix('}'));

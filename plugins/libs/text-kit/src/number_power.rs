@@ -1,6 +1,7 @@
-//! Powers behind a number: `× 10^3`, `*10**3`, `^2`, `³`.
+//! Powers after a number: `× 10^3`, `*10**3`, `^2`, `³`.
 
-/// The power of ten that a number is multiplied by, and what follows: `e3`, `×10^3`, `x 10^{-3}`, `·10³`, `* 10**3`.
+/// Returns the power of ten that multiplies a number, and the text after it: `e3`, `×10^3`, `x 10^{-3}`, `·10³`,
+/// `* 10**3`.
 pub(crate) fn exponent(text: &str) -> Option<(i64, &str)> {
     if let Some(exponent) = text.strip_prefix(['e', 'E']) {
         return integer(exponent);
@@ -8,7 +9,7 @@ pub(crate) fn exponent(text: &str) -> Option<(i64, &str)> {
     times_ten(text)
 }
 
-/// The same without `e3`.
+/// Returns the same as [`exponent`], but does not accept `e3`.
 pub(crate) fn times_ten(text: &str) -> Option<(i64, &str)> {
     let text = text.trim_start_matches(' ');
     if !text.starts_with(['×', 'x', 'X', '*', '·', '⋅', '\\']) {
@@ -19,7 +20,7 @@ pub(crate) fn times_ten(text: &str) -> Option<(i64, &str)> {
     raised(text.trim_start_matches(' ').strip_prefix("10")?)
 }
 
-/// The exponent that a number is raised to, and what follows: `^3`, `^{-3}`, `^(3)`, `**3`, `³`.
+/// Returns the exponent of a number, and the text after it: `^3`, `^{-3}`, `^(3)`, `**3`, `³`.
 pub(crate) fn raised(text: &str) -> Option<(i64, &str)> {
     let Some(raised) = text.strip_prefix('^').or_else(|| text.strip_prefix("**")) else {
         return superscript(text);
@@ -33,7 +34,7 @@ pub(crate) fn raised(text: &str) -> Option<(i64, &str)> {
     integer(raised)
 }
 
-/// A whole number to a power; a power of ten is exact as far as a float is.
+/// Raises an integer to a power. A power of ten is as exact as a float allows.
 pub(crate) fn power(base: f64, exponent: i64) -> Option<f64> {
     if base == 10.0 {
         return format!("1e{exponent}").parse().ok();
@@ -49,7 +50,7 @@ fn integer(text: &str) -> Option<(i64, &str)> {
     Some((if text.starts_with(['-', '−']) { -value } else { value }, rest))
 }
 
-/// The ASCII digits that a text begins with, and what follows.
+/// Splits off the ASCII digits that a text begins with.
 pub(crate) fn leading_digits(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))

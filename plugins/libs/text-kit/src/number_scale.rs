@@ -1,39 +1,39 @@
-//! Words and letters behind a number that multiply it: million, 万, `k`, dozen.
+//! Words and letters after a number that multiply it: million, 万, `k`, dozen.
 
 use crate::number_power::leading_digits;
 use crate::unit_search::begins_unit;
 
-/// What a number is multiplied by, and what is added then.
+/// Multiplier of a number, and the amount added afterwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     /// A power of ten.
     pub(crate) power: i64,
-    /// What is no power of ten.
+    /// Factor that is not a power of ten.
     pub(crate) factor: f64,
-    /// The 5,000 of 3万5千.
+    /// Added amount, such as the 5,000 of 3万5千.
     pub(crate) added: f64,
 }
 
 impl Scale {
-    /// That of a number with nothing behind it.
+    /// Scale of a number with nothing after it.
     pub(crate) const ONE: Scale = Scale { power: 0, factor: 1.0, added: 0.0 };
 
-    /// All of it but what is added, as one number.
+    /// Returns the scale as one number, without the added amount.
     pub(crate) fn size(&self) -> f64 {
         format!("1e{}", self.power).parse::<f64>().unwrap_or(f64::INFINITY) * self.factor
     }
 }
 
-/// What is known of the place where a scale is looked for.
+/// Context in which a scale is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Whether the sign of a currency stands before the number: `$5m` are millions.
+    /// True if a currency sign precedes the number: `$5m` means millions.
     pub(crate) has_currency: bool,
-    /// Whether more text may follow, where a letter with a blank before it is as likely a variable.
+    /// True in running text, where a letter after a space is as likely a variable.
     pub(crate) is_running: bool,
 }
 
-/// English words, found in any case and in the plural. The short ones are as the press writes them.
+/// English words, recognized in any case and in the plural. The short ones follow press usage.
 const WORDS: &[(&str, i64, f64)] = &[
     ("dozen", 0, 12.0),
     ("hundred", 2, 1.0),
@@ -54,11 +54,11 @@ const WORDS: &[(&str, i64, f64)] = &[
     ("quadrillion", 15, 1.0),
 ];
 
-/// Most words of a scale: `5 hundred thousand`, `3 million dozen`.
+/// Maximum number of scale words: `5 hundred thousand`, `3 million dozen`.
 const MAX_WORDS: usize = 3;
 
-/// Reads all that multiplies a number, from the text right behind it, and gives what follows with its blank. Where
-/// the text begins with a unit (千克 is not a thousand 克) there is nothing to read.
+/// Reads everything that multiplies a number, from the text directly after it. Also returns the remaining text with its
+/// leading space. Reads nothing if the text begins with a unit (千克 is not a thousand 克).
 pub(crate) fn read_scale(text: &str, place: Place) -> (Scale, &str) {
     let (mut scale, mut rest) = (Scale::ONE, text);
     for _ in 0..MAX_WORDS {
@@ -77,7 +77,7 @@ pub(crate) fn read_scale(text: &str, place: Place) -> (Scale, &str) {
             scale.factor *= factor;
             rest = after;
         } else {
-            // A letter is the last: `5 million m` are metres.
+            // A letter must be the first and only scale: `5 million m` are metres.
             let is_first = scale == Scale::ONE;
             if let Some((power, after)) = letter(near, near.len() == rest.len(), place).filter(|_| is_first) {
                 scale.power += power;
@@ -89,7 +89,7 @@ pub(crate) fn read_scale(text: &str, place: Place) -> (Scale, &str) {
     (scale, rest)
 }
 
-/// A run of 十, 百, 千, 万, 亿.
+/// Returns a run of 十, 百, 千, 万, 亿.
 fn chinese(text: &str) -> Option<(i64, &str)> {
     let first = text.chars().next().filter(|first| !first.is_ascii())?;
     chinese_power(first)?;
@@ -121,7 +121,7 @@ fn chinese_power(character: char) -> Option<i64> {
     })
 }
 
-/// What stands behind 3万 in 3万5千, 3万零500, 3万5: digits, each part smaller than the one before.
+/// Returns the parts after 3万 in 3万5千, 3万零500, 3万5: digits, each part smaller than the one before.
 fn smaller_parts(text: &str, mut power: i64) -> Option<(f64, &str)> {
     let (mut added, mut rest, mut found) = (0.0, text, false);
     loop {
@@ -133,7 +133,7 @@ fn smaller_parts(text: &str, mut power: i64) -> Option<(f64, &str)> {
             break;
         };
         let value: f64 = digits.parse().ok()?;
-        // `3万5.5` is none.
+        // `3万5.5` is not a number.
         if after.starts_with(['.', ',', '/', ':'])
             && after.chars().nth(1).is_some_and(|next| next.is_ascii_digit())
         {
@@ -158,7 +158,7 @@ fn smaller_parts(text: &str, mut power: i64) -> Option<(f64, &str)> {
     found.then_some((added, rest))
 }
 
-/// An English word.
+/// Returns an English word.
 fn word(text: &str) -> Option<(i64, f64, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_alphabetic).take(16).count();
     let (found, rest) = text.split_at_checked(end)?;
@@ -167,13 +167,13 @@ fn word(text: &str) -> Option<(i64, f64, &str)> {
     (!continues(rest)).then_some((*power, *factor, rest))
 }
 
-/// A letter that stands for a word: `5k`, `5K`, `5M`; behind a currency `$5m`, `$5B`, `$5T` too.
+/// Returns a letter that abbreviates a word: `5k`, `5K`, `5M`; with a currency also `$5m`, `$5B`, `$5T`.
 fn letter(text: &str, is_attached: bool, place: Place) -> Option<(i64, &str)> {
     let letter = text.chars().next()?;
     let near = is_attached || !place.is_running;
     let power = match letter {
         'k' if near => 3,
-        // With a blank it is kelvin.
+        // After a space it is kelvin.
         'K' if is_attached => 3,
         'M' if near => 6,
         'k' | 'K' if place.has_currency => 3,
@@ -186,7 +186,7 @@ fn letter(text: &str, is_attached: bool, place: Place) -> Option<(i64, &str)> {
     (!continues(rest)).then_some((power, rest))
 }
 
-/// Returns whether a text goes on with a word, or with what would make a unit of a letter before it: `k/s`.
+/// Returns whether a text continues a word, or makes a unit of the letter before it: `k/s`.
 fn continues(text: &str) -> bool {
     text.starts_with(|next: char| {
         next.is_alphanumeric() && next.is_ascii() || matches!(next, '_' | '/' | '^' | '\'')

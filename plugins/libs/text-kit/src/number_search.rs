@@ -15,47 +15,48 @@ use gage_sdk::PluginError;
 /// A number in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FoundNumber<'text> {
-    /// Always finite.
+    /// The value, always finite.
     pub value: f64,
-    /// As the text spells it.
+    /// The unit as spelled in the text.
     pub unit: Option<&'text str>,
     /// The number without its unit.
     pub spelled: &'text str,
 }
 
-/// What is searched for.
+/// Options of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NumberSearch {
-    /// Whether `3/4`, `1 1/2` and `½` are one number; otherwise the first two are several, and the last
-    /// is none. `1/2/3` is no fraction, nor is what has a point, a separator or an exponent in it, or 0
+    /// True if `3/4`, `1 1/2` and `½` are one number. Otherwise the first two are several, and the last is not a
+    /// number. `1/2/3` is not a fraction. Neither is a text with a point, a separator or an exponent in it, or with 0
     /// below the bar.
     pub fractions: bool,
 }
 
 impl NumberSearch {
-    /// The first number of a text.
+    /// Returns the first number of a text.
     ///
-    /// A number is digits of any script, with a comma or a blank before each group of three, a decimal point and an
-    /// exponent where it has them, and all that multiplies it: `1.2 × 10^3`, `10^3`, `3 million`, `5k`, 3万. Blanks (thin
-    /// and no-break ones too) separate groups where one to three digits come first and each further number of the row has
-    /// exactly three; then a comma is a decimal one: `1 234,5`. `100 200` is such a row, `1 2 345` and `2024 100` are
-    /// none. A minus belongs to it where it stands right before it, or before its
-    /// currency sign, and not behind a letter, a digit or a closing bracket: `10-12` ends in 12. Takes time
-    /// in proportion to the text.
+    /// A number consists of digits of any script, with a comma or a space before each group of three. It may have a
+    /// decimal point, an exponent and multipliers: `1.2 × 10^3`, `10^3`, `3 million`, `5k`, 3万.
+    ///
+    /// Spaces (including thin and no-break ones) separate groups if one to three digits come first and each further
+    /// group has exactly three. A comma is then a decimal comma: `1 234,5`. `100 200` is such a row; `1 2 345` and
+    /// `2024 100` are not.
+    ///
+    /// A minus counts if it directly precedes the number or its currency sign, and does not follow a letter, a digit or
+    /// a closing bracket: `10-12` ends in 12. Takes linear time.
     ///
     /// # Errors
-    /// `invalid-input` where that number is beyond the range of a float; another one is not taken
-    /// in its place.
+    /// `invalid-input` if that number is beyond the range of a float. The search does not fall back to another one.
     pub fn first(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
         self.spans(text).next().map(|span| read(text, span)).transpose()
     }
 
-    /// The last number of a text; the rest as for [`NumberSearch::first`].
+    /// Returns the last number of a text; otherwise like [`NumberSearch::first`].
     ///
     /// # Errors
-    /// As for [`NumberSearch::first`].
+    /// See [`NumberSearch::first`].
     pub fn last(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
-        // Of a long text the end will do, where it has several numbers: only the first may be cut by where it begins.
+        // The end of a long text is enough if it has several numbers: only the first of them may be cut off.
         for tail in [1 << 17, 1 << 19] {
             let start = text.len().saturating_sub(tail);
             if start > 0 {
@@ -74,15 +75,14 @@ impl NumberSearch {
     }
 }
 
-/// The number of a text that holds just one, which may be a fraction; `None` where there are several or
-/// none.
+/// Returns the number of a text that holds exactly one, which may be a fraction; `None` if there are several or none.
 ///
 /// # Errors
-/// As for [`NumberSearch::first`].
+/// See [`NumberSearch::first`].
 pub fn only_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
     let mut spans = NumberSearch { fractions: true }.spans(text);
     let (first, second) = (spans.next(), spans.next());
-    // Numerals without digits, and formulas, are numbers where there is nothing else: 三千五百, `\frac{3}{4}`.
+    // Numerals without digits, and formulas, are numbers if there is nothing else: 三千五百, `\frac{3}{4}`.
     if (first.is_none() || text.contains(['\\', '点', '點', '成', '半']))
         && let Some(Quantity { value, unit }) = read_quantity(text)
     {
@@ -99,28 +99,28 @@ pub fn only_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
     }
 }
 
-/// Where a number stands, its sign included; in bytes.
+/// Position of a number including its sign, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Span {
     start: usize,
     end: usize,
     negative: bool,
-    /// Where its digits begin, behind sign and currency.
+    /// Start of its digits, after sign and currency.
     digits: usize,
-    /// Where they end, before what multiplies the number.
+    /// End of its digits, before any multiplier.
     digits_end: usize,
-    /// Whether it is a fraction.
+    /// True if it is a fraction.
     is_fraction: bool,
-    /// Whether blanks separate its groups, and a comma its decimals.
+    /// True if spaces separate its groups, and a comma its decimals.
     is_spaced: bool,
-    /// What multiplies it.
+    /// Multiplier of the number.
     tail: Tail,
 }
 
-/// What stands behind the digits of a number and belongs to it.
+/// Part of a number after its digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tail {
-    /// What it is raised to.
+    /// Exponent of the number.
     raised: Option<i64>,
     scale: Scale,
 }
@@ -128,7 +128,7 @@ struct Tail {
 impl Tail {
     const NONE: Tail = Tail { raised: None, scale: Scale::ONE };
 
-    /// The tail that a text begins with, and what follows it.
+    /// Returns the tail that a text begins with, and the text after it.
     fn read(text: &str, is_whole: bool, has_currency: bool) -> (Tail, &str) {
         let place = Place { has_currency, is_running: true };
         if is_whole && let Some((exponent, rest)) = raised(text) {
@@ -156,7 +156,7 @@ fn read(text: &str, span: Span) -> Result<FoundNumber<'_>, PluginError> {
     Ok(FoundNumber { value, unit: unit_beside(text, span.digits, span.end), spelled })
 }
 
-/// The value of a number without its sign.
+/// Returns the value of a number without its sign.
 fn magnitude(digits: &str, span: &Span) -> Option<f64> {
     let Tail { raised, scale } = span.tail;
     let fraction = if span.is_fraction { Some(read_quantity(digits)?.value) } else { None };
@@ -168,7 +168,7 @@ fn magnitude(digits: &str, span: &Span) -> Option<f64> {
     let number = match raised {
         Some(exponent) => power(plain(&digits)?, exponent)? * scale.size(),
         None if scale == Scale::ONE => plain(&digits)?,
-        // The power goes into the text, so that the value is rounded once.
+        // The power is written into the text, so that the value is rounded once.
         None if !span.is_fraction && !digits.contains(['e', 'E']) => {
             parse_float(&format!("{digits}e{}", scale.power))? * scale.factor
         }
@@ -189,7 +189,7 @@ impl Iterator for Spans<'_> {
     fn next(&mut self) -> Option<Span> {
         let first_digit = self.next_digit()?;
         let after = self.text.get(first_digit..)?;
-        // `.5`; a point behind a digit cannot come here, unless it ended a number: `1.2.3`.
+        // `.5`; a point after a digit gets here only if it ended a number: `1.2.3`.
         let is_whole = !self.text.get(self.at..first_digit)?.ends_with('.') || after.starts_with(is_vulgar);
         let digits = if is_whole { first_digit } else { first_digit - 1 };
         let (start, negative) = self.signed(digits);
@@ -215,12 +215,12 @@ impl Iterator for Spans<'_> {
 }
 
 impl Spans<'_> {
-    /// Where the next digit stands, or fraction in one character.
+    /// Returns the position of the next digit or single-character fraction.
     fn next_digit(&self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         loop {
-            // Looking at characters costs more than all else.
+            // Decoding characters costs more than everything else.
             let byte = *bytes.get(at)?;
             if byte.is_ascii_digit() {
                 return Some(at);
@@ -237,7 +237,7 @@ impl Spans<'_> {
         }
     }
 
-    /// The length of the fraction at a place, in bytes.
+    /// Returns the length of the fraction at a position, in bytes.
     fn fraction(&self, start: usize) -> Option<usize> {
         let (before, text) = self.text.split_at_checked(start)?;
         if !may_be_fraction(text) {
@@ -251,12 +251,13 @@ impl Spans<'_> {
         fraction_length(text).filter(|length| *length <= MAX_FRACTION_BYTES)
     }
 
-    /// The length of the number at a place whose groups have blanks between them, in bytes; `None` where it has no groups.
+    /// Returns the length in bytes of the number at a position whose groups are separated by spaces; `None` if it has
+    /// no groups.
     fn grouped_length(&self, start: usize) -> Option<usize> {
         let (before, text) = self.text.split_at_checked(start)?;
         let (first, 1..=3) = digits(text) else { return None };
         text.get(first..)?.chars().next().filter(|near| is_group_blank(*near))?;
-        // A row of numbers that began earlier, what is left of `10:30`, and an array as programs print it.
+        // A row of numbers that began earlier, the rest of `10:30`, or an array printed by a program.
         let goes_on = |joint: char| is_group_blank(joint) || matches!(joint, ':' | '/' | '.' | ',');
         if before.ends_with('[')
             || before.strip_suffix(goes_on).is_some_and(|before| before.ends_with(is_digit))
@@ -284,20 +285,20 @@ impl Spans<'_> {
             return Some(length);
         }
         length += 1 + decimals.0;
-        // `1 234,567,890` is not clear.
+        // `1 234,567,890` is ambiguous.
         let goes_on =
             text.get(length..)?.strip_prefix([',', '.']).is_some_and(|after| after.starts_with(is_digit));
         (!goes_on).then_some(length)
     }
 
-    /// Returns whether the sign of a currency stands before a number, or between its sign and its digits.
+    /// Returns whether a currency sign precedes a number, or is between its sign and its digits.
     fn has_currency(&self, start: usize, digits: usize) -> bool {
         let before = self.text.get(..start.min(digits)).unwrap_or_default();
         before.trim_end_matches(['-', '+', '−', ' ']).ends_with(is_currency_sign)
             || self.text.get(start..digits).is_some_and(|signs| signs.contains(is_currency_sign))
     }
 
-    /// Where the sign of a number begins, and whether it is a minus.
+    /// Returns the position of a number's sign, and whether it is a minus.
     fn signed(&self, digits: usize) -> (usize, bool) {
         let before = self.text.get(self.at..digits).unwrap_or_default();
         if before.as_bytes().last().is_none_or(|last| last.is_ascii() && !matches!(last, b'-' | b'+' | b'$'))
@@ -307,7 +308,7 @@ impl Spans<'_> {
         let direct = sign(before);
         let through_currency = || sign(before.strip_suffix(is_currency_sign)?);
         let Some((unsigned, negative)) = direct.or_else(through_currency) else { return (digits, false) };
-        // What ended the number before counts as well: the minus of `10-12` stands behind a digit.
+        // The end of the previous number also counts: the minus of `10-12` follows a digit.
         let start = self.at + unsigned.len();
         let joined = self.text.get(..start).unwrap_or_default().ends_with(|near: char| {
             near.is_ascii_alphabetic() || is_digit(near) || matches!(near, ')' | ']' | '}' | '%' | '_')
@@ -316,12 +317,11 @@ impl Spans<'_> {
     }
 }
 
-/// The first character of what may multiply the number that stands before a text; most texts begin with none, and
-/// are not looked at further.
+/// Returns the first character of a possible multiplier after a number. Most texts have none and get no further checks.
 fn near_multiplier(text: &str) -> Option<char> {
     let text = text.strip_prefix([' ', '\u{a0}']).unwrap_or(text);
     text.chars().next().filter(|first| {
-        // Of words and letters those that a scale begins with; an x only before a power of ten.
+        // Only the first letters of scale words and abbreviations; an x only before a power of ten.
         matches!(first.to_ascii_lowercase(), 'b' | 'c' | 'd' | 'h' | 'k' | 'l' | 'm' | 'q' | 't')
             || (matches!(first, 'x' | 'X' | 'e' | 'E')
                 && text.get(1..).is_some_and(|behind| behind.trim_start_matches(' ').starts_with("10")))
@@ -330,7 +330,7 @@ fn near_multiplier(text: &str) -> Option<char> {
     })
 }
 
-/// Returns whether the digits that a text begins with may be those of a fraction, as those of most numbers are not.
+/// Returns whether the leading digits may belong to a fraction, which most do not.
 fn may_be_fraction(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits_at = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
@@ -345,30 +345,30 @@ fn may_be_fraction(text: &str) -> bool {
     }
 }
 
-/// Returns whether what begins so may multiply a number only where the sign of a currency stands before it.
+/// Returns whether a currency sign before the number can affect a multiplier with this first character.
 fn may_be_of_money(first: char) -> bool {
     !first.is_ascii_alphabetic() || matches!(first.to_ascii_lowercase(), 'k' | 'm' | 'b' | 't' | 'x')
 }
 
-/// Returns whether a character may stand between groups of three digits.
+/// Returns whether a character may separate groups of three digits.
 fn is_group_blank(character: char) -> bool {
     matches!(character, ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}')
 }
 
-/// Most groups behind the first that blanks separate; more are a row of numbers.
+/// Maximum number of space-separated groups after the first; more are a row of numbers.
 const MAX_GROUPS: usize = 10;
 
-/// The longest fraction, in bytes.
+/// Maximum length of a fraction, in bytes.
 const MAX_FRACTION_BYTES: usize = 256;
 
-/// The text before the sign that it ends in, and whether that is a minus.
+/// Returns the text before its final sign, and whether that sign is a minus.
 fn sign(text: &str) -> Option<(&str, bool)> {
     let minus = text.strip_suffix(['-', '−', '－']).map(|before| (before, true));
     minus.or_else(|| text.strip_suffix(['+', '＋']).map(|before| (before, false)))
 }
 
-/// Returns how long the number is that a text begins with, in bytes; `whole` where what comes first are
-/// the digits before the point.
+/// Returns the length in bytes of the number that a text begins with. `whole` is true if the digits before the point
+/// come first.
 fn unsigned_length(text: &str, whole: bool) -> usize {
     let (mut length, mut count) = digits(text);
     if whole {
@@ -394,14 +394,14 @@ fn unsigned_length(text: &str, whole: bool) -> usize {
     length
 }
 
-/// The bars of fractions.
+/// Fraction bars.
 const BARS: &[char] = &['/', '\u{2044}', '\u{2215}'];
 
 fn is_vulgar(character: char) -> bool {
     !character.is_ascii() && vulgar(character.encode_utf8(&mut [0; 4])).is_some()
 }
 
-/// Returns how many bytes of digits a text begins with, and how many digits.
+/// Returns the length in bytes and the number of the digits that a text begins with.
 fn digits(text: &str) -> (usize, usize) {
     let ascii = text.bytes().take_while(u8::is_ascii_digit).count();
     if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {

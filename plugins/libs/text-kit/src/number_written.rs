@@ -12,32 +12,33 @@ use crate::text::{fold, strip};
 use crate::unit::Unit;
 use crate::unit_spelling::SIGNS;
 
-/// The longest text that is read as a number, in bytes.
+/// Maximum length of a text that is read as a number, in bytes.
 const MAX_NUMBER_BYTES: usize = 256;
 
-/// A number, and the unit that it was written with.
+/// A number with the unit that it was written with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// Always finite.
+    /// The value, always finite.
     pub value: f64,
-    /// Currencies are units too.
+    /// The unit; currencies are units too.
     pub unit: Option<Unit>,
 }
 
-/// Reads a text that is one number and nothing else, but for its unit: `1,234.5`, `1 234,5`, `−3`, `(3)`,
-/// `$5`, `12.5%`, `1.2e3`, `1.2 × 10^3`, `10^3`, `3/4`, `1 1/2`, `½`, `\frac{3}{4}`, `三千五百`, `一万二`, `百分之十二`,
-/// `3 million km`, `5k`, `3万5千`, `五成`, `**5**`, `≈5`.
+/// Reads a text that is one number and nothing else except its unit: `1,234.5`, `1 234,5`, `−3`, `(3)`, `$5`, `12.5%`,
+/// `1.2e3`, `1.2 × 10^3`, `10^3`, `3/4`, `1 1/2`, `½`, `\frac{3}{4}`, `三千五百`, `一万二`, `百分之十二`, `3 million km`, `5k`,
+/// `3万5千`, `五成`, `**5**`, `≈5`.
 ///
-/// Digits may be of any script. A number in brackets is negative, as in accounts. What separators mean
-/// is decided as by [`plain`](crate::number_digits); where it is not clear there is no number, and neither is
-/// there where words behind it change it in a way that is not known (`5 mil`, `3 tenths`, `5 and a half`). There is none
-/// either in a text of more than 256 bytes, and none where the value is not finite.
+/// Digits may be of any script. A number in brackets is negative, as in accounting. [`plain`](crate::number_digits)
+/// defines the meaning of separators.
+///
+/// `None` if separators are ambiguous, or if words after the number change it in an unknown way (`5 mil`, `3 tenths`,
+/// `5 and a half`). Also `None` for a text of more than 256 bytes, and for a value that is not finite.
 pub fn read_quantity(text: &str) -> Option<Quantity> {
     read_quantity_in(text, None)
 }
 
-/// The same where the unit is known that the number should be in: with kelvin `300K` are 300 of them, otherwise 300
-/// thousand.
+/// Reads a number like [`read_quantity`], with the unit that it should be in, if known: with kelvin, `300K` is 300
+/// kelvin, otherwise 300 thousand.
 pub fn read_quantity_in(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let text = strip(text);
     if text.is_empty() || text.len() > MAX_NUMBER_BYTES {
@@ -55,7 +56,7 @@ pub fn read_quantity_in(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     }
 }
 
-/// ASCII in place of other digits, fullwidth forms, minus signs, blanks and fraction bars.
+/// Replaces other digits, fullwidth forms, minus signs, spaces and fraction bars with ASCII.
 fn with_plain_characters(text: &str) -> String {
     let plain = |character: char| match character {
         '\u{2212}' | '\u{fe63}' => '-',
@@ -68,7 +69,7 @@ fn with_plain_characters(text: &str) -> String {
     fold(text).chars().map(plain).collect()
 }
 
-/// A number with a sign, before or behind the sign of a currency.
+/// Reads a number with a sign, before or after the currency sign.
 fn signed(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let (text, sign) = without_sign(text);
     if sign.is_some() {
@@ -94,7 +95,7 @@ fn unsigned(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let (mut magnitude, rest) = share(text).or_else(|| magnitude(text))?;
     let as_unit = Unit::parse(unwrapped_unit(rest.trim()));
     let is_wanted = as_unit.as_ref().zip(wanted).is_some_and(|(unit, wanted)| unit.measures_as(wanted));
-    // A letter right behind the number is a scale before it is a unit: 5K are five thousand.
+    // A letter directly after the number is a scale before it is a unit: 5K is five thousand.
     let is_unit =
         as_unit.is_some_and(|unit| unit.is_known()) && currency.is_none() && !matches!(rest, "K" | "K.");
     let rest = if is_wanted || is_unit {
@@ -120,7 +121,7 @@ fn is_end(rest: &str) -> bool {
     matches!(rest, "" | "." | "。")
 }
 
-/// Words behind a number that make it another one in a way that is not known here.
+/// Words after a number that change it in a way that is unknown here.
 const CHANGING: &[&str] = &[
     "mil",
     "score",
@@ -156,16 +157,16 @@ const CHANGING: &[&str] = &[
     "factorial",
 ];
 
-/// What no unit begins with: operators, brackets, exponents and what goes on with a numeral.
+/// Characters that no unit begins with: operators, brackets, exponents and continuations of a numeral.
 const NO_UNIT: &str = "/,+-*=<>:!?^×·÷±~–—…\\{[(成折点點多几余²³¹⁻⁰⁴⁵⁶⁷⁸⁹十百千万萬亿億";
 
-/// The unit that a text is: `None` where it is none, and no unit where it is blank.
+/// Returns the unit that a text is: `None` if it is not a unit, `Some(None)` if it is blank.
 fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
     const MAX_UNIT_BYTES: usize = 48;
     let rest = unwrapped_unit(rest);
     let mut before = ' ';
     for character in rest.chars() {
-        // `m2` and `m^2`, but no second number.
+        // `m2` and `m^2`, but not a second number.
         let is_raised = before.is_alphabetic() || matches!(before, '^' | '-' | '/');
         if character.is_ascii_digit() && !is_raised || character == '半' {
             return None;
@@ -188,16 +189,16 @@ fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
     (rest.len() <= MAX_UNIT_BYTES && !starts_badly && !is_product && !is_prefix && !changes).then_some(unit)
 }
 
-/// A number without its sign, as exact as it was written.
+/// A number without its sign, as exact as written.
 struct Magnitude {
     /// Digits with at most one point.
     digits: String,
     exponent: i64,
-    /// What it is raised to.
+    /// Exponent of the number.
     raised: Option<i64>,
-    /// What it is divided by, and what is added to it first.
+    /// Denominator of the number, and the amount added to it first.
     fraction: Option<(f64, f64)>,
-    /// What it is multiplied by.
+    /// Multiplier of the number.
     scale: Scale,
     unit: Option<&'static str>,
 }
@@ -209,10 +210,10 @@ impl Magnitude {
 
     fn value(&self) -> Option<f64> {
         let exponent = self.exponent + self.scale.power;
-        // The exponent goes into the text, so that the value is rounded once.
+        // The exponent is written into the text, so that the value is rounded once.
         let whole = |exponent: i64| format!("{}e{exponent}", self.digits).parse::<f64>().ok();
         let value = match (self.fraction, self.raised) {
-            // A scale belongs to the whole: 1 1/2 million.
+            // A scale applies to the whole number: 1 1/2 million.
             (Some((numerator, denominator)), _) => {
                 let scale = 10_f64.powi(i32::try_from(exponent).ok()?);
                 (whole(exponent)? * denominator + numerator * scale) / denominator
@@ -224,7 +225,7 @@ impl Magnitude {
     }
 }
 
-/// A share in Chinese: 百分之十二, 千分之五, 四分之三.
+/// Reads a share in Chinese: 百分之十二, 千分之五, 四分之三.
 fn share(text: &str) -> Option<(Magnitude, &str)> {
     for (words, unit, exponent) in [("百分之", Some("%"), 0), ("千分之", Some("‰"), 0), ("万分之", None, -4)]
     {
@@ -242,7 +243,7 @@ fn share(text: &str) -> Option<(Magnitude, &str)> {
     Some((fraction("0".to_owned(), &numerator, &denominator)?, rest))
 }
 
-/// Tenths in Chinese: 五成, 3成, 三成五.
+/// Reads tenths in Chinese: 五成, 3成, 三成五.
 fn tenths(text: &str) -> Option<(Magnitude, &str)> {
     let (digits, rest) = chinese::read(text)
         .or_else(|| leading_digits(text).map(|(digits, rest)| (digits.to_owned(), rest)))?;
@@ -255,7 +256,7 @@ fn tenths(text: &str) -> Option<(Magnitude, &str)> {
     is_sound.then(|| (Magnitude { exponent: 1, unit: Some("%"), ..Magnitude::of(digits) }, rest))
 }
 
-/// The number that a text begins with.
+/// Reads the number that a text begins with.
 fn magnitude(text: &str) -> Option<(Magnitude, &str)> {
     if let Some(rest) =
         text.strip_prefix("一半").filter(|rest| is_end(rest)).or_else(|| text.strip_prefix('半'))
@@ -282,7 +283,7 @@ fn magnitude(text: &str) -> Option<(Magnitude, &str)> {
     if let Some((denominator, rest)) = slashed(rest) {
         return is_whole.then(|| fraction("0".to_owned(), written, denominator))?.map(|found| (found, rest));
     }
-    // `1 1/2`, and `1-1/2` as it stands in recipes and on drawings.
+    // `1 1/2`, and `1-1/2` as in recipes and on drawings.
     if let Some((numerator, denominator, rest)) = rest.strip_prefix([' ', '-']).and_then(ratio) {
         // Only a proper fraction makes a mixed number; `5 3/2` is two numbers.
         let is_proper = numerator.parse::<f64>().ok()? < denominator.parse::<f64>().ok()?;
@@ -308,8 +309,7 @@ fn magnitude(text: &str) -> Option<(Magnitude, &str)> {
     Some((magnitude, rest))
 }
 
-/// A whole number with the decimals behind 点, where there are any: 三点一四, 1点5. `1点5分` is a time, and no
-/// number.
+/// Reads an integer with decimals after 点, if any: 三点一四, 1点5. `1点5分` is a time, not a number.
 fn with_decimals(digits: String, rest: &str) -> Option<(Magnitude, &str)> {
     let Some(after) = rest.strip_prefix(['点', '點']) else { return Some((Magnitude::of(digits), rest)) };
     let (decimals, end) = match leading_digits(after) {

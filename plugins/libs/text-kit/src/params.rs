@@ -1,4 +1,4 @@
-//! Reading `params`, with errors that name the key.
+//! Readers of `params`, with errors that name the key.
 
 use crate::number::parse_float;
 use gage_sdk::serde_json::{Map, Value};
@@ -7,15 +7,15 @@ use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// The parameters of a plugin. The host has checked them against the schema already; what is
-/// checked again here is what the program would otherwise misread.
+/// Parameters of a plugin. The host has already checked them against the schema. This code checks again only values
+/// that the program would otherwise misread.
 pub struct Params(Map<String, Value>);
 
 impl Params {
     /// Takes the parameters; `null` counts as none.
     ///
     /// # Errors
-    /// `invalid-config` when they are no object.
+    /// `invalid-config` if they are not an object.
     pub fn new(params: Value) -> Result<Params, PluginError> {
         match params {
             Value::Object(params) => Ok(Params(params)),
@@ -24,7 +24,7 @@ impl Params {
         }
     }
 
-    /// Refuses a parameter that has none of these names, which are only asked for if there is any parameter.
+    /// Rejects a parameter with a name not in this list. The names are requested only if there are parameters.
     ///
     /// # Errors
     /// `invalid-config` for the first such parameter.
@@ -50,12 +50,12 @@ impl Params {
         self.0.contains_key(name)
     }
 
-    /// The parameter as it stands, where it is given and not null.
+    /// Returns the parameter as is, if it is given and not null.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A flag: true and false, or 1 and 0. A text is refused, since `"false"` would be true to some.
+    /// Reads a flag: true and false, or 1 and 0. A text is rejected, since some languages treat `"false"` as true.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -70,7 +70,7 @@ impl Params {
         }
     }
 
-    /// A number, or a text that spells one as Python's `float()` reads it.
+    /// Reads a number, or a text that spells one as Python's `float()` reads it.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -84,7 +84,7 @@ impl Params {
         number.map(Some).ok_or_else(|| refuse(name, "must be a number", value))
     }
 
-    /// The same where only a finite number can be meant, as for a bound.
+    /// Reads a number that must be finite, such as a bound.
     ///
     /// # Errors
     /// `invalid-config` for any other value, and for infinity and NaN; `1e400` is infinite.
@@ -97,7 +97,7 @@ impl Params {
         }
     }
 
-    /// A whole number within bounds, or `default` when it is not given.
+    /// Reads an integer within bounds; `default` if it is not given.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -109,10 +109,10 @@ impl Params {
         })
     }
 
-    /// A number within bounds.
+    /// Reads a number within bounds.
     ///
     /// # Errors
-    /// `invalid-config` for any other value, also for NaN.
+    /// `invalid-config` for any other value, including NaN.
     pub fn within(&self, name: &str, bounds: RangeInclusive<f64>) -> Result<Option<f64>, PluginError> {
         match self.number(name)? {
             Some(number) if !bounds.contains(&number) => {
@@ -123,8 +123,7 @@ impl Params {
         }
     }
 
-    /// The parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 unless
-    /// given.
+    /// Reads the parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 by default.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -137,7 +136,7 @@ impl Params {
         Ok(fallback)
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -146,7 +145,7 @@ impl Params {
         value.as_str().map(Some).ok_or_else(|| refuse(name, "must be a text", value))
     }
 
-    /// A text, or `default` when it is not given.
+    /// Reads a text; `default` if it is not given.
     ///
     /// # Errors
     /// `invalid-config` for any other value.
@@ -154,7 +153,7 @@ impl Params {
         Ok(self.text(name)?.unwrap_or(default).to_owned())
     }
 
-    /// A value of a type of the plugin's own.
+    /// Reads a value of a type defined by the plugin.
     ///
     /// # Errors
     /// `invalid-config` for a value that does not fit the type.
@@ -167,7 +166,7 @@ impl Params {
         self.get(name).map(parse).transpose()
     }
 
-    /// One of some words, or `default` when it is not given.
+    /// Reads one of some words; `default` if it is not given.
     ///
     /// # Errors
     /// `invalid-config` for any other value; the message names the words.
@@ -185,17 +184,17 @@ fn refuse(name: &str, expected: &str, value: &dyn Display) -> PluginError {
     PluginError::invalid_config(format!("params: '{name}' {expected}, not {value}")).at(format!("/{name}"))
 }
 
-/// The JSON Schema of a flag.
+/// Returns the JSON Schema of a flag.
 pub fn flag_schema(default: bool, description: &str) -> Value {
     json!({ "enum": [true, false, 0, 1], "default": default, "description": description })
 }
 
-/// The JSON Schema of a flag that decides something only where it is given.
+/// Returns the JSON Schema of a flag without a default.
 pub fn optional_flag_schema(description: &str) -> Value {
     json!({ "enum": [true, false, 0, 1, null], "default": null, "description": description })
 }
 
-/// The JSON Schema of a number that may be given as text.
+/// Returns the JSON Schema of a number that may be given as text.
 pub fn number_schema(description: &str) -> Value {
     json!({ "type": ["number", "string"], "description": description })
 }

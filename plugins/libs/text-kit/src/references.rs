@@ -1,4 +1,4 @@
-//! Predictions and right answers that are texts, in the shapes in which suites and data sets have them.
+//! Text predictions and correct answers, in the forms that suites and datasets use.
 
 use crate::answer::value_of;
 use crate::json::read;
@@ -9,17 +9,17 @@ use gage_sdk::metric::Value;
 use gage_sdk::{PluginError, serde_json};
 use std::borrow::Cow;
 
-/// Where an object keeps its text; the first that it has counts.
+/// Keys of an object that may hold its text; the first one present counts.
 const KEYS: [&str; 3] = ["text", "answer", "value"];
 
-/// What else than texts may be a prediction or a reference.
+/// Types other than text that are accepted as a prediction or a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
-    /// Nothing: a summary or a translation that is a number is a mistake of the suite.
+    /// No other types: a number as a summary or a translation is a mistake of the suite.
     Texts,
-    /// Numbers and booleans, by their JSON spelling: answers to questions often are.
+    /// Numbers and booleans, as spelled in JSON: they are common answers to questions.
     Scalars,
-    /// Everything: what has no text counts by its JSON spelling, and nothing is an error.
+    /// All types: a value without a text counts as spelled in JSON, and nothing is an error.
     Anything,
 }
 
@@ -29,10 +29,10 @@ impl Accepts {
     }
 }
 
-/// The text of a prediction; `None` where there is none.
+/// Returns the text of a prediction; `None` if there is none.
 ///
 /// # Errors
-/// `invalid-input` for what is not accepted.
+/// `invalid-input` for types that are not accepted.
 pub fn prediction(value: &Value, accepts: Accepts) -> Result<Option<Cow<'_, str>>, PluginError> {
     let is_accepted = accepts == Accepts::Anything
         || match value {
@@ -51,13 +51,14 @@ pub fn prediction(value: &Value, accepts: Accepts) -> Result<Option<Cow<'_, str>
     )))
 }
 
-/// The texts of all references: of a text itself, or its parts where there is a separator; of a
-/// list each; of an object its `text`, `answer` or `value`, which may be a list in turn. `None`
-/// where there is no value at all, which is not the same as an empty list. Nulls are left out. With
-/// [`Accepts::Anything`] the members of the outermost list are read as by [`text`].
+/// Returns the texts of all references. A text gives itself, or its parts if there is a separator, and a list gives the
+/// texts of its items. An object gives its `text`, `answer` or `value`, which may be a list in turn. Nulls are skipped.
+///
+/// `None` if there is no value at all, which differs from an empty list. With [`Accepts::Anything`] the members of the
+/// outermost list are read as by [`text`].
 ///
 /// # Errors
-/// `invalid-input` for objects without such a member, and for what is not accepted.
+/// `invalid-input` for objects without such a member, and for types that are not accepted.
 pub fn references<'value>(
     value: &'value Value,
     separator: Option<&str>,
@@ -104,7 +105,7 @@ fn collect(json: serde_json::Value, accepts: Accepts, texts: &mut Vec<String>) -
             None => Err(refuse(accepts)),
         },
         Number(_) | Bool(_) if accepts.scalars() => {
-            // Read again by the host's rules, under which 1.0 is 1.
+            // Read again by the host's rules, in which 1.0 is 1.
             texts.extend(as_text(&scalar(&json)).map(Cow::into_owned));
             Ok(())
         }
@@ -113,7 +114,7 @@ fn collect(json: serde_json::Value, accepts: Accepts, texts: &mut Vec<String>) -
 }
 
 fn scalar(json: &serde_json::Value) -> Value {
-    /// Largest whole number below which a float holds every one.
+    /// Integers up to this value are exact in a float.
     const EXACT: u64 = 1 << 53;
     let is_exact = json.as_i64().is_none_or(|whole| whole.unsigned_abs() <= EXACT)
         && json.as_u64().is_none_or(|whole| whole <= EXACT);
@@ -132,8 +133,8 @@ fn refuse(accepts: Accepts) -> PluginError {
     ))
 }
 
-/// The texts of a reference that may be anything, as [`references`] gives them. An empty text is none,
-/// but in a list it stays: it is an answer that says nothing.
+/// Returns the texts of a reference of any type, like [`references`]. An empty text counts as missing, except in a
+/// list, where it is an empty answer.
 pub fn texts(reference: &Value) -> Vec<String> {
     if matches!(reference, Value::Text(text) if text.is_empty()) {
         return Vec::new();
@@ -142,8 +143,8 @@ pub fn texts(reference: &Value) -> Vec<String> {
     texts.into_iter().map(Cow::into_owned).collect()
 }
 
-/// The text of one item that may be anything: one in the shape of the Sample's references,
-/// `{"answer": …}`, gives its answer, and what else is no text its JSON spelling; `None` for null.
+/// Returns the text of one item of any type; `None` for null. An item in the form of the Sample's references,
+/// `{"answer": …}`, gives its answer. Any other item that is not a text gives its JSON spelling.
 pub fn text(value: &serde_json::Value) -> Option<String> {
     match value {
         serde_json::Value::Null => None,
@@ -162,12 +163,12 @@ pub fn text(value: &serde_json::Value) -> Option<String> {
     }
 }
 
-/// A reference as it is compared. In the form of the Sample's references,
-/// `{"answer": [{"type": "text", "text": "…"}]}`, it is its text; so is the list of parts itself; and a list of such
-/// references is one of their texts. Anything else is what it is.
+/// Returns a reference in the form that is compared. In the form of the Sample's references,
+/// `{"answer": [{"type": "text", "text": "…"}]}`, this is its text. The same applies to the list of parts itself. A list
+/// of such references becomes a list of their texts. Anything else stays as it is.
 pub fn plain(reference: &Value) -> Cow<'_, Value> {
     match reference {
-        // Nearly all references are neither.
+        // Hardly any reference has either form.
         Value::Json(spelled) if spelled.contains(r#""text""#) => match serde_json::from_str(spelled) {
             Ok(json) => match plain_json(&json) {
                 Cow::Borrowed(_) => Cow::Borrowed(reference),
@@ -179,7 +180,7 @@ pub fn plain(reference: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The same of JSON.
+/// Returns a JSON reference in the form that is compared.
 pub fn plain_json(reference: &serde_json::Value) -> Cow<'_, serde_json::Value> {
     if let Some(said) = said(reference) {
         return Cow::Owned(said.into());
@@ -192,7 +193,7 @@ pub fn plain_json(reference: &serde_json::Value) -> Cow<'_, serde_json::Value> {
     }
 }
 
-/// The text of a reference in the form of the Sample's, or of its parts; `None` for anything else, and for media.
+/// Returns the text of a reference in the Sample's form, or of its parts; `None` for anything else, and for media.
 fn said(reference: &serde_json::Value) -> Option<String> {
     let parts = reference.get("answer").unwrap_or(reference).as_array().filter(|parts| !parts.is_empty())?;
     let text = |part: &serde_json::Value| match (part.get("type")?.as_str()?, part.get("text")?) {
@@ -202,13 +203,14 @@ fn said(reference: &serde_json::Value) -> Option<String> {
     parts.iter().map(text).collect()
 }
 
-/// The parameter that says that a reference is a list of right answers.
+/// Returns the parameter that makes a reference a list of correct answers.
 pub fn any_reference_schema() -> (String, serde_json::Value) {
-    let description = "Whether the reference is a list of right answers, of which one is enough";
+    let description = "Treat the reference as a list of correct answers, any of which is accepted";
     ("any_reference".to_owned(), flag_schema(false, description))
 }
 
-/// The right answers of a reference: where it is a list of them (`any`) its items, otherwise itself.
+/// Returns the correct answers of a reference: its items if it is a list of them (`any`), otherwise the reference
+/// itself.
 pub fn each(any: bool, reference: &Value) -> Cow<'_, [Value]> {
     let single = Cow::Borrowed(std::slice::from_ref(reference));
     match reference {
@@ -221,7 +223,7 @@ pub fn each(any: bool, reference: &Value) -> Cow<'_, [Value]> {
     }
 }
 
-/// Splits a reference that is one text at a separator; parts that are blank go.
+/// Splits a single-text reference at a separator, and drops blank parts.
 pub fn split(texts: Vec<String>, separator: Option<&str>) -> Vec<String> {
     match (texts.as_slice(), separator) {
         ([text], Some(separator)) if !separator.is_empty() => {

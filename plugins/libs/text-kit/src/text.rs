@@ -1,24 +1,24 @@
-//! White space and case as Python's `str` methods see them.
+//! White space and case as in Python's `str` methods.
 
 use std::borrow::Cow;
 
-/// Returns whether Python's `str.isspace` holds: Unicode white space and the four separators U+001C to
-/// U+001F, but neither the byte-order mark nor the zero-width space.
+/// Implements Python's `str.isspace`: Unicode white space and the four separators U+001C to U+001F, but neither the
+/// byte-order mark nor the zero-width space.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }
 
-/// Python's `str.strip()`.
+/// Implements Python's `str.strip()`.
 pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Python's `str.split()`: the stretches between white space.
+/// Implements Python's `str.split()`: the words between white space.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
-/// Puts one blank in place of each stretch of white space, at the ends too.
+/// Replaces each run of white space with one space, including at the ends.
 pub fn collapse(text: &str) -> Cow<'_, str> {
     if is_collapsed(text) {
         return Cow::Borrowed(text);
@@ -37,7 +37,7 @@ pub fn collapse(text: &str) -> Cow<'_, str> {
     Cow::Owned(collapsed)
 }
 
-/// Returns whether all white space is single blanks.
+/// Returns whether all white space is single spaces.
 fn is_collapsed(text: &str) -> bool {
     let mut in_space = false;
     for character in text.chars() {
@@ -50,7 +50,7 @@ fn is_collapsed(text: &str) -> bool {
     true
 }
 
-/// Python's `str.lower()`, the final sigma included; allocates only where something changes.
+/// Implements Python's `str.lower()`, including the final sigma. Allocates only if something changes.
 pub fn lower(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -69,7 +69,7 @@ pub fn lower(text: &str) -> Cow<'_, str> {
         lowered.push_str(text.get(copied..at).unwrap_or_default());
         copied = behind;
         match quick {
-            // Its lower case depends on what is around it.
+            // The lower case of a sigma depends on the characters around it.
             Some('σ') => match is_final(text, at, behind) {
                 Some(is_final) => lowered.push(if is_final { 'ς' } else { 'σ' }),
                 None => return Cow::Owned(text.to_lowercase()),
@@ -85,8 +85,8 @@ pub fn lower(text: &str) -> Cow<'_, str> {
     Cow::Owned(lowered)
 }
 
-/// The lower case of a character, for those of which it is known without a table: looking it up costs more than all else. Of
-/// others nothing is said. That of a capital sigma is for the middle of a word.
+/// Returns the lower case of a character if it is known without a table: a lookup costs more than everything else.
+/// `None` for other characters. A capital sigma is lowered as in the middle of a word.
 fn quick_lower(character: char) -> Option<char> {
     let shifted = |distance: u32| char::from_u32(u32::from(character) + distance);
     match character {
@@ -96,7 +96,7 @@ fn quick_lower(character: char) -> Option<char> {
         '\u{391}'..='\u{3a1}' | '\u{3a3}'..='\u{3ab}' | '\u{410}'..='\u{42f}' => shifted(0x20),
         '\u{3ac}'..='\u{3ce}' | '\u{430}'..='\u{45f}' => Some(character),
         '\u{400}'..='\u{40f}' => shifted(0x50),
-        // Arabic, Hebrew and the scripts of India; punctuation; signs; what is written in East Asia; emoji.
+        // Arabic, Hebrew and the scripts of India; punctuation; signs; East Asian characters; emoji.
         '\u{590}'..='\u{109f}'
         | '\u{2000}'..='\u{20ff}'
         | '\u{2190}'..='\u{24b5}'
@@ -108,9 +108,8 @@ fn quick_lower(character: char) -> Option<char> {
     }
 }
 
-/// Returns whether the capital sigma between two places of a text ends a word: a letter stands before it and none
-/// behind it.
-/// `None` where that takes tables to tell.
+/// Returns whether the capital sigma between two positions ends a word: a letter precedes it and none follows it.
+/// `None` if the answer requires tables.
 fn is_final(text: &str, start: usize, end: usize) -> Option<bool> {
     Some(has_case(text.get(..start)?.chars().rev())? && !has_case(text.get(end..)?.chars())?)
 }
@@ -124,7 +123,7 @@ fn has_case(mut characters: impl Iterator<Item = char>) -> Option<bool> {
     }
 }
 
-/// Puts ASCII in place of fullwidth forms (`Ｂ`, `（`, `：`) and of curly quotes.
+/// Replaces fullwidth forms (`Ｂ`, `（`, `：`) and curly quotes with ASCII.
 pub fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(|character| folded(character) == character) {
         return Cow::Borrowed(text);
@@ -133,7 +132,7 @@ pub fn fold(text: &str) -> Cow<'_, str> {
 }
 
 fn folded(character: char) -> char {
-    /// From a fullwidth form to its ASCII character.
+    /// Distance from a fullwidth form to its ASCII character.
     const FULLWIDTH_OFFSET: u32 = 0xfee0;
     match character {
         '\u{ff01}'..='\u{ff5e}' => {
@@ -146,19 +145,19 @@ fn folded(character: char) -> char {
     }
 }
 
-/// How two texts are made comparable.
+/// Rules that make two texts comparable.
 #[derive(Clone, Copy, Debug)]
 pub struct Normalization {
-    /// Whether case counts.
+    /// True if case counts.
     pub case_sensitive: bool,
-    /// Whether white space at the ends goes.
+    /// True if white space at the ends is removed.
     pub strip: bool,
-    /// Whether each stretch of white space becomes one blank.
+    /// True if each run of white space becomes one space.
     pub collapse: bool,
 }
 
 impl Normalization {
-    /// Applies it.
+    /// Applies the normalization.
     pub fn apply(self, text: &str) -> Cow<'_, str> {
         let text = if self.strip { strip(text) } else { text };
         let text = if self.collapse { collapse(text) } else { Cow::Borrowed(text) };
@@ -171,7 +170,7 @@ impl Normalization {
         }
     }
 
-    /// Returns whether two texts are equal once it is applied to both.
+    /// Returns whether two texts are equal after normalization.
     pub fn same(self, left: &str, right: &str) -> bool {
         if left == right {
             return true;
@@ -184,11 +183,11 @@ impl Normalization {
     }
 }
 
-/// Longest stretch of a text that a score card shows.
+/// Maximum length of a text that a score card shows, in bytes.
 const EXCERPT_BYTES: usize = 256;
 
-/// The text as a score card shows it: cut where it is very long, since a card has a size limit and
-/// the record of the sample holds the whole text anyway.
+/// Returns the text as a score card shows it. A very long text is cut, since a card has a size limit and the record of
+/// the sample holds the whole text anyway.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= EXCERPT_BYTES {
         return Cow::Borrowed(text);

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Takes away each `<think>…</think>` and white space at the ends.
+/// Removes each `<think>…</think>` and white space at the ends.
 ///
-/// A `</think>` without an opening tag ends a thought that began before the text did (chat
-/// templates put the opening tag into the prompt), so everything up to it goes as well. An opening
-/// tag that is never closed stays; see [`before_open_thought`].
+/// A `</think>` without an opening tag ends a thought that began before the text, so everything up to it is removed
+/// too. Chat templates cause this by putting the opening tag into the prompt. An unclosed opening tag stays; see
+/// [`before_open_thought`].
 pub fn strip_thought_tags(text: &str) -> Cow<'_, str> {
     if find(text, CLOSE).is_none() {
         return Cow::Borrowed(strip(text));
@@ -27,8 +27,8 @@ pub fn strip_thought_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(strip(answer).to_owned())
 }
 
-/// The text before a thought that was never closed: what a model that ran out of tokens while it
-/// was still thinking has answered so far, which is mostly nothing.
+/// Returns the text before an unclosed thought. This is the answer so far of a model that ran out of tokens while
+/// thinking, usually empty.
 pub fn before_open_thought(text: &str) -> &str {
     split_once(text, OPEN).map_or(text, |(before, _)| before)
 }
@@ -38,8 +38,8 @@ fn split_once<'text>(text: &'text str, tag: &str) -> Option<(&'text str, &'text 
     Some((before, rest.get(tag.len()..)?))
 }
 
-/// Where a tag stands first. Goes over a text of nothing but `<` as fast as over others, which the search of the standard
-/// library does not.
+/// Returns the first position of a tag. Searches a text of nothing but `<` as fast as any other, unlike the standard
+/// library.
 fn find(text: &str, tag: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (first, second) = (tag.as_bytes().first()?, tag.as_bytes().get(1)?);

@@ -1,34 +1,33 @@
-//! Units of measurement: which of them measure the same, and how they convert.
+//! Units of measurement: which ones measure the same quantity, and how they convert.
 
 use crate::number_scale::{Place, read_scale};
 use crate::unit_spelling::{is_spelled, singular};
 use crate::unit_table::{KINDS, KnownUnit};
 
-/// A unit as it was written, and what it measures, where that is known.
+/// A unit as written, and the quantity that it measures, if known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Without white space and full stops at the ends.
+    /// Spelling without white space and full stops at the ends.
     spelled: String,
-    /// How many of its base it is: 10,000 for 万元. 1 unless a word for a number begins it.
+    /// Multiple of the base: 10,000 for 万元. 1 unless the unit begins with a number word.
     scale: f64,
     base: Base,
 }
 
-/// What a unit is without the word for a number that begins it.
+/// A unit without a leading number word.
 #[derive(Clone, Debug, PartialEq)]
 enum Base {
-    /// Nothing is left: `million`.
+    /// Only a number word: `million`.
     Number,
-    /// One of the table: its kind, size and shift.
+    /// A unit in the table: its kind, size and shift.
     Known(&'static str, f64, f64),
-    /// Anything else, in the singular.
+    /// Any other unit, in the singular.
     Other(String),
 }
 
 impl Unit {
-    /// Reads a unit; `None` where the text is blank. One that is not in the table is the same as
-    /// itself in any case, and as its plural. It may begin with a word for a number (`million dollars`, 万元), and it
-    /// may be just that (`million`).
+    /// Reads a unit; `None` if the text is blank. A unit that is not in the table matches itself in any case and in the
+    /// plural. It may begin with a number word (`million dollars`, 万元), or be only that (`million`).
     pub fn parse(text: &str) -> Option<Unit> {
         let spelled = text.trim().trim_end_matches(['.', '。']).trim_end();
         if spelled.is_empty() {
@@ -40,7 +39,7 @@ impl Unit {
             None => {
                 let (scale, rest) = read_scale(spelled, Place { has_currency: false, is_running: true });
                 let rest = rest.trim();
-                // What is added has no meaning without a number before it.
+                // An added amount has no meaning without a number before it.
                 let (scale, rest) = if scale.added == 0.0 { (scale.size(), rest) } else { (1.0, spelled) };
                 let base = match rest {
                     "" => Base::Number,
@@ -52,33 +51,33 @@ impl Unit {
         Some(Unit { spelled: spelled.to_owned(), scale, base })
     }
 
-    /// Returns whether the table has it as it stands.
+    /// Returns whether the table has the unit as is.
     pub fn is_known(&self) -> bool {
         self.scale == 1.0 && matches!(self.base, Base::Known(..))
     }
 
-    /// What the word for a number that begins it multiplies by; 1 without one.
+    /// Returns the multiplier of the leading number word; 1 without one.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// As it was written.
+    /// Returns the unit as written.
     pub fn spelled(&self) -> &str {
         &self.spelled
     }
 
-    /// The number that a unit is which is no more than a word for one: a million.
+    /// Returns the number if the unit is only a number word: a million.
     pub fn number(&self) -> Option<f64> {
         (self.base == Base::Number).then_some(self.scale)
     }
 
-    /// Returns whether both are in the table, and measure the same.
+    /// Returns whether both units are in the table and measure the same quantity.
     pub(crate) fn measures_as(&self, other: &Unit) -> bool {
         let of_kind = |base: &Base| if let Base::Known(kind, ..) = base { Some(*kind) } else { None };
         self.scale == 1.0 && of_kind(&self.base).is_some() && of_kind(&self.base) == of_kind(&other.base)
     }
 
-    /// What a number in this unit is in another one; `None` where they do not measure the same.
+    /// Converts a number to another unit; `None` if the units do not measure the same quantity.
     pub fn convert(&self, value: f64, to: &Unit) -> Option<f64> {
         match (&self.base, &to.base) {
             (Base::Known(kind, from, shift), Base::Known(other, size, back)) if kind == other => {
@@ -97,7 +96,7 @@ impl Unit {
     }
 }
 
-/// A number in units of one size, in those of another. Where one size is a multiple of the other it is rounded once.
+/// Converts a number between unit sizes. If one size is a multiple of the other, it is rounded once.
 fn rescaled(value: f64, from: f64, to: f64) -> f64 {
     if from >= to && (from / to).fract() == 0.0 {
         value * (from / to)

@@ -1,27 +1,27 @@
-//! Units that stand beside a number in running text.
+//! Units next to a number in running text.
 
 use crate::text::is_space;
 use crate::unit_spelling::{SIGNS, is_spelled, singular, spellings};
 use std::sync::OnceLock;
 
-/// Signs of currencies beside those of [`SIGNS`]; the first two are fullwidth forms.
+/// Currency signs in addition to [`SIGNS`]; the first two are fullwidth forms.
 const FURTHER_SIGNS: &[char] = &['￥', '＄', '₩', '₽'];
 
-/// Units that do not convert here, beside those that do. Words for numbers are none: `5 million` is a number.
+/// Units that are recognized but do not convert here. Number words are excluded: `5 million` is a number.
 const FURTHER_UNITS: &[&str] = &["％", "°", "度", "month", "个月", "year", "年", "岁", "人", "个", "次"];
 
-/// Units of the table that in running text are as likely a number, another word or a variable: `5 in a row` is no
-/// length, and `5 A` may be grades. So is `at`, which no table has.
+/// Units in the table that in running text are as likely a number, another word or a variable. `5 in a row` is not a
+/// length, and `5 A` may be grades. `at` is ambiguous too, but is in no table.
 const AMBIGUOUS: &[&str] = &[
     "1", "fraction", "ratio", "share", "us", "t", "d", "l", "in", "mu", "ac", "kn", "kt", "stone", "A", "B",
     "C", "F", "K", "N", "里", "节", "毛", "卡", "安", "牛", "欧", "码", "巴",
 ];
 
-/// The longest word that may be a unit, in bytes.
+/// Maximum length of a word that may be a unit, in bytes.
 const MAX_UNIT_CHARS: usize = 32;
 
-/// The unit of the number between two places of a text: the sign of a currency before it, otherwise what
-/// stands right after it or after one blank. As it is spelled; `None` where it is not a known one.
+/// Returns the unit of the number between two positions of a text, as spelled: a currency sign before it, otherwise the
+/// unit directly after it or after one space. `None` if the unit is unknown.
 pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> {
     let before = text.get(..start)?.trim_end_matches(['-', '+', '−']);
     // `$5$` is a formula.
@@ -40,7 +40,7 @@ pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> 
     unit_at(rest.strip_prefix(is_space).unwrap_or(rest))
 }
 
-/// The unit that a text begins with.
+/// Returns the unit that a text begins with.
 fn unit_at(near: &str) -> Option<&str> {
     let word = leading_word(near);
     let lower = singular(word);
@@ -52,7 +52,7 @@ fn unit_at(near: &str) -> Option<&str> {
     near.get(..lengths.max()?)
 }
 
-/// Returns whether a text begins with a unit whose first character is a word for a number: 千克, 百帕.
+/// Returns whether a text begins with a unit whose first character is a number word: 千克, 百帕.
 pub(crate) fn begins_unit(text: &str) -> bool {
     static UNITS: OnceLock<Vec<&str>> = OnceLock::new();
     if !text.starts_with(['千', '百']) {
@@ -62,7 +62,7 @@ pub(crate) fn begins_unit(text: &str) -> bool {
     units.iter().any(|name| text.starts_with(name))
 }
 
-/// Returns whether a character is the sign of a currency.
+/// Returns whether a character is a currency sign.
 pub(crate) fn is_currency_sign(character: char) -> bool {
     if character.is_ascii() {
         return character == '$';
@@ -71,14 +71,14 @@ pub(crate) fn is_currency_sign(character: char) -> bool {
     FURTHER_SIGNS.contains(&character) || SIGNS.contains(&&*character.encode_utf8(&mut bytes))
 }
 
-/// The letters that a text begins with, where they are a word of their own.
+/// Returns the letters that a text begins with, if they are a separate word.
 fn leading_word(text: &str) -> &str {
     let end = text.bytes().take_while(u8::is_ascii_alphabetic).take(MAX_UNIT_CHARS).count();
     let (word, after) = text.split_at_checked(end).unwrap_or_default();
     if continues_word(after) { "" } else { word }
 }
 
-/// The length of a unit that a text begins with, as it is spelled or in the plural.
+/// Returns the length of a unit that a text begins with, as spelled or in the plural.
 fn length_of(text: &str, name: &str) -> Option<usize> {
     let mut after = text.strip_prefix(name)?;
     let is_word = name.ends_with(|last: char| last.is_ascii_alphanumeric());

@@ -2,13 +2,13 @@
 
 /// Units of one kind.
 pub(crate) struct Kind {
-    /// What they measure.
+    /// Quantity that the units measure.
     pub(crate) name: &'static str,
     pub(crate) units: &'static [KnownUnit],
 }
 
-/// A unit: its size in the smallest one that makes all sizes of its kind whole, what is added to a number in
-/// it before that counts (temperatures only), and how it is written.
+/// A unit with its spellings. The size is in the smallest unit that makes all sizes of its kind integers. The shift is
+/// added to a number before that counts (temperatures only).
 pub(crate) struct KnownUnit {
     pub(crate) size: f64,
     pub(crate) shift: f64,
@@ -23,9 +23,9 @@ const fn degree(size: f64, shift: f64, names: &'static [&'static str]) -> KnownU
     KnownUnit { size, shift, names }
 }
 
-/// All kinds. The sizes are exact: those of units that are defined by others, such as the inch of 25.4 mm.
-/// Months, years, horsepower, psi and whatever else has no exact or no single size is not here. Spellings in
-/// lower case with three letters or more are found in any case and in the plural.
+/// All kinds. The sizes are exact for units that are defined by others, such as the inch of 25.4 mm. Months, years,
+/// horsepower, psi and other units without a single exact size are excluded. Lower-case spellings with three letters or
+/// more match in any case and in the plural.
 pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "share",
@@ -85,7 +85,7 @@ pub(crate) const KINDS: &[Kind] = &[
             unit(6.048e14, &["wk", "week", "周", "星期", "个星期"]),
         ],
     },
-    // In 1/9 of a kelvin; what is added makes degrees Celsius of the same size.
+    // In 1/9 of a kelvin; the shift makes degrees Celsius the same size.
     Kind {
         name: "temperature",
         units: &[
@@ -153,7 +153,7 @@ pub(crate) const KINDS: &[Kind] = &[
             unit(1e16, &["m³", "m3", "m^3", "cubic meter", "cubic metre", "立方米"]),
             unit(163_870_640_000.0, &["in³", "in3", "in^3", "cubic inch", "cubic inches"]),
             unit(283_168_465_920_000.0, &["ft³", "ft3", "ft^3", "cubic foot", "cubic feet"]),
-            // Those of the United States.
+            // US units.
             unit(295_735_295_625.0, &["fl oz", "fluid ounce"]),
             unit(9_463_529_460_000.0, &["qt", "quart"]),
             unit(37_854_117_840_000.0, &["gal", "gallon", "加仑"]),
@@ -318,7 +318,7 @@ pub(crate) const KINDS: &[Kind] = &[
         name: "pound sterling",
         units: &[unit(1.0, &["penny", "pence"]), unit(100.0, &["£", "GBP", "pound sterling", "英镑"])],
     },
-    // The sign is that of two currencies; where it matters, say CNY or JPY.
+    // The sign belongs to two currencies; where it matters, use CNY or JPY.
     Kind {
         name: "yuan",
         units: &[

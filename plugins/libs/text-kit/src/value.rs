@@ -1,4 +1,4 @@
-//! Input values of a metric as text, as numbers, and as they are shown in a score card.
+//! Input values of a metric as text, as numbers, and as shown in a score card.
 
 use crate::Decimal;
 use crate::number::{float_text, non_finite_name, parse_float};
@@ -8,8 +8,7 @@ use gage_sdk::serde_json;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// The value as text: strings as they are, anything else in its JSON spelling; `None` where it is
-/// absent.
+/// Returns the value as text: strings as they are, anything else as spelled in JSON; `None` if it is absent.
 pub fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Absent => None,
@@ -20,13 +19,12 @@ pub fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A boolean in its JSON spelling.
+/// Returns a boolean as spelled in JSON.
 pub fn boolean_text(boolean: bool) -> &'static str {
     if boolean { "true" } else { "false" }
 }
 
-/// The value as Python's `float()` would read it: numbers, booleans as 1 and 0, and texts that
-/// spell a number.
+/// Returns the value as Python's `float()` would read it: numbers, booleans as 1 and 0, and texts that spell a number.
 pub fn as_float(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
@@ -37,7 +35,7 @@ pub fn as_float(value: &Value) -> Option<f64> {
     }
 }
 
-/// The value as an exact number, where it is a JSON number; a text is none.
+/// Returns the exact number of a JSON number; `None` for a text.
 pub fn as_decimal(value: &Value) -> Option<Decimal> {
     match value {
         Value::Number(number) => Decimal::from_float(*number),
@@ -46,7 +44,7 @@ pub fn as_decimal(value: &Value) -> Option<Decimal> {
     }
 }
 
-/// What Python calls falsy: absent, empty, zero, false.
+/// Returns whether the value is falsy in Python: absent, empty, zero, false.
 pub fn is_falsy(value: &Value) -> bool {
     match value {
         Value::Absent => true,
@@ -68,7 +66,7 @@ pub enum DisplayValue<'value> {
     Json(serde_json::Value),
 }
 
-/// The value as a score card shows it: as JSON, cut where it is very long.
+/// Returns the value as a score card shows it: as JSON, cut if it is very long.
 pub fn shown(value: &Value) -> DisplayValue<'_> {
     match value {
         Value::Text(text) => DisplayValue::Text(excerpt(text)),
@@ -92,7 +90,7 @@ impl From<DisplayValue<'_>> for serde_json::Value {
     }
 }
 
-/// A float as a score card shows it: what JSON cannot hold becomes its name.
+/// Returns a float as a score card shows it: a number that JSON cannot hold becomes its name.
 pub fn shown_float(number: f64) -> serde_json::Value {
     if number.is_finite() { number.into() } else { non_finite_name(number).into() }
 }

@@ -1,42 +1,42 @@
-//! Calls of tools, as trajectories hold them, and whether one is the one that another asks for.
+//! Tool calls in trajectories, and the test whether one meets a reference call.
 
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::{self, Number, Value};
 
-/// Most calls of one trajectory. Finding the best match takes the cube of it at worst.
+/// Maximum number of calls in a trajectory. Finding the best match takes cubic time at worst.
 pub const MAX_CALLS: usize = 256;
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The name of the tool.
     pub name: String,
-    /// What it was called with: an object, or the text where that is no JSON.
+    /// Arguments of the call: an object, or the text if that is not JSON.
     pub arguments: Value,
 }
 
-/// How much of the arguments of two calls has to agree.
+/// Degree to which the arguments of two calls must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arguments {
-    /// All of it; numbers are compared by value, members of objects in any order.
+    /// All arguments; numbers are compared by value, members of objects in any order.
     Exact,
-    /// Every member that the reference has; further ones are allowed.
+    /// Every member that the reference has; others are allowed.
     Subset,
-    /// Nothing: the name of the tool is enough.
+    /// No arguments: the name of the tool is enough.
     Ignore,
 }
 
 impl Arguments {
-    /// The words that name them in parameters.
+    /// Names of the modes in parameters.
     pub const NAMES: [(&'static str, Arguments); 3] =
         [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
 }
 
 impl Call {
-    /// The calls of a trajectory, in order: messages with `tool_calls`, or the calls themselves.
+    /// Reads the calls of a trajectory, in order: messages with `tool_calls`, or the calls themselves.
     ///
     /// # Errors
-    /// `invalid-input` where it is neither, or has more than [`MAX_CALLS`].
+    /// `invalid-input` if it is neither, or has more than [`MAX_CALLS`].
     pub fn all(trajectory: &Value, name: &str) -> Result<Vec<Call>, PluginError> {
         let refuse = |message: String| PluginError::invalid_input(format!("{name}: {message}"));
         let steps = match trajectory {
@@ -67,17 +67,17 @@ impl Call {
         Ok(calls)
     }
 
-    /// A call as servers write it, `{"function": {"name", "arguments"}}`, or `{"name", "arguments"}`.
+    /// Reads a call as servers write it, `{"function": {"name", "arguments"}}`, or `{"name", "arguments"}`.
     ///
     /// # Errors
-    /// Says what it is instead, to follow the name of a step.
+    /// Says what the value is instead, in words that follow the name of a step.
     pub fn read(call: &Value) -> Result<Call, String> {
         let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
         let Some(name) = function.get("name").and_then(Value::as_str) else {
             return Err("is neither a message nor a call with a 'name'".to_owned());
         };
         let arguments = match function.get("arguments").or_else(|| function.get("args")) {
-            // Servers write the arguments as text; an empty one means that there are none.
+            // Servers write the arguments as text; an empty text means no arguments.
             Some(Value::String(text)) if text.trim().is_empty() => Value::Object(Default::default()),
             Some(Value::String(text)) => {
                 serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
@@ -88,7 +88,7 @@ impl Call {
         Ok(Call { name: name.to_owned(), arguments })
     }
 
-    /// Returns whether this call is the one that a reference asks for.
+    /// Returns whether this call is the one that a reference requires.
     pub fn meets(&self, reference: &Call, arguments: Arguments) -> bool {
         self.name == reference.name
             && match arguments {
@@ -99,7 +99,7 @@ impl Call {
     }
 }
 
-/// Returns whether two values are the same, numbers by value.
+/// Returns whether two values are equal, numbers by value.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),
@@ -114,7 +114,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Returns whether every member of the reference is in the value, and the same there.
+/// Returns whether every member of the reference is in the value and equal there.
 fn covers(value: &Value, reference: &Value) -> bool {
     match (value, reference) {
         (Value::Object(value), Value::Object(reference)) => reference
@@ -125,7 +125,7 @@ fn covers(value: &Value, reference: &Value) -> bool {
 }
 
 fn same_number(left: &Number, right: &Number) -> bool {
-    // Integers that an f64 does not hold are told apart all the same.
+    // Integers that an f64 does not hold still compare as different.
     left == right || (!(is_integer(left) && is_integer(right)) && left.as_f64() == right.as_f64())
 }
 

@@ -1,5 +1,5 @@
-//! The share of the reference's words that the answer contains: the metric of the templates,
-//! written against the contract in `wit/` alone. Any language with bindings for WIT can do the same.
+//! The share of the reference's words that the answer contains: the metric of the templates, written directly
+//! against the contract in `wit/`. Any language with WIT bindings can do the same.
 
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ fn value(name: &str, maximum: Option<f64>) -> ValueSpec {
     ValueSpec { name: name.to_owned(), higher_is_better: true, minimum: Some(0.0), maximum }
 }
 
-/// The one parameter. The host has checked it against the schema.
+/// Returns the only parameter. The host has already checked it against the schema.
 fn is_case_sensitive(metric: &str, params: &str) -> Result<bool, PluginError> {
     let error = |kind, message| PluginError { kind, message, pointer: None, retryable: false };
     if metric != NAME {
@@ -81,7 +81,7 @@ fn is_case_sensitive(metric: &str, params: &str) -> Result<bool, PluginError> {
     Ok(params["case_sensitive"].as_bool().unwrap_or(false))
 }
 
-/// Scores one item; its inputs are in the order in which they were declared.
+/// Scores one item. Its inputs are in the declared order.
 fn score(inputs: &[Value], case_sensitive: bool) -> ScoreCard {
     let text = |index: usize| match inputs.get(index) {
         Some(Value::Text(text)) if case_sensitive => text.clone(),
@@ -114,7 +114,7 @@ fn score(inputs: &[Value], case_sensitive: bool) -> ScoreCard {
     card
 }
 
-/// The text without the spans between `<think>` and `</think>`; one that never closes lasts to the end.
+/// Removes the spans between `<think>` and `</think>`; an unclosed one extends to the end.
 fn without_thoughts(text: String) -> String {
     let mut kept = String::new();
     let mut rest = text.as_str();
@@ -122,7 +122,7 @@ fn without_thoughts(text: String) -> String {
         kept.push_str(before);
         rest = thought.split_once("</think>").map_or("", |(_, after)| after);
     }
-    // A closing tag alone ends a thought that began before the text did.
+    // A closing tag alone ends a thought that began before the text.
     kept.push_str(rest);
     kept.rsplit_once("</think>").map_or(kept.as_str(), |(_, answer)| answer).to_owned()
 }

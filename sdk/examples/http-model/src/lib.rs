@@ -1,5 +1,5 @@
-//! A backend that asks a model on a server which speaks the OpenAI chat completions API, through the
-//! granted import `http`. The whole batch is sent at once.
+//! A backend that calls a model on a server with the OpenAI chat completions API, through the granted import
+//! `http`. The whole batch is sent at once.
 //!
 //! ```yaml
 //! plugins:
@@ -25,11 +25,11 @@ use gage_sdk::{PluginError, from_params, json};
 
 #[derive(serde::Deserialize)]
 struct HttpModel {
-    /// Where requests go.
+    /// URL for requests.
     url: String,
-    /// The model's name.
+    /// Name of the model.
     model: String,
-    /// The granted secret that is sent as a bearer token.
+    /// Granted secret that is sent as a bearer token.
     secret: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl HttpModel {
         let params: Value = from_str(&request.params).unwrap_or_default();
         let messages: Vec<Value> = request.messages.iter().map(message).collect();
         let mut body = json!({"model": self.model, "messages": messages});
-        // The names that the API has for them.
+        // Parameter names in the API.
         for (name, ours) in
             [("max_tokens", "max_new_tokens"), ("temperature", "temperature"), ("seed", "seed")]
         {

@@ -1,4 +1,4 @@
-//! A backend that asks a role of the run several times and gives the answer that comes most often
+//! A backend that calls a role of the run several times and returns the most frequent answer
 //! (self-consistency, Wang et al. 2022), through the granted import `llm`.
 //!
 //! ```yaml
@@ -19,12 +19,12 @@ use gage_sdk::{PluginError, from_params, json, llm};
 
 #[derive(serde::Deserialize)]
 struct Majority {
-    /// The role that is asked.
+    /// Role to call.
     role: String,
-    /// How often it is asked.
+    /// Number of calls.
     #[serde(default = "two")]
     samples: u32,
-    /// How much the answers may differ.
+    /// Sampling temperature, which controls how much the answers vary.
     #[serde(default = "warm")]
     temperature: f64,
 }
@@ -57,7 +57,7 @@ impl Backend for Majority {
         let seed = params["seed"].as_u64().unwrap_or(0);
         let asked: Vec<llm::GenerateRequest> = (0..u64::from(self.samples))
             .map(|number| {
-                // Each draws differently, and the same in every run.
+                // Each call uses a different seed, but the same one in every run.
                 params["seed"] = seed.wrapping_add(number).into();
                 llm::GenerateRequest::new(&self.role, request.messages.clone()).params(&params)
             })
@@ -68,7 +68,7 @@ impl Backend for Majority {
             answers.iter().filter(|other| other.answer.trim() == one.answer.trim()).count()
         };
         let most = answers.iter().map(count).max().unwrap_or(0);
-        // Of answers that come equally often the first wins.
+        // Ties go to the first answer.
         let chosen = answers.iter().find(|one| count(one) == most).cloned();
         let chosen = chosen.ok_or_else(|| PluginError::upstream("the role gave no answer"))?;
         let sum =

@@ -1,9 +1,9 @@
-// A prediction against a reference.
+// Comparison of a prediction with a reference.
 
 import { toCard } from "../card.js";
 import { COMPARED, metric } from "../metric.js";
 
-// The card of a score, with what was compared in its detail.
+// Returns the card of a score, with the compared values in its detail.
 export function withDetail(value, detail) {
   const card = toCard(value);
   return { ...card, detail: { ...detail, ...card.detail } };

@@ -1,19 +1,19 @@
-// Figures of a ranked list whose entries carry grades, 0 for what is of no use.
+// Figures of a ranked list with graded entries; grade 0 means irrelevant.
 
 // Discounted cumulative gain of the first k, with linear gain (Järvelin and Kekäläinen 2002).
 function dcg(grades, k) {
   return grades.slice(0, k).reduce((sum, grade, index) => sum + grade / Math.log2(index + 2), 0);
 }
 
-// The gain of the first k over that of the best order, 0 where there is nothing to gain. `ideal` holds the grades of all
+// Gain of the first k divided by that of the ideal order; 0 if there is no gain. `ideal` holds the grades of all
 // targets, highest first.
 export function ndcg(grades, ideal, k) {
   const best = dcg(ideal, k);
   return best > 0 ? dcg(grades, k) / best : 0;
 }
 
-// The mean over all targets of the precision at the rank of each, 0 for those that are not found (Manning, Raghavan and
-// Schütze 2008, section 8.4).
+// Mean over all targets of the precision at their rank, 0 for targets that are not found. See Manning, Raghavan and
+// Schütze 2008, section 8.4.
 export function averagePrecision(grades, targets) {
   if (targets === 0) return 0;
   let found = 0;

@@ -1,4 +1,4 @@
-// How likely a text was to the model.
+// Likelihood of a text under the model.
 
 import { metric } from "../metric.js";
 import { flattenNumbers, parseNumber } from "../numbers.js";
@@ -13,7 +13,7 @@ const INPUTS = {
   token_count: { path: "model_output.token_count", param: "token_count_field" },
 };
 
-const PARAMS = { metric_type: { type: "string", default: "nll", description: "nll, ppl or bits_per_byte" } };
+const PARAMS = { metric_type: { type: "string", default: "nll", description: "Primary score: `nll`, `ppl` or `bits_per_byte`" } };
 
 const LOWER = { higherIsBetter: false };
 
@@ -27,13 +27,13 @@ function aboveZero(value) {
   return number > 0 ? number : null;
 }
 
-// The same of a whole text, as the host records it.
+// Returns the likelihood of a whole text, from the host's record.
 function knownOfText({ loglikelihood, token_count, byte_count }) {
   const [sum, tokens] = [finite(loglikelihood), aboveZero(token_count)];
   return sum === null || tokens === null ? null : { nll: -sum / tokens, source: "rolling", tokens, bytes: aboveZero(byte_count) };
 }
 
-// The mean negative log-likelihood, where it comes from, and of how many tokens; null where there is no data.
+// Returns the mean negative log-likelihood, its source, and its number of tokens; null if there is no data.
 function known({ loss, logprobs, token_count }) {
   const given = typeof loss === "boolean" ? Number(loss) : finite(loss);
   if (given !== null) return { nll: given, source: "loss", tokens: aboveZero(token_count) };

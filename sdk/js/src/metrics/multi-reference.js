@@ -1,4 +1,4 @@
-// The best score over several references.
+// Best score over several references.
 
 import { toCard } from "../card.js";
 import { metric } from "../metric.js";
@@ -13,8 +13,8 @@ const INPUTS = {
 };
 
 const PARAMS = {
-  separator: { type: "string", minLength: 1, description: "Splits a single text into references" },
-  case_sensitive: { type: "boolean", default: false },
+  separator: { type: "string", minLength: 1, description: "Separator that splits a single reference into several" },
+  case_sensitive: { type: "boolean", default: false, description: "Distinguish upper and lower case" },
 };
 
 function referencesOf(value, separator) {

@@ -1,13 +1,13 @@
-// A number against a number.
+// Comparison of a number with a number.
 
 import { metric } from "../metric.js";
 import { parseNumber } from "../numbers.js";
 import { withDetail } from "./comparison.js";
 
 const PARAMS = {
-  tolerance: { type: "number", minimum: 0, default: 0, description: "Largest absolute difference that is right" },
-  min_value: { type: "number", description: "A prediction below it is wrong" },
-  max_value: { type: "number", description: "A prediction above it is wrong" },
+  tolerance: { type: "number", minimum: 0, default: 0, description: "Largest accepted difference" },
+  min_value: { type: "number", description: "Predictions below it score 0" },
+  max_value: { type: "number", description: "Predictions above it score 0" },
 };
 
 export function numericThreshold({ accept, params, ...definition }) {

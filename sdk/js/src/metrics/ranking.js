@@ -1,4 +1,4 @@
-// How high the right candidates of a ranked list stand.
+// Rank of the correct candidates in a ranked list.
 
 import { metric } from "../metric.js";
 import { oneOf } from "../shape.js";
@@ -13,10 +13,10 @@ const INPUTS = {
 const KEY = { type: ["string", "null"], default: null };
 
 const PARAMS = {
-  metric_type: { type: "string", default: "mrr", description: "mrr or hit_at_k" },
-  k: { type: "integer", minimum: 0, default: 3, description: "How many candidates count for hit_at_k and ndcg_at_k" },
-  candidate_field: { ...KEY, description: "Key of candidates that are objects; default text, id or label" },
-  candidate_key: { ...KEY, description: "Another name of candidate_field" },
+  metric_type: { type: "string", default: "mrr", description: "Primary score: `mrr` or `hit_at_k`" },
+  k: { type: "integer", minimum: 0, default: 3, description: "Number of candidates that `hit_at_k` and `ndcg_at_k` consider" },
+  candidate_field: { ...KEY, description: "Field of a candidate that is compared; by default `text`, `id` or `label`" },
+  candidate_key: { ...KEY, description: "Alias of `candidate_field`" },
 };
 
 const BOUNDS = { minimum: 0, maximum: 1 };

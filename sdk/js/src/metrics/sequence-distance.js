@@ -1,4 +1,4 @@
-// A distance of two texts, made into a score.
+// Distance of two texts as a score.
 
 import { levenshteinDistance } from "../levenshtein.js";
 import { metric } from "../metric.js";
@@ -6,8 +6,8 @@ import { oneOf, number } from "../shape.js";
 import { normalizeText } from "../text.js";
 
 const PARAMS = {
-  normalize: { type: "string", default: "anls", description: "anls, wer or raw" },
-  case_sensitive: { type: "boolean", default: false },
+  normalize: { type: "string", default: "anls", description: "How the distance becomes the score: `anls`, `wer` or `raw`" },
+  case_sensitive: { type: "boolean", default: false, description: "Distinguish upper and lower case" },
 };
 
 function normalized(distance, strategy, prediction, reference) {

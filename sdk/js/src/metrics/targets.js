@@ -1,4 +1,4 @@
-// What a ranked list ought to hold.
+// Targets of a ranked list.
 
 import { PluginError } from "../error.js";
 import { isObject } from "../shape.js";
@@ -13,7 +13,8 @@ function firstOf(object, keys) {
   return key === undefined ? undefined : object[key];
 }
 
-// The texts that name a candidate or a target; of an object those under a key. None of them where there is nothing to match.
+// Returns the texts that identify a candidate or target; for an object, those under a key. Empty if there is nothing to
+// match.
 export function spellingsOf(value, key) {
   const keys = key === undefined || key === null ? TEXT_KEYS : [key];
   const found = isObject(value) ? firstOf(value, keys) : value;
@@ -21,8 +22,8 @@ export function spellingsOf(value, key) {
   return typeof found === "boolean" ? BOOLEANS[found] : [textOf(found)];
 }
 
-// The targets of a sample with their grades, 1 where they carry none: a text, a list of texts or of objects, or an object of
-// grades.
+// Reads the targets of a sample with their grades, or 1 if they have none: a text, a list of texts or of objects, or an
+// object of grades.
 export function readTargets(value) {
   const targets = { isGraded: false, byText: new Map(), grades: [] };
   if (areGrades(value)) {
@@ -33,7 +34,7 @@ export function readTargets(value) {
   return targets;
 }
 
-// Whether an object holds grades by text, and is not a single target as {"id": 7} is.
+// Returns whether an object holds grades by text, rather than being a single target like {"id": 7}.
 function areGrades(value) {
   if (!isObject(value)) return false;
   const isEachNumber = Object.values(value).every((grade) => typeof grade === "number");
@@ -45,7 +46,7 @@ function addItem(targets, item) {
   if (spellings.length > 0) {
     add(targets, spellings, isObject(item) ? firstOf(item, GRADE_KEYS) : undefined);
   } else if (isObject(item)) {
-    // An object without any of the keys is its JSON spelling.
+    // An object without any of the keys is represented by its JSON.
     add(targets, [textOf(item)], undefined);
   }
 }
@@ -57,13 +58,13 @@ function add(targets, spellings, grade) {
       throw new PluginError("invalid-input", `the grade of a target must be a number from 0 up, not ${JSON.stringify(grade)}`);
     }
   }
-  // A target that comes twice has its first grade.
+  // A repeated target has its first grade.
   const fresh = spellings.filter((text) => !targets.byText.has(text));
   for (const text of fresh) targets.byText.set(text, { place: targets.grades.length, grade: grade ?? 1 });
   if (fresh.length > 0) targets.grades.push(grade ?? 1);
 }
 
-// The grade of each candidate, told by its spellings: 0 for what is no target, or was seen further up.
+// Returns the grade of each candidate, identified by its spellings: 0 if it is not a target or occurred earlier.
 export function gradesOf({ byText }, candidates) {
   const seen = new Set();
   return candidates.map((spellings) => {
@@ -76,7 +77,7 @@ export function gradesOf({ byText }, candidates) {
   });
 }
 
-// The grades above 0, highest first.
+// Returns the grades above 0, highest first.
 export function idealOf({ grades }) {
   return grades.filter((grade) => grade > 0).sort((a, b) => b - a);
 }

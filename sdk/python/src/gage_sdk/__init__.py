@@ -6,7 +6,7 @@ A plugin is one file, plugin.py, that marks functions and classes with the decor
 
     @metric(version="1")
     def same(prediction: str | None, reference: str | None) -> bool:
-        "Whether the prediction is the reference."
+        "Checks that the prediction equals the reference."
         return prediction == reference
 
 The decorated functions stay plain functions, so that tests call them directly. `gage-host plugin

@@ -1,4 +1,4 @@
-"""Who a plugin is."""
+"""Description of a plugin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class About:
-    """What `describe` was told."""
+    """Arguments of the last `describe` call."""
 
     name: str = "plugin"
     version: str = "0.0.0"
@@ -28,11 +28,11 @@ def describe(
     authors: Sequence[str] = (),
     wants: Mapping[str, Any] | None = None,
 ) -> None:
-    """Says who the plugin is; call it once in plugin.py.
+    """Describes the plugin; call it once in plugin.py.
 
-    The description is the first paragraph of plugin.py's doc string unless it is given. `wants`
-    tells people what grants the plugin hopes for (`{"http": ["api.example.com"]}`); it gives
-    nothing.
+    The default description is the first paragraph of plugin.py's doc string. `wants` lists
+    requested grants for people to read (`{"http": ["api.example.com"]}`); it does not grant
+    anything.
     """
     extra = {"license": license, "homepage": homepage, "authors": list(authors), "wants": wants}
     _about.name, _about.version, _about.description = name, version, description
@@ -40,5 +40,5 @@ def describe(
 
 
 def about() -> About:
-    """What `describe` was told last."""
+    """Returns the arguments of the last `describe` call."""
     return _about

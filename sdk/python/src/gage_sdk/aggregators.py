@@ -1,4 +1,4 @@
-"""Aggregators: classes that make figures of score cards."""
+"""Aggregators: classes that compute figures from score cards."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ScoredRow:
 
 @dataclass(slots=True)
 class Figure:
-    """A figure of a report: its name, its value, how many rows it stands for, its standard error."""
+    """A figure of a report: name, value, number of rows, and standard error."""
 
     name: str
     value: float
@@ -30,12 +30,12 @@ class Figure:
 def aggregator(
     *, version: str, name: str | None = None, params: Mapping[str, Any] | None = None
 ) -> Callable[[Target], Target]:
-    """Makes an aggregator of a class with three methods.
+    """Turns a class with three methods into an aggregator.
 
-    `start()` returns the state before the first row; `add(state, row)` takes the state and a
-    ScoredRow and returns the new state; `finish(state)` returns a list of Figure. The state is JSON
-    (None, bool, int, float, str, list, dict): the host keeps it between calls. Names and params
-    work as for the class form of `metric`; the constructor runs for each call.
+    `start()` returns the state before the first row. `add(state, row)` takes the state and a
+    ScoredRow and returns the new state. `finish(state)` returns a list of Figure. The state is
+    JSON (None, bool, int, float, str, list, dict), since the host keeps it between calls. Names
+    and params work as in the class form of `metric`; the constructor runs once per call.
     """
 
     def decorate(target: Target) -> Target:

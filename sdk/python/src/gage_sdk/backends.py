@@ -11,7 +11,7 @@ from .messages import Message
 
 @dataclass(slots=True)
 class GenerateRequest:
-    """A conversation to continue, with the sampling parameters, merged and ready."""
+    """A conversation to continue, with the merged sampling parameters."""
 
     id: str
     messages: list[Message]
@@ -20,7 +20,7 @@ class GenerateRequest:
 
 @dataclass(slots=True)
 class LoglikelihoodRequest:
-    """Continuations of a conversation that are to be scored."""
+    """Continuations of a conversation to score."""
 
     id: str
     messages: list[Message]
@@ -29,7 +29,7 @@ class LoglikelihoodRequest:
 
 @dataclass(frozen=True, slots=True)
 class BackendDetails:
-    """What only backends declare."""
+    """Declarations specific to backends."""
 
     max_batch: int
     supports_generate: bool
@@ -39,17 +39,17 @@ class BackendDetails:
 def backend(
     *, version: str, max_batch: int = 32, config: Mapping[str, Any] | None = None
 ) -> Callable[[Target], Target]:
-    """Makes a backend of a class; a component holds one.
+    """Turns a class into a backend; a component holds only one.
 
     `generate(request)` gets a GenerateRequest and returns the answer as a str or a Generation.
     `loglikelihood(request)` gets a LoglikelihoodRequest and returns a list with one
-    ContinuationScore for each continuation. The class has one of them or both. In place of
-    `generate` it may have `generate_all(requests)`, which returns a list with a str, a Generation
-    or a PluginError for each request; use it to send requests at the same time.
+    ContinuationScore per continuation. The class defines one of them or both. In place of
+    `generate` it may define `generate_all(requests)`, which returns a list with a str, a
+    Generation or a PluginError for each request; use it to send requests concurrently.
 
-    The arguments of the constructor are the backend's `config`; their JSON Schema follows from
-    annotations and defaults, unless `config` gives it in full. `max_batch` is the largest number
-    of requests in one call.
+    The arguments of the constructor are the backend's `config`. Their JSON Schema follows from
+    annotations and defaults, unless `config` gives the full schema. `max_batch` is the maximum
+    number of requests per call.
     """
 
     def decorate(target: Target) -> Target:

@@ -1,4 +1,4 @@
-"""Doc hooks: functions that add to a Sample what a row holds beside its text."""
+"""Doc hooks: functions that add a row's content other than its text to a Sample."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,10 @@ MediaKind = Literal["image", "audio", "video", "file"]
 
 @dataclass(slots=True)
 class MediaSource:
-    """Where the host finds media: a path below the dataset's folder, a `data:` URL or a digest.
+    """Location of media for the host: a path below the dataset's folder, a `data:` URL or a
+    digest.
 
-    `extra` holds what else the Sample's segment should have.
+    `extra` holds additional keys for the Sample's segment.
     """
 
     kind: MediaKind
@@ -29,10 +30,10 @@ def doc_hook(
     name: str | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Callable[[Target], Target]:
-    """Makes a doc hook of a function, or of a class with a method `apply`.
+    """Turns a function, or a class with a method `apply`, into a doc hook.
 
     It takes a Sample as a dict. A hook of the kind `text` returns a list of Message; one of the
-    kind `visual` or `audio` a list of MediaSource. Names and params work as for `metric`.
+    kind `visual` or `audio` returns a list of MediaSource. Names and params work as in `metric`.
     """
     if kind not in ("text", "visual", "audio"):
         raise ValueError(f"no kind of doc hook is called '{kind}'; allowed are text, visual, audio")

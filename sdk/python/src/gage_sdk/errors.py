@@ -1,4 +1,4 @@
-"""The error that a plugin reports."""
+"""The error reported by a plugin."""
 
 from typing import Literal
 
@@ -19,10 +19,10 @@ for something outside the plugin, `internal` for a fault of the plugin."""
 
 
 class PluginError(Exception):
-    """Raise it to report an error for the one input at hand; the rest of the batch goes on.
+    """Raise it to report an error for the current input; the rest of the batch continues.
 
-    Any other exception is reported as `internal`. `pointer` is a JSON pointer into the input when
-    one field is to blame (`/question`); `retryable` says that the same call may succeed later.
+    Any other exception is reported as `internal`. `pointer` is a JSON pointer into the input if
+    one field is at fault (`/question`). `retryable` means that the same call may succeed later.
     """
 
     def __init__(

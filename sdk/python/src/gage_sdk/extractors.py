@@ -1,5 +1,5 @@
-"""Extractors: functions, or classes with a method `extract`, that find the answer in what a model
-wrote."""
+"""Extractors: functions, or classes with a method `extract`, that find the answer in a model's
+output."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ AnswerKind = Literal["choice", "number", "list", "text", "reasoning"]
 @dataclass(slots=True)
 class Answer:
     """An answer in the shape of its kind: `{"value": "B"}`, `{"value": 12.5, "unit": "%"}`,
-    `{"items": []}`. `evidence` is the part of the text that it was read from."""
+    `{"items": []}`. `evidence` is the part of the text that contains it."""
 
     kind: AnswerKind
     value: dict[str, Any]
@@ -53,10 +53,10 @@ def extractor(
     inputs: Mapping[str, Input] | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Callable[[Target], Target]:
-    """Makes an extractor of a function, or of a class with a method `extract`.
+    """Turns a function, or a class with a method `extract`, into an extractor.
 
-    It returns an Answer, or None where the text holds none. The first positional argument is the
-    text that is searched; arguments, names and params work as for `metric`.
+    It returns an Answer, or None if the text has none. The first positional argument is the text
+    to search; arguments, names and params work as in `metric`.
     """
 
     def decorate(target: Target) -> Target:

@@ -1,4 +1,4 @@
-"""How the modules `log`, `media`, `http` and `llm` reach what a component imports of the host.
+"""Access to host imports for the modules `log`, `media`, `http` and `llm`.
 
 They import `components.bindings` when a function is called: it exists only inside a component, and
 is loaded there by then.
@@ -12,10 +12,10 @@ from .errors import PluginError
 
 
 def find(name: str) -> Any:
-    """The generated bindings of a host import, or None where there are none.
+    """Returns the generated bindings of a host import, or None if there are none.
 
-    Called when a module is imported, hence while the component is built: inside a component there
-    are no files to import from later.
+    Called when a module is imported, that is, while the component is built: a running component
+    has no files to import from.
     """
     try:
         return importlib.import_module(f"wit_world.imports.{name}")
@@ -28,7 +28,7 @@ IS_COMPONENT = find("types") is not None
 
 
 def missing(name: str) -> PluginError:
-    """The error of a call to a host import that is not there."""
+    """Returns the error of a call to a missing host import."""
     if IS_COMPONENT:
         message = (
             f"this component does not import {name}; add \"{name}\" to imports in "
@@ -52,7 +52,7 @@ def call(function: Callable[..., Any], *arguments: object) -> Any:
 
 
 def result(outcome: Any, convert: Callable[[Any], Any]) -> Any:
-    """One result of several: the converted value, or the PluginError of the host."""
+    """Converts one of several results to the value, or to the host's PluginError."""
     from componentize_py_types import Err
 
     from .components.bindings import error_from_wit

@@ -1,7 +1,7 @@
-"""Requests to hosts that were granted. Only backends may use it; needs `imports = ["http"]` in
-gage-plugin.toml, and the grant `http` of the user.
+"""HTTP requests to granted hosts. Only backends may use this module; it needs `imports = ["http"]`
+in gage-plugin.toml, and the grant `http` from the user.
 
-A server that answers is a response, whatever its status. Redirects are returned, not followed.
+A response with any status is a success. Redirects are returned, not followed.
 """
 
 import json
@@ -18,25 +18,25 @@ _host = find("http")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """The value of a granted secret, which never enters the plugin: the host puts it in."""
+    """The value of a granted secret. It never enters the plugin: the host inserts it."""
 
     name: str
     form: Literal["secret", "bearer"] = "secret"
 
 
 def secret(name: str) -> Secret:
-    """A header value that is a granted secret."""
+    """Returns a header value that is a granted secret."""
     return Secret(name)
 
 
 def bearer(name: str) -> Secret:
-    """A header value that is the word `Bearer` and a granted secret."""
+    """Returns a header value that is the word `Bearer` and a granted secret."""
     return Secret(name, "bearer")
 
 
 @dataclass(slots=True)
 class Request:
-    """A request. `timeout_ms` is for the whole exchange; 0 stands for what the grant allows."""
+    """A request. `timeout_ms` covers the whole exchange; 0 means the limit of the grant."""
 
     method: str
     url: str
@@ -47,18 +47,19 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered: header names in lower case, secrets blanked out."""
+    """A server's response: header names in lower case, secrets redacted."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes
 
     def text(self) -> str:
-        """The body as UTF-8; what is not becomes the replacement character."""
+        """Returns the body as UTF-8; invalid bytes become the replacement character."""
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The body as JSON; a PluginError of the kind `upstream` if it is not."""
+        """Parses the body as JSON; raises a PluginError of the kind `upstream` if it is not JSON.
+        """
         try:
             return json.loads(self.body)
         except ValueError as error:
@@ -71,19 +72,20 @@ def post_json(
     headers: Mapping[str, str | Secret] | None = None,
     timeout_ms: int = 0,
 ) -> Request:
-    """A POST request with a JSON body, ready to be sent."""
+    """Creates a POST request with a JSON body."""
     all_headers = {"content-type": "application/json", **(headers or {})}
     return Request("POST", url, all_headers, encode(value).encode(), timeout_ms)
 
 
 def send(request: Request) -> Response:
-    """Sends one request. No answer is a PluginError (`denied`, `limit_exceeded`, `upstream`)."""
+    """Sends one request. No response raises a PluginError (`denied`, `limit_exceeded`,
+    `upstream`)."""
     host = _bindings()
     return _response(call(host.send, _request(host, request)))
 
 
 def send_all(requests: Sequence[Request]) -> list[Response | PluginError]:
-    """Sends requests at the same time, as far as the grant allows; one result each, in order."""
+    """Sends requests concurrently, as far as the grant allows; one result each, in order."""
     host = _bindings()
     outcomes = host.send_all([_request(host, request) for request in requests])
     return [result(outcome, _response) for outcome in outcomes]

@@ -1,4 +1,4 @@
-"""The values that a metric or an extractor reads, which the host takes out of a sample."""
+"""Inputs of metrics and extractors, which the host takes from a sample."""
 
 import inspect
 import types
@@ -21,12 +21,12 @@ _KINDS: dict[Any, ValueKind] = {
 
 
 class Input:
-    """Where the host finds an input.
+    """Location of an input for the host.
 
-    `path_params` is the key of `params`, or a list of keys, by which a suite names another path;
-    `paths` are tried in turn where it names none, and the first that exists wins
-    (`model_output.answer`, `sample.label`; `sample` is the whole Sample). `kind` is what the host
-    turns the value into, and follows from the annotation where it is not given.
+    `path_params` is the key of `params`, or a list of keys, with which a suite sets another path.
+    Otherwise `paths` are tried in order, and the first that exists wins (`model_output.answer`,
+    `sample.label`; `sample` is the whole Sample). `kind` is the type to which the host converts
+    the value; by default, it follows from the annotation.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Input:
 
 
 class ResolvedInput:
-    """An input as it is declared to the host."""
+    """An input as declared to the host."""
 
     def __init__(self, name: str, source: Input, kind: ValueKind) -> None:
         self.name = name
@@ -60,7 +60,7 @@ def resolve_inputs(
     hints: Mapping[str, Any],
     declared: Mapping[str, Input],
 ) -> list[ResolvedInput]:
-    """Makes an input of each positional parameter of a function."""
+    """Creates an input from each positional parameter of a function."""
     names = [parameter.name for parameter in parameters]
     for name in declared:
         if name not in names:

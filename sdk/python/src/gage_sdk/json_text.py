@@ -1,4 +1,4 @@
-"""JSON as it crosses the boundary between host and plugin."""
+"""JSON at the boundary between host and plugin."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", 
 
 
 def decode_object(text: str) -> dict[str, Any]:
-    """Reads an object; the common empty one without a parser."""
+    """Parses an object; the common empty one without a parser."""
     return {} if text in ("{}", "") else json.loads(text)
 
 
@@ -22,11 +22,11 @@ def encode_object(value: dict[str, Any]) -> str:
 
 
 def as_text(value: object) -> str:
-    """A value as text: strings as they are, everything else in its JSON spelling."""
+    """Converts a value to text: strings unchanged, everything else as JSON."""
     return value if isinstance(value, str) else encode(value)
 
 
 def plain_number(number: float) -> int | float:
-    """An integer where the number is one that a float holds exactly: 3 rather than 3.0."""
+    """Converts to an integer if a float represents it exactly: 3 rather than 3.0."""
     is_whole = isinstance(number, float) and number.is_integer() and abs(number) < 2.0**53
     return int(number) if is_whole else number

@@ -1,4 +1,4 @@
-"""Judges: classes that ask a judge model and read its reply."""
+"""Judges: classes that prompt a judge model and interpret its reply."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .members import Member, Target, register, require_methods
 
 @dataclass(slots=True)
 class Case:
-    """A Sample, and what the model under test gave: an object with `answer`."""
+    """A Sample, and the output of the model under test: an object with `answer`."""
 
     sample_id: str
     sample: dict[str, Any]
@@ -18,7 +18,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Unparseable:
-    """Says that the replies cannot be used, and why. The sample then has no score; it is not a 0."""
+    """Reports that the replies are unusable. The sample then has no score; it does not count as 0.
+    """
 
     reason: str
 
@@ -26,12 +27,12 @@ class Unparseable:
 def judge(
     *, version: str, name: str | None = None, params: Mapping[str, Any] | None = None
 ) -> Callable[[Target], Target]:
-    """Makes a judge of a class with two methods.
+    """Turns a class with two methods into a judge.
 
-    `render(case)` returns the Prompt for the judge model, or a list of them where answers are
-    compared in both orders. `parse(case, replies)` gets a Generation for each prompt, and returns
-    the `judge_output` as a dict, with `score` or `answer` as metrics read them, or Unparseable.
-    The host makes the call. Names and params work as for the class form of `metric`.
+    `render(case)` returns the Prompt for the judge model, or a list of them if answers are
+    compared in both orders. `parse(case, replies)` gets a Generation per prompt. It returns
+    Unparseable, or the `judge_output` as a dict with `score` or `answer` for metrics. The host
+    makes the call. Names and params work as in the class form of `metric`.
     """
 
     def decorate(target: Target) -> Target:

@@ -1,7 +1,7 @@
-"""Models of the run, by the id of their role adapter. Only backends may use it; needs
-`imports = ["llm"]` in gage-plugin.toml, and the grant `llm` of the user.
+"""Models of the run, by the id of their role adapter. Only backends may use this module; it needs
+`imports = ["llm"]` in gage-plugin.toml, and the grant `llm` from the user.
 
-Calls go through the role's own pool and sampling parameters, and count against the grant.
+Calls use the role's own pool and sampling parameters, and count against the grant.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _host = find("llm")
 class Request:
     """A conversation for the model of a role (an `adapter_id` of the suite).
 
-    `params` are sampling parameters that win over those of the role.
+    `params` are sampling parameters that override those of the role.
     """
 
     role: str
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(slots=True)
 class Continuations:
-    """A conversation, and what might follow it, for the model of a role."""
+    """A conversation and its possible continuations, for the model of a role."""
 
     role: str
     messages: list[Message]
@@ -39,7 +39,7 @@ class Continuations:
 
 @dataclass(frozen=True, slots=True)
 class RollingScore:
-    """How likely a whole text is; its perplexity per token is `exp(-logprob / token_count)`."""
+    """Likelihood of a whole text; its perplexity per token is `exp(-logprob / token_count)`."""
 
     logprob: float
     token_count: int
@@ -47,7 +47,7 @@ class RollingScore:
 
 
 def generate(request: Request) -> Generation:
-    """Asks a model."""
+    """Calls a model."""
     from .components.bindings import generation_from_wit
 
     host = _bindings()
@@ -55,7 +55,7 @@ def generate(request: Request) -> Generation:
 
 
 def generate_all(requests: Sequence[Request]) -> list[Generation | PluginError]:
-    """Asks at the same time, as far as the role's pool allows; one result each, in order."""
+    """Calls a model concurrently, as far as the role's pool allows; one result each, in order."""
     from .components.bindings import generation_from_wit
 
     host = _bindings()
@@ -75,14 +75,14 @@ def loglikelihood(
 def loglikelihood_all(
     requests: Sequence[Continuations],
 ) -> list[list[ContinuationScore] | PluginError]:
-    """Asks at the same time, as far as the role's pool allows; one result each, in order."""
+    """Scores concurrently, as far as the role's pool allows; one result each, in order."""
     host = _bindings()
     outcomes = host.loglikelihood_all([_scored(host, request) for request in requests])
     return [result(outcome, _scores) for outcome in outcomes]
 
 
 def rolling_loglikelihood(role: str, text: str) -> RollingScore:
-    """How likely a whole text is, for backends that have log-likelihoods of whole texts."""
+    """Returns the likelihood of a text, for backends with log-likelihoods of whole texts."""
     host = _bindings()
     request = host.RollingLoglikelihoodRequest(role, text)
     return _rolling(call(host.rolling_loglikelihood, request))
@@ -91,14 +91,14 @@ def rolling_loglikelihood(role: str, text: str) -> RollingScore:
 def rolling_loglikelihood_all(
     role: str, texts: Sequence[str]
 ) -> list[RollingScore | PluginError]:
-    """Asks at the same time, as far as the role's pool allows; one result each, in order."""
+    """Scores concurrently, as far as the role's pool allows; one result each, in order."""
     host = _bindings()
     requests = [host.RollingLoglikelihoodRequest(role, text) for text in texts]
     return [result(outcome, _rolling) for outcome in host.rolling_loglikelihood_all(requests)]
 
 
 def embed(role: str, texts: Sequence[str]) -> list[list[float]]:
-    """One vector for each text, in order, as the model gives them, of whatever norm.
+    """Returns one embedding per text, in order, not normalized by the host.
 
     It counts as one call of the grant, and fails as a whole.
     """
@@ -107,8 +107,8 @@ def embed(role: str, texts: Sequence[str]) -> list[list[float]]:
 
 
 def embed_all(role: str, lists: Sequence[Sequence[str]]) -> list[list[list[float]] | PluginError]:
-    """Vectors of several lists of texts, asked at the same time, as far as the role's pool allows;
-    one result for each list, in order."""
+    """Embeds several lists of texts concurrently, as far as the role's pool allows; one result per
+    list, in order."""
     host = _bindings()
     outcomes = host.embed_all([host.EmbedRequest(role, list(texts)) for texts in lists])
     return [result(outcome, _vectors) for outcome in outcomes]

@@ -1,5 +1,5 @@
-"""Log lines to the host, which caps their number and their size. Outside of a component they go to
-the standard error."""
+"""Log lines to the host, which limits their number and size. Outside a component, they go to
+standard error."""
 
 import sys
 
@@ -9,12 +9,12 @@ _host = find("log")
 
 
 def debug(message: str) -> None:
-    """Writes a line for debugging."""
+    """Writes a debug line."""
     _emit("DEBUG", message)
 
 
 def info(message: str) -> None:
-    """Writes a line of information."""
+    """Writes an info line."""
     _emit("INFO", message)
 
 
@@ -24,7 +24,7 @@ def warn(message: str) -> None:
 
 
 def error(message: str) -> None:
-    """Writes an error."""
+    """Writes an error line."""
     _emit("ERROR", message)
 
 

@@ -1,5 +1,5 @@
-"""Media of the items of the current call, and of no others. Needs `imports = ["media"]` in
-gage-plugin.toml, and the grant `media` of the user."""
+"""Media of the items of the current call. Needs `imports = ["media"]` in gage-plugin.toml, and the
+grant `media` from the user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ _MOST_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What is known of media: its digest (`sha256:…`), its kind, its type as in `image/png`, and its
+    """Metadata of media: its digest (`sha256:…`), its kind, its type as in `image/png`, and its
     size in bytes."""
 
     digest: str
@@ -23,7 +23,7 @@ class Media:
 
 
 def look_up(digest: str) -> Media:
-    """What is known of the media with this digest."""
+    """Returns the metadata of the media with this digest."""
     from .components.bindings import MEDIA_KIND_NAMES
 
     found = call(_bindings().find, digest)
@@ -32,7 +32,7 @@ def look_up(digest: str) -> Media:
 
 
 def read(digest: str, offset: int = 0, length: int | None = None) -> bytes:
-    """Bytes from `offset` on: `length` of them, fewer at the end; all without a length."""
+    """Reads bytes from `offset`: `length` of them, or fewer at the end; all without a length."""
     host = _bindings()
     parts: list[bytes] = []
     left = length

@@ -1,5 +1,4 @@
-"""The members of a component: what the author's decorators register, and how each is made from
-its params."""
+"""Members of a component, registered by the author's decorators and created from their params."""
 
 import inspect
 import re
@@ -30,10 +29,10 @@ _POSITIONAL = (_PARAMETER.POSITIONAL_ONLY, _PARAMETER.POSITIONAL_OR_KEYWORD)
 
 
 class Member:
-    """One metric, judge, …: its name, its params, and the function or the class behind it.
+    """One metric, judge, …: its name, its params, and the decorated function or class.
 
-    `method` names the method that does the work where the target is a class; `details` is what
-    only its kind knows.
+    `method` names the method that does the work if the target is a class. `details` are specific
+    to its kind.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Member:
         self.params_schema = encode(dict(params))
 
     def create(self, params: dict[str, Any]) -> Any:
-        """An instance of the class, or the function with its params filled in."""
+        """Returns an instance of the class, or the function with its params bound."""
         self._check(params)
         if not inspect.isclass(self.target):
             return partial(self.target, **params) if params else self.target
@@ -82,7 +81,7 @@ class Member:
             raise PluginError("invalid_config", str(error)) from error
 
     def function(self, params: dict[str, Any]) -> Callable[..., Any]:
-        """What is called for each item."""
+        """Returns the function that is called for each item."""
         made: Callable[..., Any] = self.create(params)
         if self._method is not None and inspect.isclass(self.target):
             made = getattr(made, self._method)
@@ -111,7 +110,8 @@ def register(member: Member) -> None:
 
 
 def members_of(kind: Kind) -> dict[str, Member]:
-    """The members of a kind, by name; it is an error when there is none, or one of another kind."""
+    """Returns the members of a kind, by name. Raises if there are none, or there is another kind.
+    """
     others = [other for other in _members if other != kind]
     if others:
         raise ValueError(f"plugin.py holds a {others[0]}; gage-plugin.toml says kind = \"{kind}\"")
@@ -122,12 +122,12 @@ def members_of(kind: Kind) -> dict[str, Member]:
 
 
 def forget_members() -> None:
-    """Forgets what was registered, so that a test can import another plugin."""
+    """Unregisters all members, so that a test can import another plugin."""
     _members.clear()
 
 
 def positional_parameters(target: Callable[..., object], method: str) -> list[inspect.Parameter]:
-    """The positional parameters of a function, or of the method of a class."""
+    """Returns the positional parameters of a function, or of a class's method."""
     function = worker(target, method)
     parameters = list(inspect.signature(function).parameters.values())
     positional = [one for one in parameters if one.kind in _POSITIONAL]
@@ -135,7 +135,7 @@ def positional_parameters(target: Callable[..., object], method: str) -> list[in
 
 
 def worker(target: Callable[..., object], method: str) -> Callable[..., object]:
-    """The function that does the work: the target, or the method of that name."""
+    """Returns the function that does the work: the target, or its method with this name."""
     if not inspect.isclass(target):
         return target
     function: Callable[..., object] | None = getattr(target, method, None)
@@ -153,7 +153,7 @@ def require_methods(target: Callable[..., object], kind: Kind, *methods: str) ->
 
 
 def first_paragraph(text: str | None) -> str:
-    """The first paragraph of a doc string, in one line."""
+    """Returns the first paragraph of a doc string, on one line."""
     return " ".join((text or "").strip().split("\n\n")[0].split())
 
 

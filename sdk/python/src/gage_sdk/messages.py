@@ -1,4 +1,4 @@
-"""Conversations: what is sent to a model, and what it answers."""
+"""Conversations with models: messages, prompts and answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "other"
 
 @dataclass(slots=True)
 class Message:
-    """One message, as text.
+    """A text message.
 
-    `extra` holds what else belongs to it: `name`, `tool_calls`, `tool_call_id`, and `parts`, the
-    Sample's `content` list, when there are parts that are not text.
+    `extra` holds further keys: `name`, `tool_calls`, `tool_call_id`, and `parts`, the Sample's
+    `content` list, if there are parts that are not text.
     """
 
     role: Role
@@ -23,9 +23,9 @@ class Message:
 
 @dataclass(slots=True)
 class Prompt:
-    """A conversation that a model is to continue.
+    """A conversation for a model to continue.
 
-    `params` are sampling parameters that win over those of the role (`{"temperature": 0}`).
+    `params` are sampling parameters that override those of the role (`{"temperature": 0}`).
     """
 
     messages: list[Message]
@@ -34,9 +34,9 @@ class Prompt:
 
 @dataclass(slots=True)
 class Generation:
-    """What a model answered. `extra` holds whatever has no field of its own.
+    """A model's answer. `extra` holds keys without a field of their own.
 
-    The counts of tokens are None where they are not known; give both or neither.
+    The token counts are None if unknown; give both or neither.
     """
 
     answer: str
@@ -48,10 +48,10 @@ class Generation:
 
 @dataclass(slots=True)
 class ContinuationScore:
-    """How likely a continuation is.
+    """Likelihood of a continuation.
 
-    `logprob` is the sum over its tokens of the natural logarithm of their probability; `is_greedy`
-    says whether greedy decoding would have produced it.
+    `logprob` is the sum of the natural logarithms of the token probabilities. `is_greedy` is True
+    if greedy decoding would have produced the continuation.
     """
 
     logprob: float
@@ -60,7 +60,7 @@ class ContinuationScore:
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """The text of one message of a Sample: its text parts, one after the other."""
+    """Returns the text of one message of a Sample: its concatenated text parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content

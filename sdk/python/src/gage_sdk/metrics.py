@@ -11,7 +11,7 @@ from .schema import hints_of
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value that a metric reports, and its range; None for no bound."""
+    """A value reported by a metric, and its range; None means no bound."""
 
     name: str
     higher_is_better: bool = True
@@ -21,7 +21,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class MetricDetails:
-    """What only metrics declare."""
+    """Declarations specific to metrics."""
 
     inputs: list[ResolvedInput]
     values: list[Value]
@@ -37,15 +37,15 @@ def metric(
     default_aggregation: str = "mean",
     params: Mapping[str, Any] | None = None,
 ) -> Callable[[Target], Target]:
-    """Makes a metric of a function, or of a class with a method `score`.
+    """Turns a function, or a class with a method `score`, into a metric.
 
-    Positional arguments are inputs: the host finds them as `inputs` says, and turns them into what
-    their annotations say (`str`, `float`, `list[str]`, `dict`, `object`). `prediction`, `reference`
-    and `text` need not be declared. A missing value is None.
+    Positional arguments are inputs. The host finds them as declared in `inputs`, and converts them
+    to their annotated types (`str`, `float`, `list[str]`, `dict`, `object`). `prediction`,
+    `reference` and `text` need not be declared. A missing value is None.
 
     Keyword-only arguments are params; those of a class are the arguments of its constructor, which
-    runs once for each batch. Their JSON Schema follows from annotations and defaults, unless
-    `params` gives it in full.
+    runs once per batch. Their JSON Schema follows from annotations and defaults, unless `params`
+    gives the full schema.
 
     The function returns a number, a boolean, None or a ScoreCard. The first of `values` is the
     primary score, the rest are sub-scores; the default is `score` from 0 to 1. The name is that of
@@ -54,7 +54,7 @@ def metric(
     """
 
     def decorate(target: Target) -> Target:
-        # A base class may bring its own inputs and values.
+        # A base class may define inputs and values.
         sources = {**getattr(target, "inputs", {}), **(inputs or {})}
         declared = values or getattr(target, "values", None) or [Value("score")]
         found = resolve_inputs(

@@ -1,4 +1,4 @@
-"""Preprocessors: functions, or classes with a method `convert`, that turn raw rows into Samples."""
+"""Preprocessors: functions, or classes with a method `convert`, that convert rows to Samples."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from .members import Member, Target, register, worker
 class Row(dict[str, Any]):
     """A raw row of a dataset: its body as a dict.
 
-    `index` counts from 0 in the order of the file, before any shuffling. A key that the row does
-    not have raises a PluginError of the kind `missing_field` that names it.
+    `index` counts from 0 in file order, before any shuffling. Access to a missing key raises a
+    PluginError of the kind `missing_field` that names the key.
     """
 
     def __init__(self, body: Mapping[str, Any], *, dataset: str = "", index: int = 0) -> None:
@@ -27,7 +27,7 @@ class Row(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Leaves a row out on purpose, and says why."""
+    """Skips a row on purpose, for the given reason."""
 
     reason: str
 
@@ -35,10 +35,10 @@ class Skip:
 def preprocessor(
     *, version: str, name: str | None = None, params: Mapping[str, Any] | None = None
 ) -> Callable[[Target], Target]:
-    """Makes a preprocessor of a function, or of a class with a method `convert`.
+    """Turns a function, or a class with a method `convert`, into a preprocessor.
 
-    It takes a Row and returns a Sample as a dict, or Skip. The host validates the Sample and fills
-    in `id` where it is missing. Names and params work as for `metric`.
+    It takes a Row and returns a Sample as a dict, or Skip. The host validates the Sample and adds
+    a missing `id`. Names and params work as in `metric`.
     """
 
     def decorate(target: Target) -> Target:

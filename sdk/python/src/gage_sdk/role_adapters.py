@@ -1,4 +1,4 @@
-"""Role adapters: classes that stand between a step and the model of its role."""
+"""Role adapters: classes that mediate between a step and the model of its role."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,12 +9,12 @@ from .members import Member, Target, register, require_methods
 def role_adapter(
     *, version: str, name: str | None = None, params: Mapping[str, Any] | None = None
 ) -> Callable[[Target], Target]:
-    """Makes a role adapter of a class with two methods.
+    """Turns a class with two methods into a role adapter.
 
-    `prepare(payload)` gets a dict with `sample` and what earlier steps gave under their names. It
-    returns a Prompt for the role's model, or a dict, which is the output itself without a model.
-    `parse(payload, reply)` gets the Generation and returns the output as a dict, which later steps
-    and metrics read. Names and params work as for the class form of `metric`.
+    `prepare(payload)` gets a dict with `sample` and results of earlier steps under their names. It
+    returns a Prompt for the role's model, or a dict, which is the output itself without a model
+    call. `parse(payload, reply)` gets the Generation and returns the output as a dict for later
+    steps and metrics. Names and params work as in the class form of `metric`.
     """
 
     def decorate(target: Target) -> Target:

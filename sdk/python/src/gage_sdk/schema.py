@@ -20,14 +20,14 @@ _ALLOWED = "bool, int, float, str, list, dict, Literal, T | None, Annotated and 
 
 
 def hints_of(function: Callable[..., object]) -> dict[str, Any]:
-    """The annotations of a function, resolved, with what `Annotated` adds to them."""
+    """Returns the resolved annotations of a function, including `Annotated` metadata."""
     return get_type_hints(function, include_extras=True)
 
 
 def schema_of_annotation(annotation: Any) -> dict[str, Any]:
-    """The JSON Schema of one annotation.
+    """Returns the JSON Schema of one annotation.
 
-    `Annotated` adds to it: a string is its description, a dict is merged in
+    `Annotated` extends it: a string is its description, a dict is merged in
     (`Annotated[int, "how many", {"minimum": 1}]`).
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -60,7 +60,7 @@ def _schema_of_union(members: list[dict[str, Any]]) -> dict[str, Any]:
 def schema_of_params(
     parameters: list[inspect.Parameter], hints: dict[str, Any]
 ) -> dict[str, Any]:
-    """The JSON Schema of an object with these parameters; those without a default are required."""
+    """Returns the JSON Schema of an object; parameters without a default are required."""
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in parameters:
@@ -84,7 +84,7 @@ def _schema_of_parameter(parameter: inspect.Parameter, hints: dict[str, Any]) ->
             raise TypeError(
                 f"param '{parameter.name}': {error}; or give the whole schema as params=…"
             ) from None
-    # Without an annotation the default says what it is.
+    # Without an annotation, the type follows from the default.
     default = parameter.default
     known = default is not None and default is not parameter.empty
     return dict(_PLAIN.get(type(default), {})) if known else {}

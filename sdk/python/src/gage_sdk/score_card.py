@@ -1,4 +1,4 @@
-"""What a metric says about one sample."""
+"""A metric's result for one sample."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 
 @dataclass(slots=True)
 class ScoreCard:
-    """What a metric says about one sample.
+    """A metric's result for one sample.
 
-    `primary_score` is None when there is nothing to score: the sample then stays out of the mean.
-    `passed` is None where the metric draws no line. `error_tags` are short stable names of why a
-    score is low (`wrong_unit`), `explain` says it in words, and `detail` shows people what the
-    metric saw.
+    `primary_score` is None if there is nothing to score: the sample is then excluded from the
+    mean. `passed` is None if the metric has no threshold. `error_tags` are short stable names of
+    reasons for a low score (`wrong_unit`), `explain` describes them, and `detail` holds the
+    metric's evidence for people.
     """
 
     primary_score: float | None = None
@@ -28,7 +28,7 @@ passed or 0 and not passed, or None when there is nothing to score."""
 
 
 def score_card(score: Score) -> ScoreCard:
-    """Makes a card of whatever a metric may return."""
+    """Creates a card from any result that a metric may return."""
     if isinstance(score, ScoreCard):
         return score
     if score is None:

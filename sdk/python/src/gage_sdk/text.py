@@ -1,4 +1,4 @@
-"""Helpers that make texts comparable."""
+"""Helpers that normalize and compare texts."""
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -11,8 +11,8 @@ _NUMBER_KEYS = ("logprob", "token_logprob", "value")
 def normalize_text(
     text: str, case_sensitive: bool = False, strip: bool = True, collapse_whitespace: bool = False
 ) -> str:
-    """Makes a text comparable: lower case, no white space at the ends, and, if asked for, one
-    blank in place of each stretch of white space."""
+    """Normalizes a text for comparison: lower case, trimmed, and optionally with single blanks in
+    place of runs of white space."""
     if collapse_whitespace:
         text = " ".join(text.split()) if strip else _WHITE_SPACE.sub(" ", text)
     elif strip:
@@ -21,11 +21,11 @@ def normalize_text(
 
 
 def strip_thought_tags(text: str | None) -> str:
-    """Takes away what a reasoning model thought: `<think>…</think>`, also `<thinking>`,
-    `<thought>` and `<reflection>`, in any case, and white space at the ends.
+    """Removes a reasoning model's thoughts: `<think>…</think>`, also `<thinking>`, `<thought>` and
+    `<reflection>`, in any case, and white space at the ends.
 
-    A closing tag without its opening removes everything up to it, since chat templates put the
-    opening tag into the prompt. An opening tag that never closes removes the rest.
+    A closing tag without an opening one removes everything up to it, since chat templates put the
+    opening tag into the prompt. An unclosed opening tag removes the rest.
     """
     if not text:
         return ""
@@ -65,7 +65,7 @@ def levenshtein_distance(left: Sequence[Hashable], right: Sequence[Hashable]) ->
     pattern, other = (left, right) if len(left) <= len(right) else (right, left)
     if not pattern:
         return len(other)
-    # Myers' bit-parallel method: one integer holds a whole column of the table, a bit for each
+    # Myers' bit-parallel method: one integer holds a whole column of the table, with one bit per
     # element of the pattern, so that the work is one pass over the other sequence.
     occurrences: dict[Hashable, int] = {}
     for index, element in enumerate(pattern):
@@ -91,7 +91,7 @@ def levenshtein_distance(left: Sequence[Hashable], right: Sequence[Hashable]) ->
 
 
 def as_number(value: object) -> float | None:
-    """The value as a number: numbers, and texts that spell one; never booleans. None otherwise."""
+    """Converts numbers, and texts that spell one, to a number; otherwise None. Rejects booleans."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -107,8 +107,8 @@ def as_number(value: object) -> float | None:
 def flatten_numbers(value: object) -> list[float]:
     """Collects the numbers in nested lists, in order.
 
-    Of an object, the first of the keys `logprob`, `token_logprob` and `value` counts. Texts that
-    spell a number count; booleans and everything else are left out.
+    An object counts by the first of its keys `logprob`, `token_logprob` and `value`. Texts that
+    spell a number count; booleans and everything else are omitted.
     """
     if isinstance(value, (list, tuple)):
         return [number for item in value for number in flatten_numbers(item)]

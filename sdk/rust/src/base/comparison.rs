@@ -3,25 +3,25 @@ use crate::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use crate::{PluginError, ScoreCard, from_params};
 use serde::de::DeserializeOwned;
 
-/// What a [`Comparison`] leaves to the author.
+/// Author's part of a [`Comparison`].
 pub trait Compare: DeserializeOwned {
-    /// What it is called in suites.
+    /// Returns its name in suites.
     fn name() -> &'static str;
 
-    /// The version, the description and the parameters; the inputs are added to it.
+    /// Returns the version, the description and the parameters; the shape adds its inputs.
     fn spec() -> MetricSpec;
 
-    /// Compares the answer, which is empty where there is none, with its reference.
+    /// Compares the answer, which is empty if missing, with its reference.
     ///
     /// # Errors
-    /// An error is the outcome `plugin_error` for this sample, never a score.
+    /// An error gives this sample the outcome `plugin_error`, never a score.
     fn compare(&self, prediction: &str, reference: &str) -> Result<ScoreCard, PluginError>;
 }
 
-/// Compares a prediction with a reference, both texts. Without a reference there is no score.
+/// Compares a prediction with a reference, both texts. Without a reference, there is no score.
 ///
-/// Inputs: `prediction`, path parameter `prediction_field`, by default `model_output.answer`;
-/// `reference`, path parameter `label_field`, by default `sample.label`. The card's detail gets both.
+/// Inputs: `prediction`, path parameter `prediction_field`, default `model_output.answer`; `reference`, path
+/// parameter `label_field`, default `sample.label`. The card's detail contains both.
 pub struct Comparison<C>(C);
 
 impl<C: Compare> Metric for Comparison<C> {

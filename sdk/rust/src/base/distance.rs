@@ -6,33 +6,32 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// What a [`SequenceDistance`] leaves to the author.
+/// Author's part of a [`SequenceDistance`].
 pub trait Distance: DeserializeOwned {
-    /// What it is called in suites.
+    /// Returns its name in suites.
     fn name() -> &'static str;
 
-    /// The version, the description and the parameters; inputs and parameters of the
-    /// shape are added to it.
+    /// Returns the version, the description and the parameters; the shape adds its inputs and parameters.
     fn spec() -> MetricSpec;
 
-    /// Returns how far the texts are apart, 0 or more: by default the Levenshtein distance.
+    /// Returns the distance of the texts, 0 or more; default: the Levenshtein distance.
     fn distance(&self, prediction: &str, reference: &str) -> f64 {
         levenshtein_distance(prediction, reference) as f64
     }
 }
 
-/// Scores how near a prediction is to its reference.
+/// Scores the similarity of a prediction to its reference.
 ///
-/// Both are trimmed, white space is collapsed, and case is ignored unless the parameter
-/// `case_sensitive` is true; what is missing is empty. The parameter `normalize` says what becomes
-/// of the distance d, with lengths in characters:
+/// Both are trimmed, white space is collapsed, and case is ignored unless the parameter `case_sensitive` is
+/// true. Missing texts count as empty. The parameter `normalize` selects how the distance d becomes a score,
+/// with lengths in characters:
 ///
 /// - `anls` (the default): max(1 − d / the longer length, 0)
 /// - `wer`: max(1 − d / the length of the reference, 0)
 /// - `raw`: d itself, lower is better
 ///
-/// Two empty texts score 1, or 0 with `raw`. Inputs as for [`Comparison`](super::Comparison). The
-/// card's detail gets `distance`, `normalized` (the score) and `strategy`.
+/// Two empty texts score 1, or 0 with `raw`. Inputs are the same as for [`Comparison`](super::Comparison).
+/// The card's detail contains `distance`, `normalized` (the score) and `strategy`.
 pub struct SequenceDistance<D> {
     distance: D,
     strategy: Strategy,
@@ -93,7 +92,7 @@ impl<D: Distance> Metric for SequenceDistance<D> {
     fn spec() -> MetricSpec {
         let mut spec = with_case(with_pair(D::spec(), ValueKind::Text)).param(
             "normalize",
-            json!({ "type": "string", "default": "anls", "description": "anls, wer or raw" }),
+            json!({ "type": "string", "default": "anls", "description": "how the distance becomes the score: `anls`, `wer` or `raw`" }),
         );
         // A raw distance may be larger.
         spec.values[0].maximum = None;

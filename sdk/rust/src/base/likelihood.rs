@@ -7,24 +7,28 @@ use serde::Deserialize;
 use serde_json::json;
 use std::marker::PhantomData;
 
-/// The negative log-likelihood of an answer, its perplexity, or its bits per byte; lower is better.
+/// Negative log-likelihood of an answer, its perplexity, or its bits per byte; lower is better.
 ///
-/// nll is the loss where there is one, otherwise −mean(log-probabilities of the tokens), which may lie
-/// in nested lists; natural logarithms. ppl is e to the power of nll (Jelinek et al. 1977).
-/// bits_per_byte is nll · tokens / (bytes · ln 2), which unlike ppl does not depend on the tokenizer
-/// (Gao et al. 2020). Of a whole text that the host scored (`request: rolling_loglikelihood`) nll is that of a token, and the
-/// host says the number of bytes. Else bits_per_byte needs the number of bytes, and of a loss that of the tokens, above 0. The
-/// parameter `metric_type`, `nll` (the default), `ppl` or `bits_per_byte`, says which is the primary
-/// score; each that is known and finite is a sub-score under its name. Where the primary one is
-/// neither, there is no score. A loss that is no finite number counts as missing; true is 1 and false
-/// is 0.
+/// nll is the loss if given, otherwise −mean(log-probabilities of the tokens); they are natural logarithms
+/// and may be in nested lists. ppl is e to the power of nll (Jelinek et al. 1977). bits_per_byte is nll ·
+/// tokens / (bytes · ln 2), which unlike ppl does not depend on the tokenizer (Gao et al. 2020).
 ///
-/// Inputs: `loss`, path parameter `loss_field`, by default `model_output.loss`; `logprobs`, path
-/// parameter `logprobs_field`, by default `model_output.token_logprobs`, else `model_output.rolling`, which the host
-/// records of a whole text; `byte_count`, path parameter
-/// `byte_count_field`, by default `model_output.byte_count`; `token_count`, for a loss, path parameter
-/// `token_count_field`, by default `model_output.token_count`. The card's detail gets `source`,
-/// `token_count` (null where it is not known) and `metric_type`.
+/// For a whole text that the host scored (`request: rolling_loglikelihood`), nll is per token, and the host
+/// supplies the number of bytes. Otherwise bits_per_byte needs the number of bytes, and for a loss the number
+/// of tokens, both above 0. The parameter `metric_type`, `nll` (the default), `ppl` or `bits_per_byte`,
+/// selects the primary score. Each figure that is known and finite is a sub-score under its name. If the
+/// primary one is unknown or not finite, there is no score. A loss that is not a finite number counts as
+/// missing; true is 1 and false is 0.
+///
+/// Inputs:
+///
+/// - `loss`, path parameter `loss_field`, default `model_output.loss`
+/// - `logprobs`, path parameter `logprobs_field`, default `model_output.token_logprobs`, then
+///   `model_output.rolling`, which the host records for a whole text
+/// - `byte_count`, path parameter `byte_count_field`, default `model_output.byte_count`
+/// - `token_count`, for a loss, path parameter `token_count_field`, default `model_output.token_count`
+///
+/// The card's detail contains `source`, `token_count` (null if unknown) and `metric_type`.
 pub struct Likelihood<D> {
     figure: Figure,
     describe: PhantomData<D>,
@@ -57,16 +61,16 @@ fn nll() -> String {
     "nll".to_owned()
 }
 
-/// What is known of the answer.
+/// Data about the answer.
 struct AnswerLoss {
     nll: f64,
     source: &'static str,
     tokens: Option<f64>,
-    /// The bytes that go with them, where the same place says so.
+    /// Number of bytes, if it comes from the same source.
     bytes: Option<f64>,
 }
 
-/// What the host records of a whole text that was scored.
+/// Record of the host for a scored whole text.
 #[derive(Deserialize)]
 struct Rolling {
     loglikelihood: f64,
@@ -128,8 +132,7 @@ impl<D: Describe> Metric for Likelihood<D> {
     }
 
     fn spec() -> MetricSpec {
-        let metric_type =
-            json!({ "type": "string", "default": "nll", "description": "nll, ppl or bits_per_byte" });
+        let metric_type = json!({ "type": "string", "default": "nll", "description": "primary score: `nll`, `ppl` or `bits_per_byte`" });
         D::spec()
             .unbounded(false)
             .sub_score("nll", false)
@@ -240,7 +243,7 @@ mod tests {
         assert!(score::<Likelihood<Plain>>(json!({ "metric_type": "bits" }), &huge).is_err());
     }
 
-    /// Four tokens of two bits each in eight bytes: what the host records of a whole text.
+    /// Four tokens of two bits each in eight bytes, as the host records them for a whole text.
     #[test]
     fn whole_texts() {
         let bits = std::f64::consts::LN_2;
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    /// Two tokens of one bit each that stand for four bytes make half a bit a byte.
+    /// Two tokens of one bit each, covering four bytes, are half a bit per byte.
     #[test]
     fn bits_per_byte() {
         let params = || json!({ "metric_type": "bits_per_byte" });

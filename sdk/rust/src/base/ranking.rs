@@ -10,31 +10,41 @@ use serde_json::{Value, json};
 use std::marker::PhantomData;
 use targets::{Targets, text_under};
 
-/// How high the right candidates of a ranked list stand.
+/// Rank of the correct candidates in a ranked list.
 ///
-/// mrr is 1 / rank of the first candidate that is a target, 0 where there is none; hit_at_k is 1
-/// where that rank is at most k. The parameter `metric_type`, `mrr` (the default) or `hit_at_k`, says
-/// which is the primary score; both are sub-scores under their names. `k` is 3 by default.
+/// mrr is 1 / rank of the first candidate that is a target, or 0 if there is none. hit_at_k is 1 if that rank
+/// is at most k. The parameter `metric_type`, `mrr` (the default) or `hit_at_k`, selects the primary score;
+/// both are sub-scores under their names. `k` is 3 by default.
 ///
-/// Where the targets carry grades, two more sub-scores are given: `ndcg_at_k`, the discounted gain
-/// of the first k candidates over that of the best order there could be (Järvelin and Kekäläinen
-/// 2002, with the grade as gain and log₂(rank + 1) as discount), and `average_precision`, the mean
-/// over the targets of the precision at their rank, whose mean over samples is MAP. A grade of 0
-/// says that a candidate is no target. A candidate that comes twice counts where it comes first.
+/// If the targets have grades, there are two more sub-scores:
 ///
-/// Candidates are texts, or objects with their text under the parameter `candidate_field` (also
-/// `candidate_key`), by default the first that exists of `text`, `id` and `label`. Numbers count by
-/// value, and match a text that spells them; booleans match a text that spells them in any case;
-/// otherwise case counts. Targets are a text or a list; with grades an object of grades by text, or a
-/// list of objects with the text as in candidates and the grade under `grade`, `relevance` or `gain`.
-/// Without the one or the other the score is 0, with the tag `missing_prediction` or
-/// `missing_reference`. A grade that is no number, or below 0, is `invalid-input`.
+/// - `ndcg_at_k`: the discounted gain of the first k candidates divided by that of the ideal order. The
+///   grade is the gain, and log₂(rank + 1) the discount (Järvelin and Kekäläinen 2002).
+/// - `average_precision`: the mean over the targets of the precision at their rank. Its mean over samples is
+///   MAP.
 ///
-/// Inputs: `candidates`, path parameters `candidates_field` and `prediction_field`, by default
-/// `model_output.candidates`; `targets`, path parameters `targets_field` and `label_field`, by default
-/// the first that exists of `sample.targets`, `sample.metadata.targets` and `sample.label`. The card's detail gets `k` and `rank`
-/// (from 1, or null). Takes time in proportion to the length of both lists, but for the sorting of
-/// grades.
+/// A grade of 0 means that a candidate is not a target. Only the first occurrence of a repeated candidate
+/// counts.
+///
+/// Candidates are texts or objects. The parameter `candidate_field` (also `candidate_key`) names the key of
+/// an object's text. By default, it is the first of `text`, `id` and `label` that exists. Numbers count by
+/// value, and match a text that spells them. Booleans match a text that spells them in any case; otherwise
+/// case counts.
+///
+/// Targets are a text or a list. Graded targets are an object of grades by text, or a list of objects. Such
+/// an object has its text as in candidates, and its grade under `grade`, `relevance` or `gain`. Without
+/// candidates or targets the score is 0, with the tag `missing_prediction` or `missing_reference`. A grade
+/// that is not a number, or below 0, is `invalid-input`.
+///
+/// Inputs:
+///
+/// - `candidates`, path parameters `candidates_field` and `prediction_field`, default
+///   `model_output.candidates`
+/// - `targets`, path parameters `targets_field` and `label_field`, default the first that exists of
+///   `sample.targets`, `sample.metadata.targets` and `sample.label`
+///
+/// The card's detail contains `k` and `rank` (from 1, or null). Takes time proportional to the length of both
+/// lists, apart from sorting the grades.
 pub struct Ranking<D> {
     is_hit_at_k: bool,
     k: u64,
@@ -66,7 +76,7 @@ impl<D: Describe> Metric for Ranking<D> {
     }
 
     fn spec() -> MetricSpec {
-        let key = json!({ "type": ["string", "null"], "default": null });
+        let key = |description: &str| json!({ "type": ["string", "null"], "default": null, "description": description });
         D::spec()
             .sub_score("mrr", true)
             .sub_score("hit_at_k", true)
@@ -74,11 +84,19 @@ impl<D: Describe> Metric for Ranking<D> {
             .sub_score("average_precision", true)
             .param(
                 "metric_type",
-                json!({ "type": "string", "default": "mrr", "description": "mrr or hit_at_k" }),
+                json!({ "type": "string", "default": "mrr", "description": "primary score: `mrr` or `hit_at_k`" }),
             )
-            .param("k", json!({ "type": "integer", "minimum": 0, "default": 3 }))
-            .param("candidate_field", key.clone())
-            .param("candidate_key", key)
+            .param(
+                "k",
+                json!({
+                    "type": "integer",
+                    "minimum": 0,
+                    "default": 3,
+                    "description": "number of candidates that `hit_at_k` and `ndcg_at_k` consider",
+                }),
+            )
+            .param("candidate_field", key("field of a candidate that is compared; by default `text`, `id` or `label`"))
+            .param("candidate_key", key("alias of `candidate_field`"))
             .input(
                 "candidates",
                 &["candidates_field", "prediction_field"],

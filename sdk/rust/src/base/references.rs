@@ -6,33 +6,32 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// What a [`MultiReference`] leaves to the author.
+/// Author's part of a [`MultiReference`].
 pub trait ScoreText: DeserializeOwned {
-    /// What it is called in suites.
+    /// Returns its name in suites.
     fn name() -> &'static str;
 
-    /// The version, the description and the parameters; inputs and parameters of the
-    /// shape are added to it.
+    /// Returns the version, the description and the parameters; the shape adds its inputs and parameters.
     fn spec() -> MetricSpec;
 
-    /// Scores the prediction against one reference, higher is better: by default 1 where they are
-    /// equal and 0 otherwise.
+    /// Scores the prediction against one reference, higher is better; default: 1 if they are equal, otherwise
+    /// 0.
     fn score(&self, prediction: &str, reference: &str) -> f64 {
         if prediction == reference { 1.0 } else { 0.0 }
     }
 }
 
-/// The best score of a prediction over several references.
+/// Best score of a prediction over several references.
 ///
-/// All texts are trimmed, white space is collapsed, and case is ignored unless the parameter
-/// `case_sensitive` is true. References are a list, or one text, which is split at the parameter
-/// `separator` where that is set. Without a prediction or without references the score is 0, with
-/// the tag `missing_prediction` or `missing_reference`.
+/// All texts are trimmed, white space is collapsed, and case is ignored unless the parameter `case_sensitive`
+/// is true. References are a list, or one text, which is split at the parameter `separator` if that is set.
+/// Without a prediction or without references the score is 0, with the tag `missing_prediction` or
+/// `missing_reference`.
 ///
-/// Inputs: `prediction`, path parameter `prediction_field`, by default `model_output.answer`;
-/// `references`, path parameters `references_field` and `answers_field`, by default the first that
-/// exists of `sample.references`, `sample.metadata.answers` and `sample.label`. The card's detail
-/// gets `best_score` and `best_reference`, the first of the best.
+/// Inputs: `prediction`, path parameter `prediction_field`, default `model_output.answer`; `references`, path
+/// parameters `references_field` and `answers_field`, default the first that exists of `sample.references`,
+/// `sample.metadata.answers` and `sample.label`. The card's detail contains `best_score` and
+/// `best_reference`, the first one with the best score.
 pub struct MultiReference<S> {
     score: S,
     params: ReferencesParams,

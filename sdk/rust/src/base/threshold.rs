@@ -5,16 +5,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// What a [`NumericThreshold`] leaves to the author.
+/// Author's part of a [`NumericThreshold`].
 pub trait Decide: DeserializeOwned {
-    /// What it is called in suites.
+    /// Returns its name in suites.
     fn name() -> &'static str;
 
-    /// The version, the description and the parameters; inputs and parameters of the
-    /// shape are added to it.
+    /// Returns the version, the description and the parameters; the shape adds its inputs and parameters.
     fn spec() -> MetricSpec;
 
-    /// Returns whether the prediction is right: by default where the [`Limits`] hold.
+    /// Returns whether the prediction is correct; default: whether the [`Limits`] hold.
     fn passes(&self, prediction: f64, reference: f64, limits: &Limits) -> bool {
         limits.hold(prediction, reference)
     }
@@ -24,17 +23,17 @@ pub trait Decide: DeserializeOwned {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Limits {
-    /// The largest difference from the reference, 0 by default.
+    /// Maximum difference from the reference, 0 by default.
     pub tolerance: f64,
-    /// The least number allowed, if any.
+    /// Minimum allowed number, if any.
     pub min_value: Option<f64>,
-    /// The largest number allowed, if any.
+    /// Maximum allowed number, if any.
     pub max_value: Option<f64>,
 }
 
 impl Limits {
-    /// Returns whether the prediction differs from the reference by no more than the tolerance, and lies
-    /// within the bounds.
+    /// Returns whether the prediction is within the bounds and differs from the reference by at most the
+    /// tolerance.
     pub fn hold(&self, prediction: f64, reference: f64) -> bool {
         (prediction - reference).abs() <= self.tolerance
             && self.min_value.is_none_or(|minimum| prediction >= minimum)
@@ -42,11 +41,12 @@ impl Limits {
     }
 }
 
-/// 1 where a number is near enough to its reference and within bounds, otherwise 0.
+/// Scores 1 if a number is close enough to its reference and within bounds, otherwise 0.
 ///
-/// Parameters: `tolerance` (0 by default), `min_value`, `max_value`. Texts that spell a number are
-/// numbers; where either is missing or no number the score is 0, with the tag `invalid_format`. Inputs as
-/// for [`Comparison`](super::Comparison). The card's detail gets `prediction` and `reference`.
+/// Parameters: `tolerance` (0 by default), `min_value`, `max_value`. Texts that spell a number count as
+/// numbers. If either value is missing or not a number, the score is 0, with the tag `invalid_format`. Inputs
+/// are the same as for [`Comparison`](super::Comparison). The card's detail contains `prediction` and
+/// `reference`.
 pub struct NumericThreshold<D> {
     decide: D,
     limits: Limits,

@@ -1,17 +1,17 @@
-//! The Levenshtein distance, by the crate `rapidfuzz`.
+//! The Levenshtein distance, computed by the crate `rapidfuzz`.
 //!
-//! Its fuel for each pair was measured against a bit-parallel version of our own (G. Myers, 1999): 1.2 times as much for texts
+//! Its fuel was measured against our own bit-parallel version (G. Myers, 1999): 1.2 times as much for texts
 //! of 6 to 30 characters, 1.4 for 300, 0.9 for 4000, and 0.7 for 200 Chinese characters.
 
 use rapidfuzz::distance::levenshtein::{Args, distance_with_args};
 
-/// The least number of characters to insert, delete or replace that turns one text into the
-/// other. Takes time in proportion to the product of their lengths, divided by 64.
+/// Returns the minimum number of character insertions, deletions and substitutions that turn one text into
+/// the other. Takes time proportional to the product of their lengths, divided by 64.
 pub fn levenshtein_distance(left: &str, right: &str) -> usize {
     levenshtein_within(left, right, usize::MAX).unwrap_or_default()
 }
 
-/// The same, or `None` where it is larger than `most`: texts that are far apart are given up early.
+/// Like [`levenshtein_distance`], but returns `None` early if the distance exceeds `most`.
 pub fn levenshtein_within(left: &str, right: &str, most: usize) -> Option<usize> {
     let args = Args::default().score_cutoff(most);
     if left.is_ascii() && right.is_ascii() {
@@ -24,7 +24,7 @@ pub fn levenshtein_within(left: &str, right: &str, most: usize) -> Option<usize>
 mod tests {
     use super::*;
 
-    /// The textbook table (R. Wagner, M. Fischer, 1974), row by row.
+    /// The textbook algorithm (R. Wagner, M. Fischer, 1974), row by row.
     fn by_table(left: &str, right: &str) -> usize {
         let right: Vec<char> = right.chars().collect();
         let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// Texts of few letters, so that much of them is alike; the same on every run.
+    /// Texts with few distinct letters, so that they are similar. Identical in every run.
     fn some_texts(letters: &[char]) -> Vec<String> {
         let mut state = 1_u64;
         let mut next = |below: usize| {

@@ -1,11 +1,11 @@
 use serde_json::Value;
 
-/// Where objects in lists of token log-probabilities keep their number.
+/// Keys for the number in objects in lists of token log-probabilities.
 const KEYS: [&str; 3] = ["logprob", "token_logprob", "value"];
 
-/// All numbers in a JSON value, in order: those in nested lists, under the first of the keys
-/// `logprob`, `token_logprob` and `value` that an object has, and texts that spell a number (`nan` is
-/// one). Anything else is left out, booleans too.
+/// Returns all numbers in a JSON value, in order. Includes nested lists and texts that spell a number (`nan`
+/// is one). An object counts by the first of its keys `logprob`, `token_logprob` and `value`. Anything else
+/// is omitted, including booleans.
 pub fn flatten_numbers(value: &Value) -> Vec<f64> {
     let mut numbers = Vec::new();
     collect(value, &mut numbers);

@@ -1,16 +1,16 @@
 const TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
 
-/// The text without what a model wrote while it thought, trimmed: the spans between `<think>` and
-/// `</think>`, and likewise `thinking`, `thought` and `reflection`, in any case.
+/// Removes a model's thoughts from a text and trims it: the spans between `<think>` and `</think>`, and
+/// likewise `thinking`, `thought` and `reflection`, in any case.
 ///
-/// A closing tag without its opening one ends a thought that began before the text did, so
-/// everything up to it goes. An opening tag that never closes begins a thought that lasts to the
+/// A closing tag without an opening one ends a thought that began before the text, so everything up to it is
+/// removed. An unclosed opening tag begins a thought that extends to the end.
 /// end.
 pub fn strip_thought_tags(text: &str) -> String {
     strip_tags(text, &TAGS)
 }
 
-/// The same for tags of other names, each without its brackets: `&["scratchpad"]`.
+/// Like [`strip_thought_tags`] for tags with other names, given without brackets: `&["scratchpad"]`.
 pub fn strip_tags<Name: AsRef<str>>(text: &str, names: &[Name]) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -36,7 +36,7 @@ struct Tag<'names> {
     closes: bool,
 }
 
-/// The first tag of a text that is wanted, and what is before and after it.
+/// Returns the first tag in a text with one of these names, and the text before and after it.
 fn next_tag<'names, 'text, Name: AsRef<str>>(
     text: &'text str,
     names: &'names [Name],
@@ -48,11 +48,11 @@ fn next_tag<'names, 'text, Name: AsRef<str>>(
     })
 }
 
-/// The tag that a text begins with, and its length in bytes.
+/// Returns the tag at the beginning of a text, and its length in bytes.
 fn tag_at<'names, Name: AsRef<str>>(text: &str, names: &'names [Name]) -> Option<(Tag<'names>, usize)> {
     let closes = text.starts_with("</");
     let begin = if closes { 2 } else { 1 };
-    // A text may be full of `<`, and hardly any of them begins a tag.
+    // A text may be full of `<`, but few of them begin a tag.
     let first = text.as_bytes().get(begin)?;
     let begins_alike =
         |name: &&str| name.as_bytes().first().is_none_or(|own| own.eq_ignore_ascii_case(first));

@@ -1,7 +1,7 @@
 import { aggregator, PluginError } from "gage-sdk";
 
-// A fold: the host keeps the state between calls, so it must be an object that JSON can hold, and small. Raise the version
-// when a figure could change.
+// A fold: the host keeps the state between calls, so it must be a small object that JSON can represent. Increase the
+// version when a figure could change.
 export default aggregator({
   name: "{{snake}}",
   version: "1",

@@ -1,6 +1,6 @@
 import { docHook, PluginError } from "gage-sdk";
 
-// Raise the version when what the hook returns could change.
+// Increase the version when the hook's results could change.
 export default docHook({
   name: "{{snake}}",
   version: "1",

@@ -1,7 +1,7 @@
 import { metric, normalizeText, stripThoughtTags, words } from "gage-sdk";
 
-// The host takes the inputs out of each sample; `param` is what a suite sets to read another path. Raise the version when
-// a score could change.
+// The host takes the inputs from each sample; with `param`, a suite can set another path. Increase the version when a
+// score could change.
 export default metric({
   name: "{{snake}}",
   version: "1",
@@ -12,7 +12,7 @@ export default metric({
   },
   values: { score: { minimum: 0, maximum: 1 }, found: { minimum: 0 }, wanted: { minimum: 0 } },
   params: { case_sensitive: { type: "boolean", default: false } },
-  // Returns a number, a boolean, or a card; a card without a score keeps the sample out of the mean.
+  // Returns a number, a boolean, or a card. A card without a score excludes the sample from the mean.
   score({ prediction, reference }, { case_sensitive }) {
     const options = { caseSensitive: case_sensitive };
     const found = new Set(words(normalizeText(stripThoughtTags(prediction), options)));

@@ -1,6 +1,6 @@
 import { PluginError, preprocessor, skip, textOf } from "gage-sdk";
 
-// Raise the version when a Sample could change.
+// Increase the version when a Sample could change.
 export default preprocessor({
   name: "{{snake}}",
   version: "1",
@@ -9,7 +9,7 @@ export default preprocessor({
     question_field: { type: "string", default: "question" },
     answer_field: { type: "string", default: "answer" },
   },
-  // Returns the Sample of one row, or skip(reason) to leave the row out on purpose.
+  // Returns the Sample of a row, or skip(reason) to skip the row on purpose.
   convert(row, { question_field, answer_field }) {
     for (const field of [question_field, answer_field]) {
       if (row[field] === undefined) throw new PluginError("missing-field", `the row has no '${field}'`, { pointer: `/${field}` });
@@ -19,7 +19,7 @@ export default preprocessor({
     return {
       schema_version: "v1",
       messages: [{ role: "user", content: [{ type: "text", text }] }],
-      // All right answers; the first is the Sample's label.
+      // All correct answers; the first is the Sample's label.
       references: [{ answer: [{ type: "text", text: textOf(row[answer_field]) }] }],
     };
   },

@@ -8,8 +8,8 @@ from gage_sdk import Figure, PluginError, ScoredRow, aggregator, describe
 describe(name="{{name}}", version="0.1.0")
 
 
-# A fold: the host keeps the state between calls, so it must be JSON, and small. Arguments of a
-# constructor (def __init__(self, *, floor: float = 0.0)) are the params of the suite. Raise the
+# A fold: the host keeps the state between calls, so it must be small, and JSON. Arguments of a
+# constructor (def __init__(self, *, floor: float = 0.0)) are the params in a suite. Increase the
 # version when a figure could change.
 @aggregator(version="1", name="{{snake}}")
 class GeometricMean:

@@ -5,9 +5,10 @@ from gage_sdk import GenerateRequest, PluginError, backend, describe
 describe(name="{{name}}", version="0.1.0")
 
 
-# Arguments of the constructor are the backend's config. To reach a server or another model, put
-# "http" or "llm" into imports in gage-plugin.toml and use `from gage_sdk import http, llm`; define
-# generate_all(requests) to send several at the same time. Raise the version when an answer could change.
+# Arguments of the constructor are the backend's config. To call a server or another model, add
+# "http" or "llm" to imports in gage-plugin.toml and use `from gage_sdk import http, llm`. Define
+# generate_all(requests) to send several concurrently. Increase the version when an answer could
+# change.
 @backend(version="1")
 class Echo:
     """Answers with the last message."""

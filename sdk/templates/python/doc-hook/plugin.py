@@ -8,8 +8,8 @@ describe(name="{{name}}", version="0.1.0")
 
 
 # The kind is visual, audio or text; a hook of the kind text returns a list of Message. A source is
-# a path below the dataset's folder, a data: URL or a digest. Raise the version when what the hook
-# returns could change.
+# a path below the dataset's folder, a data: URL or a digest. Increase the version when the hook's
+# results could change.
 @doc_hook("visual", version="1")
 def {{snake}}(sample: dict[str, Any], *, field: str = "image") -> list[MediaSource]:
     """Shows the images that a field of the metadata names: one path, or a list of them."""

@@ -9,9 +9,9 @@ describe(name="{{name}}", version="0.1.0")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 
 
-# The first argument is the text that is searched, model_output.answer unless the suite sets
-# text_field; keyword-only arguments are the params of the suite. There are Answer.choice, .number,
-# .items and .text. Raise the version when an answer could change.
+# The first argument is the text to search: model_output.answer unless the suite sets text_field.
+# Keyword-only arguments are the params in a suite. There are Answer.choice, .number, .items and
+# .text. Increase the version when an answer could change.
 @extractor(version="1")
 def {{snake}}(text: str | None) -> Answer | None:
     """The last number in the text."""

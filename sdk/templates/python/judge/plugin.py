@@ -15,8 +15,8 @@ FENCE = "-" * 10
 DASHES = re.compile(r"\s*-{10,}\s*")
 
 
-# Arguments of the constructor are the params of the suite. Raise the version when a verdict could
-# change; the text of a prompt counts.
+# Arguments of the constructor are the params in a suite. Increase the version when a verdict could
+# change; this includes the prompt's text.
 @judge(version="1", name="{{snake}}")
 class Agreement:
     """Whether the answer means the same as the reference."""
@@ -28,7 +28,8 @@ class Agreement:
         messages = case.sample.get("messages", [])
         asked = [message_text(one) for one in messages if one["role"] == "user"]
         question = "\n\n".join(asked)
-        # An answer cannot end its fence and go on as if it were the judge's instructions.
+        # The fence keeps the answer from continuing as the judge's instructions (prompt
+        # injection).
         lines = str(case.model_output.get("answer") or "").splitlines()
         answer = "\n".join("- - -" if DASHES.fullmatch(line) else line for line in lines)
         text = (

@@ -5,10 +5,10 @@ from gage_sdk import ScoreCard, Value, describe, metric, strip_thought_tags, wor
 describe(name="{{name}}", version="0.1.0")
 
 
-# Positional arguments are inputs, which the host takes out of the sample; `prediction` is
-# model_output.answer and `reference` is sample.label unless the suite says otherwise. For others
-# say where they are: inputs={"context": Input("context_field", "sample.metadata.context")}.
-# Keyword-only arguments are the params of the suite. Raise the version when a score could change.
+# Positional arguments are inputs, which the host takes from the sample. `prediction` is
+# model_output.answer and `reference` is sample.label unless the suite sets other paths. Declare
+# the paths of other inputs: inputs={"context": Input("context_field", "sample.metadata.context")}.
+# Keyword-only arguments are the params in a suite. Increase the version when a score could change.
 @metric(
     version="1",
     values=[Value("score"), Value("found", maximum=None), Value("wanted", maximum=None)],

@@ -7,8 +7,8 @@ from gage_sdk import Row, Skip, describe, preprocessor
 describe(name="{{name}}", version="0.1.0")
 
 
-# Keyword-only arguments are the params of the suite. Return the Sample, or Skip(…) to leave a row
-# out on purpose; row["x"] reports a row that has no "x". Raise the version when a Sample could change.
+# Keyword-only arguments are the params in a suite. Return the Sample, or Skip(…) to skip a row on
+# purpose; row["x"] reports a row that has no "x". Increase the version when a Sample could change.
 @preprocessor(version="1")
 def {{snake}}(
     row: Row, *, question_field: str = "question", answer_field: str = "answer"
@@ -20,6 +20,6 @@ def {{snake}}(
     return {
         "schema_version": "v1",
         "messages": [{"role": "user", "content": [{"type": "text", "text": question}]}],
-        # All right answers; the first is the Sample's label.
+        # All correct answers; the first is the Sample's label.
         "references": [{"answer": [{"type": "text", "text": str(row[answer_field])}]}],
     }

@@ -7,8 +7,8 @@ from gage_sdk import Generation, Message, PluginError, Prompt, describe, role_ad
 describe(name="{{name}}", version="0.1.0")
 
 
-# Arguments of the constructor are the params of the suite. What prepare or parse returns as a dict
-# is what later steps and metrics read. Raise the version when it could change.
+# Arguments of the constructor are the params in a suite. A dict returned by prepare or parse is
+# available to later steps and metrics. Increase the version when it could change.
 @role_adapter(version="1", name="{{snake}}")
 class Documents:
     """Gives the document on the sample's topic."""

@@ -1,10 +1,10 @@
-//! Files that are no components, or no longer: none of them may do more than be refused or work.
+//! Files that are not, or no longer, components: each of them must be refused or work.
 
 use crate::host::{CallEnd, host, metric, score};
 use gage_test_corpus::{bytes, obedient};
 use serde_json::json;
 
-/// Loads each of these as a metric and uses those that load; none may panic.
+/// Loads each file as a metric and uses those that load; none may panic.
 fn load<'a>(files: impl IntoIterator<Item = std::borrow::Cow<'a, [u8]>>) -> Vec<CallEnd> {
     let host = host();
     let ended = files
@@ -21,7 +21,7 @@ fn truncated_component_is_never_loaded() {
     let component = obedient();
     let files = bytes::truncations(&component).map(Into::into);
     for (length, ended) in load(files).into_iter().enumerate() {
-        // What is cut off between sections is whole when nothing but custom sections is missing.
+        // A file cut between sections is whole if only custom sections are missing.
         let is_whole = ended == CallEnd::Score(1.0) && component[length] == 0;
         assert!(is_whole || matches!(ended, CallEnd::Load(_)), "{length} bytes: {ended:?}");
     }

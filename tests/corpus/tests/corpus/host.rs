@@ -1,4 +1,4 @@
-//! What a member of the corpus comes to in the real host.
+//! Runs members of the corpus in the real host.
 
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a component ended.
+/// End of a component.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallEnd {
-    /// While it was loaded.
+    /// Failed to load.
     Load(String),
-    /// While its parameters were checked.
+    /// Failed while its parameters were checked.
     Check(String),
-    /// With an item that has no result.
+    /// Ended with an item that has no result.
     Item(Outcome, String),
-    /// With this score; 1 for what is not a metric.
+    /// Returned this score; 1 for anything other than a metric.
     Score(f64),
 }
 
@@ -29,8 +29,8 @@ pub fn host() -> PluginHost {
     PluginHost::new(&HostOptions::default()).expect("an engine")
 }
 
-/// Less fuel than usual, so that loops end soon, and more time, so that it is fuel that ends them.
-/// The same memory for all, also for those that import WASI.
+/// Returns limits with less fuel than usual, so that loops end soon, and more time, so that fuel ends them. The memory
+/// is the same for all, including those that import WASI.
 pub fn setup() -> InstanceSetup {
     InstanceSetup::with_limits(PluginLimits {
         memory_bytes: Some(64 << 20),
@@ -41,7 +41,7 @@ pub fn setup() -> InstanceSetup {
     })
 }
 
-/// Loads a member, uses it once, and says how that ended.
+/// Loads a member, uses it once, and returns how that ended.
 pub fn run(host: &PluginHost, member: &Member) -> CallEnd {
     let ended = match member.kind {
         Kind::Metric => metric(host, member.name, &member.bytes, json!({})).map(|metric| score(&metric)),
@@ -70,7 +70,7 @@ pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Res
     configured(&load(host, name, bytes)?, params)
 }
 
-/// The only member of a family, with parameters.
+/// Configures the only member of a family with parameters.
 pub fn configured<K: gage_plugin::PluginKind>(
     family: &Arc<PluginComponent<K>>,
     params: Value,

@@ -1,4 +1,4 @@
-//! The corpus against the host: each member ends as it must, and the host goes on.
+//! The corpus against the host: each member ends as required, and the host continues.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 

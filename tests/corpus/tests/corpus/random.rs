@@ -1,4 +1,4 @@
-//! Bytes at random: as components, and as what `score` returns.
+//! Random bytes: as components, and as results of `score`.
 
 use crate::host::{CallEnd, configured, host, load, metric, score};
 use gage_plugin::{MetricComponent, PluginHost};

@@ -1,4 +1,4 @@
-//! The same failure very often: nothing is used up.
+//! Many repetitions of the same failure: no resource may run out.
 
 use crate::host::{CallEnd, host, metric, score};
 use gage_core::Outcome;
@@ -9,7 +9,7 @@ use serde_json::json;
 fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("the kernel says it");
     let pages = text.split_whitespace().nth(1).and_then(|word| word.parse::<usize>().ok());
-    // Pages have at least this size everywhere.
+    // Pages have at least this size on all systems.
     pages.expect("a number") * 4096
 }
 
@@ -26,7 +26,7 @@ fn ten_thousand_traps_leak_nothing() {
         let ended = score(&trapping);
         assert!(matches!(ended, CallEnd::Item(Outcome::PluginError, _)), "{ended:?}");
     };
-    // What is made once is there before memory is measured.
+    // One-time allocations happen before memory is measured.
     (0..100).for_each(|_| trap());
     let before = resident_bytes();
     (0..10_000).for_each(|_| trap());

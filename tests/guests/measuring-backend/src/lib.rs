@@ -1,6 +1,6 @@
-//! A backend that measures the lines of its last message with the role that its configuration names, by every function of the
-//! import `llm` that measures. It answers with a JSON object of lists, one for each function. A failed call gives the kind and the
-//! message of its error.
+//! A backend that measures the lines of its last message with the role that its configuration names, by every measuring
+//! function of the import `llm`. It answers with a JSON object of lists, one per function. A failed call gives the kind
+//! and the message of its error.
 
 use gage_sdk::backend::{Backend, BackendSpec, ContinuationScore, GenerateRequest, Generation, Message};
 use gage_sdk::llm::{self, EmbedRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore};
@@ -10,10 +10,10 @@ use gage_sdk::{ErrorKind, PluginError, from_params, json};
 #[derive(serde::Deserialize)]
 struct Measuring {
     role: String,
-    /// The continuations of each line.
+    /// Continuations of each line.
     #[serde(default)]
     continuations: Vec<String>,
-    /// The functions to call; all if it is empty.
+    /// Functions to call; all if empty.
     #[serde(default)]
     ways: Vec<String>,
 }

@@ -5,7 +5,7 @@ use gage_core::Role;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// The specification of a backend, as a suite has it.
+/// Returns the specification of a backend, as in a suite.
 fn spec(kind: &str, settings: &str) -> BackendSpec {
     let text = format!(
         "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
@@ -135,7 +135,7 @@ fn components_that_ask_models_have_no_keys() {
     let keys = [key_of(&base), key_of(&another), key_of(&newer), key_of(&seeing.expect("keys"))];
     let distinct: std::collections::HashSet<Digest> = keys.into_iter().collect();
     assert_eq!(distinct.len(), 4);
-    // It sees the id, whether or not chance is in it.
+    // It sees the id, whether or not sampling is random.
     let of_id = |id: &str| {
         let params = SamplingParams { temperature: Some(0.0), ..SamplingParams::default() };
         base.of_generate(&GenerateRequest { id: id.to_owned(), params, ..question() })
@@ -200,7 +200,7 @@ prop_compose! {
     }
 }
 
-/// Changes one field of a request, and names it.
+/// Changes one field of a request, with the name of the field.
 type Change = (&'static str, fn(&mut GenerateRequest));
 
 fn other<T: Copy + PartialEq>(value: &mut Option<T>, one: T, two: T) {

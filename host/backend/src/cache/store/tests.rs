@@ -14,7 +14,7 @@ fn found(cache: &AnswerCache, key: Digest) -> Option<String> {
     }
 }
 
-/// Keys that lie in one folder.
+/// Returns keys that share a folder.
 fn neighbours(count: usize) -> Vec<Digest> {
     let keys = (0_u64..).map(|number| Digest::of_bytes(&number.to_le_bytes()));
     keys.filter(|key| key.hex().starts_with("00")).take(count).collect()
@@ -67,7 +67,7 @@ fn nobody_else_may_look_into_it() {
 #[test]
 fn what_was_read_least_lately_leaves_first() {
     let root = tempfile::tempdir().expect("a folder");
-    // Ten small files for each of the folders.
+    // Room for ten small files in each folder.
     let cache = open(root.path(), SHARDS as u64 * 10 * BLOCK);
     let keys = neighbours(11);
     for (age, key) in (0_u64..).zip(keys[..10].iter().rev()) {
@@ -79,7 +79,7 @@ fn what_was_read_least_lately_leaves_first() {
             .and_then(|file| file.set_modified(used))
             .expect("set");
     }
-    // The oldest is read once more, and so it is not the oldest any longer.
+    // The oldest is read again, so it is no longer the least recently used.
     assert!(found(&cache, keys[9]).is_some() && found(&cache, keys[0]).is_some());
     std::fs::write(cache.path_of(keys[0]).with_file_name(".new-left"), "half").expect("written");
     assert!(cache.put(keys[10], "answer").expect("written"));

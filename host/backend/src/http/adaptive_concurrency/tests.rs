@@ -1,4 +1,4 @@
-//! Servers that are played: what they take, refuse and leave waiting, on a clock of their own.
+//! Simulated servers that accept, refuse and delay requests, on a simulated clock.
 
 use super::*;
 use std::cmp::Reverse;
@@ -8,27 +8,27 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 const ANSWER: Duration = Duration::from_millis(50);
 const REFUSAL: Duration = Duration::from_millis(1);
 const HANG: Duration = Duration::from_secs(1);
-/// What a refused request waits.
+/// Wait of a refused request.
 const RETRY: Duration = Duration::from_millis(110);
 
-/// What a server does.
+/// Behavior of a server.
 #[derive(Clone, Copy, Debug)]
 enum Server {
-    /// Answers.
+    /// Answers every request.
     Willing,
-    /// Of a hundred requests 20 are refused, 8 fail otherwise and one is never answered, whatever the load.
+    /// Refuses 20 of a hundred requests, fails 8 in other ways and never answers one, regardless of load.
     Storm,
-    /// Works on so many requests at once and refuses the others.
+    /// Processes up to this many requests at once and refuses the others.
     Slots(usize),
-    /// The same, and refuses a fifth of the others.
+    /// Like `Slots`, but also refuses a fifth of the other requests.
     StormySlots(usize),
-    /// Works on so many at full speed; more make all slower, until nobody waits any longer.
+    /// Processes up to this many requests at full speed. More requests slow all down, until they time out.
     Shared(usize),
-    /// Takes so many a second, after a pause some more at once, and refuses the others.
+    /// Accepts this many requests per second, with a small burst after a pause, and refuses the others.
     Rate(u32),
 }
 
-/// What a server that counts by the second would still take.
+/// Remaining allowance of a server with a limit per second.
 #[derive(Default)]
 struct Bucket {
     tokens: f64,
@@ -48,8 +48,8 @@ impl Bucket {
 }
 
 impl Server {
-    /// Returns how a request ends that comes `now`, after how long, and whether with an answer; some are
-    /// `in_flight` with it.
+    /// Returns the outcome of a request that arrives at `now`, its duration, and whether it is answered. `in_flight`
+    /// includes it.
     fn take(
         self,
         chance: u64,
@@ -85,20 +85,21 @@ impl Server {
     }
 }
 
-/// What came of it.
+/// Result of a simulation.
 struct Simulation {
-    /// How many requests were with the server on average, and how many of them it answered in the end.
+    /// Average number of requests at the server.
     busy: f64,
+    /// Average number of those that it will answer.
     answering: f64,
-    /// The most attempts of a request.
+    /// Maximum number of attempts of a request.
     attempts: u32,
     concurrency: AdaptiveConcurrency,
 }
 
-/// Whoever has nothing else to do asks again: as many requests as the limit allows, for twenty seconds.
+/// Sends as many requests as the limit allows, for twenty seconds.
 fn play(server: Server, most: usize) -> Simulation {
     let mut concurrency = AdaptiveConcurrency::new(most, true);
-    // What happens when: a request ends, or may be sent again.
+    // Times at which a request ends, or may be retried.
     let mut events: BinaryHeap<Reverse<(Duration, u64, Option<(u64, u8)>)>> = BinaryHeap::new();
     let (mut ready, mut attempts, mut next) = (VecDeque::<u64>::new(), HashMap::<u64, u32>::new(), 0);
     let (mut now, mut in_flight) = (Duration::ZERO, 0);
@@ -164,7 +165,7 @@ fn a_host_that_is_overloaded_gets_about_what_it_takes() {
         (Server::Slots(3), 3, 256, 0.6),
         (Server::StormySlots(100), 100, 256, 0.7),
         (Server::Shared(64), 64, 256, 0.75),
-        // So many a second keep a twentieth of them busy.
+        // This rate keeps a twentieth of them busy.
         (Server::Rate(80), 4, 64, 0.95),
         (Server::Rate(1_000), 50, 256, 0.95),
         (Server::Rate(20), 1, 64, 0.95),

@@ -1,4 +1,4 @@
-//! Writes exchanges into a file, on a thread of its own.
+//! Writes exchanges to a file on its own thread.
 
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
@@ -10,17 +10,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// The size at which a frame ends: a replayed answer reads a whole frame.
+/// Size at which a frame ends. Replaying an answer reads a whole frame.
 const FRAME_BYTES: usize = 64 * 1024;
-/// Exchanges that may wait to be written; further ones wait for room.
+/// Maximum number of exchanges that wait to be written. Further ones wait for room.
 const QUEUE_CAPACITY: usize = 1024;
 
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// The file is made safe at most once in this time, so that many exchanges share one sync.
+/// Minimum interval between syncs of the file, so that many exchanges share one sync.
 const SYNC_INTERVAL: Duration = Duration::from_millis(2);
 
-/// An exchange, and who waits until it is safe.
+/// An exchange to write, and the waiter to notify when it is safe.
 struct WriteRequest {
     exchange: Exchange,
     is_safe: oneshot::Sender<()>,
@@ -48,13 +48,13 @@ impl Recorder {
                 .map_err(|error| RecordingError::format(path, error.to_string()))?;
             write_frame(&mut file, format!("{line}\n").as_bytes()).map_err(error)?;
             file.sync_all().map_err(error)?;
-            // So that its name outlives the loss of power; some file systems have nothing to do for it.
+            // Sync the folder so that the file's name survives a power loss; some file systems do not need this.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
                 let _ = folder.sync_all();
             }
         } else {
-            // A frame that was cut off is written over.
+            // A truncated frame is overwritten.
             let Frames { end, torn, .. } = frames_of(path)?;
             if torn > 0 {
                 let path = path.display();
@@ -78,7 +78,7 @@ impl Recorder {
         };
         let Some(sender) = sender else { return };
         let (is_safe, safe) = oneshot::channel();
-        // Where the thread has failed, `finish` says why.
+        // If the thread has failed, `finish` returns the error.
         if sender.send(WriteRequest { exchange, is_safe }).await.is_ok() {
             let _ = safe.await;
         }
@@ -121,14 +121,14 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::
         synced = Some(Instant::now());
         count += batch.len() as u64;
         for WriteRequest { is_safe, .. } in batch.drain(..) {
-            // Who was given up waits no longer.
+            // The receiver is gone if the request was cancelled.
             let _ = is_safe.send(());
         }
     }
     Ok(count)
 }
 
-/// Appends a frame with a checksum of its content, so that a flipped bit is an error and never another answer.
+/// Appends a frame with a checksum of its content, so that a flipped bit is an error and never a different answer.
 fn write_frame(file: &mut File, content: &[u8]) -> std::io::Result<()> {
     let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
     compressor.include_checksum(true)?;

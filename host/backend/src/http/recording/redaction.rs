@@ -6,8 +6,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The body of a request as its digest is taken of it: what the suite adds to every body is in it as it may be written down,
-/// so that a replay needs no secret. The bytes themselves if they hold no secret.
+/// Returns the body of a request as used for its digest, with the suite's `extra_body` in its public form.
+///
+/// Replays thus need no secrets. Returns the bytes unchanged if they contain no secret.
 pub(in crate::http) fn public_body<'b>(body: &'b [u8], added: &Object, public: &Object) -> Cow<'b, [u8]> {
     if added == public {
         return Cow::Borrowed(body);
@@ -28,7 +29,7 @@ fn put(entries: &mut Object, added: &Object, public: &Object) {
     }
 }
 
-/// A body that was answered, without secrets: also without those that came in the pieces of a stream.
+/// Redacts secrets in the body of an answer, including those split across the events of a stream.
 pub(in crate::http) fn without_secrets_of(body: String, content_type: &str) -> String {
     let body = match redact(&body) {
         Cow::Owned(clean) => clean,
@@ -37,8 +38,9 @@ pub(in crate::http) fn without_secrets_of(body: String, content_type: &str) -> S
     if content_type.starts_with("text/event-stream") { joined(&body).unwrap_or(body) } else { body }
 }
 
-/// A stream in which each text that is secret when its pieces are put together stands in the first of them. Nothing where
-/// there is none.
+/// Moves each text that contains a secret when its pieces are joined into the first piece, redacted.
+///
+/// `None` if there is no such text.
 fn joined(body: &str) -> Option<String> {
     const DATA: &str = "data:";
     let events: Vec<Option<Value>> =
@@ -81,7 +83,7 @@ fn joined(body: &str) -> Option<String> {
     Some(out)
 }
 
-/// Visits every text of a value with the JSON pointer to it.
+/// Visits every text of a value with its JSON pointer.
 fn each_text(value: &Value, place: &str, visit: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::String(text) => visit(place, text),

@@ -1,4 +1,4 @@
-//! Finds exchanges in a file. Only where they are is kept in memory.
+//! Finds exchanges in a file. Only their positions are kept in memory.
 
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use parking_lot::Mutex;
@@ -8,19 +8,19 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A frame is not longer than this, unpacked: what the recorder writes and one exchange more.
+/// Maximum size of a decompressed frame: what the recorder writes, plus one exchange.
 const MAX_FRAME_BYTES: u64 = 2 << 30;
 
-/// What each frame of zstd begins with.
+/// Magic bytes of a zstd frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// The whole frames of a file.
+/// Complete frames of a file.
 pub(super) struct Frames {
-    /// Where each exchange is, by digest, in the order of the file.
+    /// Position of each exchange, by digest, in file order.
     places: HashMap<Box<str>, Vec<FramePosition>>,
-    /// Where the last whole frame ends.
+    /// End of the last complete frame.
     pub(super) end: u64,
-    /// Bytes after it, of a frame that was cut off.
+    /// Number of bytes after it, from a truncated frame.
     pub(super) torn: u64,
 }
 
@@ -30,7 +30,7 @@ struct FramePosition {
     line: u32,
 }
 
-/// Reads a file through, and notes where everything is. A frame that was cut off may stand at the end, and nowhere else.
+/// Reads a whole file and records the position of every exchange. A truncated frame is accepted only at the end.
 pub(super) fn frames_of(path: &Path) -> Result<Frames, RecordingError> {
     let file_error = |source| RecordingError::file(path, source);
     let mut reader = BufReader::new(File::open(path).map_err(file_error)?);
@@ -79,7 +79,7 @@ fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns whether a whole frame of exchanges begins after the first byte.
+/// Returns true if a complete frame of exchanges begins after the first byte.
 fn holds_frame(bytes: &[u8]) -> bool {
     let is_exchange = |place: usize| {
         let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());
@@ -106,9 +106,9 @@ fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
 
 pub(super) struct Replayer {
     path: Arc<PathBuf>,
-    /// Bytes at its end that are of a frame that was cut off.
+    /// Number of bytes of a truncated frame at the end.
     torn: u64,
-    /// Where the exchanges are, and how many of a digest were given out.
+    /// Positions of the exchanges by digest, and how many of them have been returned.
     places: Mutex<HashMap<Box<str>, (Vec<FramePosition>, usize)>>,
 }
 
@@ -122,13 +122,13 @@ impl Replayer {
             let (path, bytes) = (path.display(), frames.torn);
             tracing::warn!(%path, bytes, "the recording is torn: its last exchanges were cut off");
         } else if frames.places.is_empty() {
-            tracing::warn!(path = %path.display(), "the recording holds no exchange");
+            tracing::warn!(path = %path.display(), "the recording has no exchanges");
         }
         let places = frames.places.into_iter().map(|(digest, places)| (digest, (places, 0))).collect();
         Ok(Replayer { path: Arc::new(path.to_owned()), torn: frames.torn, places: Mutex::new(places) })
     }
 
-    /// The next exchange with this digest; after the last one that one again.
+    /// Returns the next exchange with this digest. After the last one, returns the last one again.
     pub(super) async fn answer(&self, digest: &str) -> Result<Exchange, String> {
         let place = {
             let mut places = self.places.lock();
@@ -141,11 +141,10 @@ impl Replayer {
         let Some(place) = place else {
             let torn = match self.torn {
                 0 => String::new(),
-                bytes => format!("its last {bytes} bytes are torn, where it may have been, or "),
+                bytes => format!("its last {bytes} bytes are torn and may have held it, or "),
             };
             return Err(format!(
-                "{} holds no answer to this request: {torn}something in the suite or the data is not as it was \
-                 when it was recorded",
+                "{} has no answer to this request: {torn}the suite or the data has changed since it was recorded",
                 self.path.display()
             ));
         };

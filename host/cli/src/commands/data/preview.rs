@@ -1,4 +1,4 @@
-//! `gage-host data preview`: the first Samples, as people read them.
+//! `gage-host data preview`: prints the first Samples in readable form.
 
 use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
@@ -9,9 +9,9 @@ use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
-/// Samples of each dataset that are shown.
+/// Number of Samples shown per dataset.
 const DEFAULT_SAMPLES: u64 = 3;
-/// Lines of a text that are shown.
+/// Maximum number of lines shown of a text.
 const MAX_PREVIEW_LINES: usize = 12;
 
 pub(super) fn preview(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
@@ -40,7 +40,7 @@ pub(super) fn preview(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// One line: the Sample, or why there is none.
+/// Returns a line: the Sample, or the reason why there is none.
 fn to_json(prepared: PreparedSample) -> Value {
     match prepared.result {
         Ok(sample) => sample.to_value(),
@@ -108,7 +108,7 @@ fn show_sample(dataset: &str, sample: &Sample, style: &Style) -> anyhow::Result<
     terminal::print_line("")
 }
 
-/// A message as one text, with a mark for each part that is none.
+/// Formats a message as one text, with a placeholder for each non-text part.
 fn text_of(message: &Message) -> String {
     let parts: Vec<String> = message
         .content
@@ -126,7 +126,7 @@ fn text_of(message: &Message) -> String {
     parts.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }
 
-/// A name, and beside it a text of several lines, cut where it is very long.
+/// Prints a name, followed by a text of several lines, which is cut if it is very long.
 fn field(name: &str, text: &str, style: &Style) -> anyhow::Result<()> {
     const NAME: usize = 10;
     let width = terminal::width().saturating_sub(NAME + 3).max(20);

@@ -1,4 +1,4 @@
-//! `gage-host data stats`: what is in the Samples.
+//! `gage-host data stats`: prints statistics of the Samples.
 
 use crate::arguments::StatsArguments;
 use crate::exit_code::ExitCode;
@@ -71,7 +71,7 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
     }
     if rejected > 0 {
         let rows = terminal::count_of(rejected, "row");
-        line(&format!("  no Sample came of {rows}: `gage-host data validate` says why"))?;
+        line(&format!("  {rows} gave no Sample: `gage-host data validate` says why"))?;
     }
     if !report.numbers.is_empty() {
         let head = format!(

@@ -1,4 +1,4 @@
-//! `gage-host data validate`: every row is read.
+//! `gage-host data validate`: reads every row.
 
 use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
@@ -94,17 +94,23 @@ fn show(
         line(&format!("  {:<36}{:>10}", "left out by the filter", report.filtered))?;
     }
     if report.renamed > 0 {
-        line(&format!("  {:<36}{:>10}  an id that occurred before got a number", "renamed", report.renamed))?;
+        line(&format!(
+            "  {:<36}{:>10}  an id that occurred before was given a \
+            number",
+            "renamed", report.renamed
+        ))?;
     }
     let verdict = match (is_valid, report.invalid) {
-        (false, _) if report.rows == 0 => "not valid: there is no row".to_owned(),
-        (false, _) if report.is_within(allowed) => "not valid: it was not read to its end".to_owned(),
+        (false, _) if report.rows == 0 => "not valid: there are no rows".to_owned(),
+        (false, _) if report.is_within(allowed) => {
+            "not valid: the data could not be read to its end".to_owned()
+        }
         (true, 0) => "valid".to_owned(),
         (true, invalid) => {
-            format!("valid: {invalid} invalid, and {:.1} % may be (max_invalid)", allowed * 100.0)
+            format!("valid: {invalid} invalid, {:.1} % is allowed (max_invalid)", allowed * 100.0)
         }
         (false, invalid) => {
-            format!("not valid: {invalid} invalid, and at most {:.1} % may be (max_invalid)", allowed * 100.0)
+            format!("not valid: {invalid} invalid, at most {:.1} % is allowed (max_invalid)", allowed * 100.0)
         }
     };
     line(&format!("  {verdict}"))

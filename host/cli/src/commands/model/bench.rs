@@ -1,4 +1,4 @@
-//! `gage-host model bench`: how fast a model is.
+//! `gage-host model bench`: measures the speed of a model.
 
 use crate::arguments::ModelBenchArguments;
 use crate::exit_code::ExitCode;

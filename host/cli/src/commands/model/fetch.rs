@@ -1,4 +1,4 @@
-//! `gage-host model fetch`: a model file of a hub, or of any server, in the cache.
+//! `gage-host model fetch`: downloads a model file from a hub, or from any server, to the cache.
 
 use crate::arguments::ModelFetchArguments;
 use crate::commands::setup;
@@ -15,11 +15,11 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
     let wanted = wanted.map_err(|error| terminal::usage_error(&format!("--sha256: {error}"), None))?;
     let reference = match ModelReference::read(&arguments.model, &arguments.endpoint) {
         Ok(reference) => reference,
-        // The address of a file that lies on no hub.
+        // The address of a file outside any hub.
         Err(message) => match WebModel::read(&arguments.model) {
             Ok(model) => return fetch_from_web(&model, wanted, arguments),
             Err(_) => {
-                let help = "write hub:owner/name/file.gguf, with @revision unless it is main, or an address";
+                let help = "write hub:owner/name/file.gguf, with @revision if it is not main, or an address";
                 return Ok(terminal::usage_error(&message, Some(help)));
             }
         },
@@ -29,7 +29,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
     let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != file.digest) {
         let message = format!("{} has the digest {}, not {wanted}", file.path, file.digest);
-        let help = "it was changed since the digest was noted; name its commit after @";
+        let help = "the file has changed since the digest was noted; name its commit after @";
         return Ok(terminal::usage_error(&message, Some(help)));
     }
     let report = json!({
@@ -45,7 +45,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
 
 fn cache_folder() -> Result<PathBuf, ExitCode> {
     let help = Some("set GAGE_CACHE_DIR");
-    setup::cache_folder().ok_or_else(|| terminal::usage_error("the cache has no place", help))
+    setup::cache_folder().ok_or_else(|| terminal::usage_error("there is no cache folder", help))
 }
 
 fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow::Result<ExitCode> {
@@ -56,7 +56,7 @@ fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow
     Ok(ExitCode::Done)
 }
 
-/// Fetches from a server that says nothing of digests: that of what came is told, where none was demanded.
+/// Downloads from a server that does not supply digests. Prints the actual digest if none was required.
 fn fetch_from_web(
     model: &WebModel,
     wanted: Option<Digest>,
@@ -75,7 +75,8 @@ fn fetch_from_web(
     if wanted.is_none() && !arguments.print.quiet {
         let digest = file.digest.hex();
         terminal::eprint_line(format_args!(
-            "note: no expected digest was given for this file; it has {digest}, which is recorded. To require it: --sha256 {digest}"
+            "note: no expected digest was given for this file; it has {digest}, which is recorded. To \
+             require it: --sha256 {digest}"
         ));
     }
     let report = json!({

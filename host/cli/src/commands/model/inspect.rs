@@ -1,4 +1,4 @@
-//! `gage-host model inspect`: what a model file is.
+//! `gage-host model inspect`: describes a model file.
 
 use super::shown_bytes;
 use crate::arguments::ModelInspectArguments;
@@ -12,13 +12,13 @@ use gage_core::{Digest, printable_line};
 use serde_json::{Value, json};
 use std::fs::File;
 
-/// Most tokens of a sequence, as in a run that does not ask for more.
+/// Context length, equal to a run's default.
 const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
 
-/// Answers that are generated together, as in a run that does not ask for more.
+/// Number of parallel slots, equal to a run's default.
 const DEFAULT_SLOTS: u64 = 8;
 
-/// Tokens of a call, as in a run on a processor.
+/// Tokens per call, as in a run on a CPU.
 const CALL_TOKENS: u64 = 512;
 
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
@@ -82,7 +82,7 @@ fn to_json(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<Memo
     })
 }
 
-/// What makes tokens of images for a model, by its kind; nothing for a model.
+/// Returns the kind of a multimodal projector, which converts images to tokens, or `None` for a model.
 fn projector_type(gguf: &Gguf) -> Option<&str> {
     let kind = gguf.text("clip.projector_type").or_else(|| gguf.text("clip.vision.projector_type"));
     (gguf.purpose() == Purpose::Projector).then(|| kind.unwrap_or("not said"))
@@ -109,11 +109,10 @@ fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
 }
 
 fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
-    let number = |key: &str| {
-        gguf.number(key).map_or("a number that is not said".to_owned(), |number| number.to_string())
-    };
+    let number =
+        |key: &str| gguf.number(key).map_or("an unknown number".to_owned(), |number| number.to_string());
     line("name", gguf.text("general.name").unwrap_or("not said").to_owned())?;
-    line("what it is", "makes tokens of images for a model beside it: the `mmproj` of a backend".to_owned())?;
+    line("what it is", "an image projector: use it as `mmproj` of a backend".to_owned())?;
     line("projector", kind.to_owned())?;
     let size = number("clip.vision.image_size");
     line("images", format!("{size} pixels wide, in patches of {}", number("clip.vision.patch_size")))?;
@@ -151,7 +150,7 @@ fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryN
     )?;
     let template = match gguf.text("tokenizer.chat_template") {
         Some(template) => format!("{} characters (--json shows it)", template.chars().count()),
-        None => "none: messages are given to the model as they are".to_owned(),
+        None => "none: messages are passed to the model unchanged".to_owned(),
     };
     line("chat template", template)?;
     show_file(gguf, digest)?;
@@ -159,13 +158,14 @@ fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryN
         Some(needs) => line(
             "memory",
             format!(
-                "about {} for {DEFAULT_SLOTS} answers at once in a context of {context_length}: weights {}, cache {}, computation {}",
+                "about {} for {DEFAULT_SLOTS} answers at once in a context of {context_length}: weights {}, \
+                 cache {}, computation {}",
                 shown_bytes(needs.total()),
                 shown_bytes(needs.weights),
                 shown_bytes(needs.cache),
                 shown_bytes(needs.computation)
             ),
         ),
-        None => line("memory", "not known: the file does not say how the model is built".to_owned()),
+        None => line("memory", "unknown: the file does not describe the model's layers".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! `gage-host model list`: the model files in a folder.
+//! `gage-host model list`: lists the model files in a folder.
 
 use super::shown_bytes;
 use crate::arguments::ModelListArguments;
@@ -18,7 +18,7 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
         (None, None) => {
             let help = "name one, or set GAGE_CACHE_DIR";
             return Ok(terminal::usage_error(
-                "there is no folder of models: the cache has no place",
+                "there is no folder of models: there is no cache folder",
                 Some(help),
             ));
         }
@@ -52,8 +52,8 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// The files that are called like models, in a folder and those in it, in the order of their names. Nothing
-/// where there is no folder yet.
+/// Returns the files with names of models in a folder and its subdirectories, sorted by name. Empty if the
+/// folder does not exist.
 fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     const MAX_FOLDER_DEPTH: usize = 6;
     let mut found = Vec::new();
@@ -67,7 +67,7 @@ fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let path = entry.path();
-            // A link to a folder could lead in a circle.
+            // Links to folders could form cycles.
             if entry.file_type()?.is_dir() && depth < MAX_FOLDER_DEPTH {
                 open.push((path, depth + 1));
             } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))

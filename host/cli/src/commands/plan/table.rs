@@ -1,4 +1,4 @@
-//! The table of a plan, 80 columns wide.
+//! Table of a plan, 80 columns wide.
 
 use super::detectable;
 use crate::arguments::PlanArguments;
@@ -7,15 +7,15 @@ use gage_engine::{Estimate, Plan, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
 const WIDTH: usize = 80;
-/// Columns between columns.
+/// Number of spaces between columns.
 const GAP: usize = 2;
-/// The least that a column of names is cut to.
+/// Minimum width of a shortened name column.
 const MIN_FIRST_COLUMN_WIDTH: usize = 8;
 const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "time", "detects"];
 
 type Row = [String; TITLES.len()];
 
-/// The plan as a person reads it.
+/// Formats the plan for display.
 pub(super) fn render(
     arguments: &PlanArguments,
     plan: &Plan,
@@ -63,16 +63,16 @@ pub(super) fn render(
     let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
     let mut notes = vec![
         format!(
-            "tokens: {}, over the prompts of the first rows; completions from a tenth of max_new_tokens (256 where \
-             it is not set) to all of them",
+            "tokens: {}, over the prompts of the first rows; completions from a tenth of max_new_tokens (256 \
+             if it is not set) to all of it",
             counted(estimate)
         ),
         format!("time: {latency} for a request (--latency), as many in flight as the suite allows"),
     ];
     if estimate.tasks.iter().any(|task| detectable(plan, task).is_some()) {
         notes.push(
-            "detects: the smallest loss of a score of 0 and 1 that `compare` calls in four runs of five at the 5 % \
-             level, where half of the samples change; where fewer do, smaller ones are"
+            "detects: the smallest loss of a 0/1 score that `compare` detects in four runs of five at the 5 \
+             % level, if half of the samples change; if fewer change, smaller losses are detected"
                 .to_owned(),
         );
     }
@@ -86,7 +86,7 @@ pub(super) fn render(
     lines.join("\n")
 }
 
-/// By what tokens are counted, and where several ways are used for which tasks.
+/// Describes how tokens are counted, and for which tasks if there are several ways.
 fn counted(estimate: &Estimate) -> String {
     let ways = [
         (TokensBy::Model, "by the vocabulary of the model's file"),
@@ -131,7 +131,7 @@ fn row_of(task: &TaskEstimate, detectable: Option<f64>) -> Row {
     ]
 }
 
-/// Rows under their titles: names to the left, figures to the right.
+/// Formats rows under their titles, with names on the left and figures on the right.
 fn table(rows: &[Row], style: &Style) -> Vec<String> {
     let titles: Row = TITLES.map(str::to_owned);
     let is_empty =
@@ -156,7 +156,7 @@ fn table(rows: &[Row], style: &Style) -> Vec<String> {
     std::iter::once(style.bold(&line(&titles))).chain(rows.iter().map(line)).collect()
 }
 
-/// A text in lines of at most so many columns, broken between words.
+/// Wraps a text between words, at a maximum width in columns.
 fn words(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -188,13 +188,13 @@ fn cost(range: Option<Range>) -> String {
     range.map_or_else(|| "–".to_owned(), |range| spread(range, amount))
 }
 
-/// A range, or its one value.
+/// Formats a range, or its only value.
 fn spread(range: Range, show: impl Fn(f64) -> String) -> String {
     let (low, high) = (show(range.low), show(range.high));
     if low == high { low } else { format!("{low}–{high}") }
 }
 
-/// A count in at most five columns.
+/// Formats a count in at most five columns.
 fn count(number: f64) -> String {
     match number {
         small if small < 10_000.0 => format!("{small:.0}"),
@@ -205,9 +205,9 @@ fn count(number: f64) -> String {
     }
 }
 
-/// A time in its two largest units.
+/// Formats a duration in its two largest units.
 fn duration(seconds: f64) -> String {
-    // Times stay far below 2^53 seconds, and are not negative.
+    // Durations stay far below 2^53 seconds, and are not negative.
     let whole = seconds.ceil() as u64;
     match whole {
         0..60 => format!("{whole}s"),

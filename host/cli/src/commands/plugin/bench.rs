@@ -1,4 +1,4 @@
-//! `gage-host plugin bench`: what a component costs.
+//! `gage-host plugin bench`: measures the cost of a component.
 
 use super::{file_of, read, refuse_load, refuse_tool};
 use crate::arguments::BenchArguments;
@@ -32,7 +32,7 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         uncounted: arguments.uncounted,
     };
     let host = setup::plugin_host(arguments.print.quiet)?;
-    // What it would ask others is not measured, so it needs no grants.
+    // External requests are not measured, so no grants are needed.
     let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
     let report = measure(&host, &name, &bytes, &setup, &options).map_err(|error| refuse_tool(&error))?;
     match arguments.print.json {
@@ -77,13 +77,14 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
     let line = |what: &str, value: String| terminal::print_line(format_args!("{what:36}{value}"));
     if cfg!(debug_assertions) {
         terminal::eprint_line(
-            "note: this program was built without optimisation; `make release` builds it as it is meant to be used",
+            "note: this program was built without optimisation; `make release` builds it as it is meant to \
+             be used",
         );
     }
     let component = report.component;
     let empty = time(component.instantiate_empty.median);
     line(
-        "instance, made and dropped",
+        "instance, created and dropped",
         format!("{}   (an empty component: {empty})", shown(component.instantiate)),
     )?;
     line("compile, once", time(component.compile))?;
@@ -91,14 +92,14 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
         line("load from the cache", shown(load))?;
     }
     let Some(items) = &report.items else {
-        return terminal::print_line("items are measured of metrics and extractors alone");
+        return terminal::print_line("items are measured only for metrics and extractors");
     };
     terminal::print_line(format_args!("\n{}", gage_core::printable_line(&items.member)))?;
     line("one item in an instance of its own", shown(items.singly.item))?;
     let batch = items.batch;
     line(&format!("item in a batch of {batch}"), shown(items.batched.item))?;
-    line("items a second, one core", format!("{:.0}", 1.0 / items.batched.item.median))?;
-    line("fuel for an item", format!("{}   ({} alone)", items.batched.fuel, items.singly.fuel))?;
+    line("items per second, one core", format!("{:.0}", 1.0 / items.batched.item.median))?;
+    line("fuel per item", format!("{}   ({} alone)", items.batched.fuel, items.singly.fuel))?;
     if let Some(uncounted) = items.uncounted {
         let ratio = items.batched.item.median / uncounted.item.median;
         line("counting fuel and time costs", format!("{ratio:.2}x"))?;
@@ -116,7 +117,7 @@ fn shown(timing: Timing) -> String {
     format!("{}   (at best {})", time(timing.median), time(timing.least))
 }
 
-/// A time with three digits.
+/// Formats a duration with three digits.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         _ if seconds >= 1.0 => (seconds, "s"),

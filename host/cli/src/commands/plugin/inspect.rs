@@ -1,4 +1,4 @@
-//! `gage-host plugin inspect`: what a component is, holds and asks for.
+//! `gage-host plugin inspect`: describes a component, its members and the grants it requests.
 
 use super::{file_of, read, refuse_load};
 use crate::arguments::InspectArguments;
@@ -55,7 +55,7 @@ fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
 
 fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyComponent>) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(text, "{key:10}  {value}");
     };
@@ -67,7 +67,7 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
             let about = if about.is_empty() { String::new() } else { format!(": {about}") };
             line("plugin", &format!("{} {}{about}", identity.name, identity.version));
         }
-        None => line("plugin", "not asked: the file alone was read"),
+        None => line("plugin", "not asked: only the file was read"),
     }
     line("kind", summary.world.kind());
     line("contract", &format!("gage:plugin@{}", summary.wit_version));
@@ -80,7 +80,7 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
         line("hopes for", &wants.to_string());
     }
     line("imports", &listed(&summary.imports));
-    // Tools add exports of their own, which nobody calls.
+    // Build tools add exports of their own, which are not called.
     let ours = summary.exports.iter().filter(|export| export.starts_with("gage:")).cloned();
     line("exports", &listed(&ours.collect::<Vec<String>>()));
     for member in component.iter().flat_map(|component| component.descriptions()) {
@@ -89,18 +89,18 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
     text
 }
 
-/// The names, those of WASI as one.
+/// Lists the names, with those of WASI combined.
 fn listed(names: &[String]) -> String {
     let (wasi, mut shown): (Vec<&str>, Vec<&str>) =
         names.iter().map(String::as_str).partition(|name| name.starts_with("wasi:"));
-    let note = format!("WASI 0.2, {} interfaces: there, and empty", wasi.len());
+    let note = format!("WASI 0.2, {} interfaces: present, but empty", wasi.len());
     if !wasi.is_empty() {
         shown.push(&note);
     }
     if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n            ") }
 }
 
-/// Says of a member what it reads, gives and takes.
+/// Describes a member: its inputs, parameters and results.
 pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
     let hook = member.hook.map(|hook| format!(" ({hook})")).unwrap_or_default();
     let _ = writeln!(text, "\n{}{hook}, version {}: {}", member.name, member.version, member.description);

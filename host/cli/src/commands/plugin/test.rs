@@ -1,4 +1,4 @@
-//! `gage-host plugin test`: a component and its cases.
+//! `gage-host plugin test`: tests a component with its cases.
 
 use super::{file_of, read, refuse_load, refuse_tool, setup_for};
 use crate::arguments::TestArguments;
@@ -8,7 +8,7 @@ use crate::terminal;
 use gage_plugin::AnyComponent;
 use gage_plugin_tools::{Purity, TestReport, read_cases};
 
-/// Most differences that are shown of an impure plugin.
+/// Maximum number of differences shown for an impure plugin.
 const MAX_SHOWN: usize = 5;
 
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
@@ -45,17 +45,17 @@ fn show(report: &TestReport) -> anyhow::Result<()> {
     }
     let passed = report.cases - report.failures.len();
     let verdict = match &report.purity {
-        Purity::Pure => "pure: alone, batched and shuffled they give the same".to_owned(),
+        Purity::Pure => "pure: results are the same alone, in batches and shuffled".to_owned(),
         Purity::Impure(differences) => {
             for difference in differences.iter().take(MAX_SHOWN) {
                 line(&format!("impure  {difference}"))?;
             }
             format!(
-                "not pure: {} with what comes before; a plugin must keep nothing from one item to the next",
+                "not pure: {} with the items before; a plugin must keep no state between items",
                 terminal::count(differences.len(), "result") + " changed"
             )
         }
-        Purity::NotTried(why) => format!("purity was not tried: {why}"),
+        Purity::NotTried(why) => format!("purity was not tested: {why}"),
     };
     line(&format!("{passed} of {} cases passed; {verdict}", report.cases))
 }

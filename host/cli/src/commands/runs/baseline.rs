@@ -1,4 +1,4 @@
-//! `gage-host runs baseline`: which run the others of its suite are compared with.
+//! `gage-host runs baseline`: chooses the run that others of its suite are compared with.
 
 use super::super::{history, setup};
 use crate::arguments::RunsBaselineArguments;
@@ -18,7 +18,7 @@ pub(super) fn execute(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
     }
 }
 
-/// A run may be named by a folder that lies elsewhere: the choice is kept beside it.
+/// Chooses a run, which may be in another folder: the baseline is stored next to it.
 fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
     let folder = setup::run_folder(run, &arguments.runs.output_dir);
     let (root, name) = match (folder.parent(), folder.file_name().and_then(|name| name.to_str())) {
@@ -45,7 +45,7 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
 
 fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
     let removed = opened(&arguments.runs.output_dir).and_then(|mut history| {
-        // So that a slip of the pen is said.
+        // Reports mistyped names.
         let is_removed = history.remove_baseline(suite)?;
         if !is_removed {
             history.runs_of(suite)?;
@@ -56,7 +56,7 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
     if arguments.runs.json {
         terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
     } else {
-        let what = if is_removed { "has no baseline any more" } else { "had no baseline" };
+        let what = if is_removed { "no longer has a baseline" } else { "had no baseline" };
         terminal::print_line(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
     }
     Ok(ExitCode::Done)
@@ -79,7 +79,7 @@ fn row(baseline: &Baseline) -> [String; 4] {
     let state = match baseline.state {
         BaselineState::There => "there",
         BaselineState::Gone => "gone",
-        BaselineState::Changed => "holds other samples than when it was chosen",
+        BaselineState::Changed => "has other samples than when it was chosen",
         BaselineState::Edited => "was edited, and cannot be trusted",
     };
     let cells = [&baseline.suite, &baseline.label(), &baseline.chosen_at, state];

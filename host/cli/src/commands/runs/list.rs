@@ -1,4 +1,4 @@
-//! `gage-host runs list`: the runs, with what came of them.
+//! `gage-host runs list`: lists the runs and their results.
 
 use super::super::history;
 use crate::arguments::RunsFolderArguments;
@@ -7,17 +7,17 @@ use crate::terminal;
 use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryRun, UnreadableRun};
 use serde_json::{Value, json};
 
-/// Longest name of a model in the table, in characters.
+/// Maximum length of a model name in the table, in characters.
 const MAX_MODEL_CHARS: usize = 24;
 
 const TABLE: terminal::Table<9> = terminal::Table {
     headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "value", "size"],
     flexible: &[0, 1, 2, 6],
-    // The size, the time, the suite.
+    // The size, the time and the suite.
     spare: &[8, 4, 1],
 };
 
-/// What lies in a folder of runs.
+/// Contents of a folder of runs.
 #[derive(Default)]
 struct ListedRuns {
     runs: Vec<HistoryRun>,
@@ -60,8 +60,8 @@ pub(super) fn execute(arguments: &RunsFolderArguments) -> anyhow::Result<ExitCod
     for Baseline { suite, run_id, state, .. } in &listed.baselines {
         let what = match state {
             BaselineState::Gone => "is gone",
-            BaselineState::Changed => "holds other samples than when it was chosen",
-            // An edited run is among the runs, and was reported there.
+            BaselineState::Changed => "has other samples than when it was chosen",
+            // An edited run is in the list, and was already reported.
             BaselineState::There | BaselineState::Edited => continue,
         };
         let text = format!("the baseline of the suite '{suite}', run '{run_id}', {what}");
@@ -111,7 +111,7 @@ fn to_json(run: &HistoryRun, listed: &ListedRuns) -> Value {
     })
 }
 
-/// Returns how many samples a run has, of how many where it did not come to all; `?` where nobody knows of how many.
+/// Formats the number of samples. For a partial run it includes the total, or `?` if that is unknown.
 fn samples_of(samples: u64, run: &HistoryRun) -> String {
     match (run.total_is_least, run.not_reached) {
         (true, left) => format!("{} of ?", samples.saturating_sub(left)),

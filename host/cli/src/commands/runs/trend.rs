@@ -1,4 +1,4 @@
-//! `gage-host runs trend`: the figures of a suite over time.
+//! `gage-host runs trend`: shows the figures of a suite over time.
 
 use super::super::history;
 use crate::arguments::RunsTrendArguments;
@@ -7,7 +7,7 @@ use crate::terminal;
 use gage_history::{Baseline, BaselineState, FlipRate, History, HistoryError, Trend, TrendPoint};
 use serde_json::json;
 
-/// Longest name of a run or a model in the table, in characters.
+/// Maximum length of a run or model name in the table, in characters.
 const MAX_NAME_CHARS: usize = 22;
 
 const ONE_MODEL: terminal::Table<6> = terminal::Table {
@@ -22,12 +22,12 @@ const SEVERAL_MODELS: terminal::Table<7> = terminal::Table {
     spare: &[2],
 };
 
-/// What is known of a suite.
+/// Data of a suite.
 struct TrendOutput {
     trends: Vec<Trend>,
     flips: Vec<FlipRate>,
     baseline: Option<Baseline>,
-    /// What of which run cannot be trusted.
+    /// Descriptions of edited runs.
     edited: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         }
         if has(&|point| point.is_redefined) {
             terminal::eprint_line(
-                "! the suite differs from that of the run before, which may change figures",
+                "! the suite differs from that of the previous run, which may change figures",
             );
         }
         if has(&|point| point.figure.total_is_least) {
@@ -91,7 +91,7 @@ impl TrendOutput {
     }
 }
 
-/// A metric: its table, and how often its scores flip.
+/// Formats a metric: its table, and its flip rate.
 fn part(trend: &Trend, answer: &TrendOutput) -> String {
     let direction = if trend.higher_is_better { "more is better" } else { "less is better" };
     let models: Vec<&Option<String>> = trend.points.iter().map(|point| &point.model).collect();

@@ -1,4 +1,4 @@
-//! Tasks, each in one line. What there is no room for is left out, the least needed first.
+//! Formats each task as one line. Parts that do not fit are omitted, least important first.
 
 use super::pace::{Pace, clock};
 use super::tally::Snapshot;
@@ -7,9 +7,9 @@ use console::truncate_str;
 use gage_core::printable_line;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Columns of the bar.
+/// Width of the bar in columns.
 const BAR: usize = 10;
-/// Most columns of a task's name where more is to be said.
+/// Maximum width of a task's name if other parts follow.
 const NAME: usize = 24;
 
 const NAMED: Style = Style::new().bold();
@@ -17,7 +17,7 @@ const FILLED: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
-/// What is said of a task, in the order of the line.
+/// Parts of a task's line, in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Name,
@@ -33,13 +33,13 @@ enum Part {
     Kinds,
 }
 
-/// How a part is shown.
+/// Layout of a part.
 struct PartLayout {
     part: Part,
-    /// The higher, the sooner it is left out; 0 stays.
+    /// Priority for omission: the highest is omitted first; 0 is always shown.
     rank: u8,
     style: Style,
-    /// Whether a text that is shorter than in other lines is at the right of its column.
+    /// True to right-align the text in its column.
     is_number: bool,
 }
 
@@ -61,18 +61,18 @@ const PARTS: [PartLayout; 11] = [
     layout(Part::Kinds, 4, ATTENTION, false),
 ];
 
-/// A piece of a line.
+/// Text of a part in a line.
 struct Piece {
     part: Part,
     text: String,
 }
 
-/// The line of a task in so many columns.
+/// Formats a task as a line of a maximum width in columns.
 pub(super) fn line(task: &Snapshot, pace: &Pace, columns: usize, has_colour: bool) -> String {
     lines([(task, pace)], columns, has_colour).concat()
 }
 
-/// The lines of several tasks, one below the other: the same of each stands in one column.
+/// Formats several tasks as lines with aligned parts.
 pub(super) fn lines<'t>(
     tasks: impl IntoIterator<Item = (&'t Snapshot, &'t Pace)>,
     columns: usize,
@@ -96,10 +96,10 @@ pub(super) fn lines<'t>(
     rows.iter().map(|row| painted(row, &parts, has_colour)).collect()
 }
 
-/// A line with these parts, each of its width.
+/// Formats a line from parts with their widths.
 fn painted(row: &[Piece], parts: &[(&PartLayout, usize)], has_colour: bool) -> String {
     let mut line = String::new();
-    // What stands behind nothing more is not filled up.
+    // Trailing parts are not padded.
     let mut owed = 0;
     for (place, (part, width)) in parts.iter().enumerate() {
         owed += usize::from(place > 0);
@@ -127,7 +127,7 @@ fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
         vec![piece(Part::Name, truncate_str(&printable_line(&task.task_id), NAME, "…").into_owned())];
     match task.total.filter(|total| *total > 0) {
         Some(total) => {
-            // A task may have more samples than its dataset said.
+            // A task may have more samples than its dataset announced.
             let part = (task.done as f64 / total as f64).min(1.0);
             let filled = (part * BAR as f64) as usize;
             pieces.push(piece(Part::Bar, format!("{}{}", "━".repeat(filled), "╌".repeat(BAR - filled))));
@@ -158,7 +158,7 @@ fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
     pieces
 }
 
-/// In which ways samples failed; how often each did where there are several.
+/// Lists the kinds of failures, with counts if there are several.
 fn kinds_of(failures: &[(String, u64)]) -> String {
     if let [(kind, _)] = failures {
         return format!("({})", printable_line(kind));
@@ -168,7 +168,7 @@ fn kinds_of(failures: &[(String, u64)]) -> String {
     format!("({}{rest})", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// Four digits that matter between -10 and 10, else as few as a person reads.
+/// Formats four decimals between -10 and 10, or else one.
 fn number(value: f64) -> String {
     if value.abs() < 10.0 { format!("{value:.4}") } else { format!("{value:.1}") }
 }

@@ -1,11 +1,11 @@
-//! Progress as JSON, an object a line.
+//! Progress as JSON, one object per line.
 
 use super::pace::Pace;
 use super::tally::Snapshot;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where a task begins, goes on or ends. `event` is `task_started`, `progress` or `task_finished`.
+/// Returns the state of a task. `event` is `task_started`, `progress` or `task_finished`.
 pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let score = task.score.as_ref().map(|(metric_id, score)| {

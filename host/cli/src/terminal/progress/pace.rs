@@ -1,14 +1,14 @@
-//! The pace of a task, and the time that it still takes.
+//! Pace of a task, and its remaining time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The time that a rate is taken over. Batches of a slow model come seconds apart.
+/// Duration over which the rate is measured. The batches of a slow model are seconds apart.
 const WINDOW: Duration = Duration::from_secs(15);
-/// Points that are kept of it.
+/// Maximum number of points within it.
 const MAX_POINTS: u32 = 64;
 
-/// The last moments of a task: when, and how much was done.
+/// Recent progress of a task: times and counts.
 #[derive(Default)]
 pub(super) struct Pace {
     points: VecDeque<(Duration, u64)>,
@@ -16,7 +16,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Takes note of how much is done, so long after the beginning.
+    /// Records how much is done after an elapsed time.
     pub(super) fn note(&mut self, elapsed: Duration, done: u64) {
         self.now = Some((elapsed, done));
         let step = WINDOW / MAX_POINTS;
@@ -28,15 +28,15 @@ impl Pace {
         }
     }
 
-    /// Samples a second.
+    /// Returns the rate in samples per second.
     pub(super) fn rate(&self) -> Option<f64> {
         let ((first, before), (last, now)) = (self.points.front()?, self.now?);
         let seconds = last.saturating_sub(*first).as_secs_f64();
-        // Counts of samples stay far below 2^53.
+        // Sample counts stay far below 2^53.
         (seconds > 0.0).then(|| now.saturating_sub(*before) as f64 / seconds)
     }
 
-    /// Returns how long it takes until so many are done, if it goes on like this.
+    /// Returns the estimated time to a total at the current rate.
     pub(super) fn left(&self, total: Option<u64>) -> Option<Duration> {
         let (_, done) = self.now?;
         let rate = self.rate().filter(|rate| *rate > 0.0)?;
@@ -44,7 +44,7 @@ impl Pace {
     }
 }
 
-/// `0:07`, `12:30`, `3:05:00`.
+/// Formats a duration: `0:07`, `12:30`, `3:05:00`.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

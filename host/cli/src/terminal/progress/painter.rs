@@ -1,4 +1,4 @@
-//! The thread that draws: as often as a person can read, whatever the run does.
+//! The drawing thread, which draws at a readable rate, independent of the run.
 
 use super::layout::{line, lines};
 use super::machine::object;
@@ -11,15 +11,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often lines in their place are drawn.
+/// Interval for fixed lines.
 const LIVE: Duration = Duration::from_millis(200);
-/// How often JSON is written.
+/// Interval for JSON.
 const MACHINE: Duration = Duration::from_secs(1);
-/// How long the first plain line waits. A run that is done before needs none.
+/// Delay of the first plain line. A shorter run needs none.
 const MIN_PLAIN_INTERVAL: Duration = Duration::from_secs(5);
-/// The longest time between plain lines.
+/// Maximum interval between plain lines.
 const MAX_PLAIN_INTERVAL: Duration = Duration::from_secs(60);
-/// Columns of plain lines, which no terminal bounds.
+/// Width of plain lines, which are not limited by a terminal.
 const PLAIN_COLUMNS: usize = 160;
 
 /// Draws until it is dropped.
@@ -29,7 +29,7 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    /// Starts the thread; none where nothing is to be drawn, or the machine has no thread left.
+    /// Starts the thread. Returns `None` if there is nothing to draw, or no thread is available.
     pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>) -> Option<Painter> {
         let canvas = match kind {
             ProgressKind::Live => Canvas::Live(View::open()),
@@ -44,10 +44,10 @@ impl Painter {
         Some(Painter { wake: Some(wake), thread: Some(thread.ok()?) })
     }
 
-    /// Has it look at once.
+    /// Wakes the thread immediately.
     pub(super) fn wake(&self) {
         if let Some(wake) = &self.wake {
-            // Where it was woken already, it looks anyway.
+            // If it is already awake, it checks anyway.
             let _ = wake.try_send(());
         }
     }
@@ -57,7 +57,7 @@ impl Drop for Painter {
     fn drop(&mut self) {
         self.wake = None;
         if let Some(thread) = self.thread.take() {
-            // What it failed to draw is lost, and nothing else.
+            // A failure only affects the display.
             let _ = thread.join();
         }
     }
@@ -71,7 +71,7 @@ enum Canvas {
 
 struct Drawing {
     tasks: Arc<Tasks>,
-    /// The tasks that were seen, and whether their end was shown.
+    /// Known tasks, and whether their end was shown.
     shown: Vec<ShownLines>,
     canvas: Canvas,
     began: Instant,
@@ -102,7 +102,7 @@ impl Drawing {
         }
     }
 
-    /// Draws what is new; `is_time` where it is time for all that runs.
+    /// Draws updates. With `is_time`, all running tasks are due.
     fn draw(&mut self, is_time: bool) {
         let tasks = self.tasks.read();
         let new: Vec<Arc<TaskTally>> = tasks.iter().skip(self.shown.len()).cloned().collect();
@@ -135,7 +135,7 @@ impl Drawing {
                 let elapsed = self.began.elapsed();
                 let is_due = elapsed >= *next;
                 for (now, pace, _) in &running {
-                    // The end of a task is worth a line where its way was.
+                    // The end of a task is shown only if its progress was.
                     if is_due || (*has_begun && now.has_ended) {
                         print_around_view(&line(now, pace, PLAIN_COLUMNS, false));
                     }

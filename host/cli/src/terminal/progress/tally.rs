@@ -1,5 +1,5 @@
-//! The tally of a task, counted sample by sample. A sample costs a few atomic additions and a short lock that its recorder
-//! shares with nobody but who draws.
+//! Counts the samples of a task. Each sample costs a few atomic additions, and a short lock shared only with the
+//! drawing thread.
 
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Kinds of failures that are told apart; a component may make up as many as it likes.
+/// Maximum number of distinct failure kinds, because components may define any number.
 const MAX_KINDS: usize = 32;
 
-/// The counts of a task.
+/// Counts of a task.
 pub(super) struct TaskTally {
     task_id: String,
     total: Option<u64>,
@@ -25,38 +25,38 @@ pub(super) struct TaskTally {
     ends: Mutex<OutcomeTally>,
 }
 
-/// How samples ended.
+/// Counts of samples by outcome.
 #[derive(Default)]
 struct OutcomeTally {
     score: Score,
     failures: BTreeMap<String, u64>,
 }
 
-/// A task at one moment.
+/// State of a task at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {
     pub(super) task_id: String,
-    /// The samples, where their number is known.
+    /// Total number of samples, if known.
     pub(super) total: Option<u64>,
-    /// Samples that were answered, or failed.
+    /// Number of samples that were answered or failed.
     pub(super) done: u64,
-    /// Samples whose model is being asked.
+    /// Number of samples whose request is in progress.
     pub(super) in_flight: u64,
-    /// Since the task began.
+    /// Time since the task began.
     pub(super) elapsed: Duration,
-    /// The first metric whose figure is a mean, and what it says so far.
+    /// The first metric whose figure is a mean, and its current value.
     pub(super) score: Option<(String, RunningScore)>,
-    /// Samples that were not scored, by kind.
+    /// Number of unscored samples, by kind.
     pub(super) failures: Vec<(String, u64)>,
     pub(super) has_ended: bool,
 }
 
-/// A mean of scores, and how sure it is.
+/// Mean of scores, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RunningScore {
     pub(super) mean: f64,
     pub(super) scored: u64,
-    /// At 95 %: Wilson's for scores that are 0 or 1, else Student's t.
+    /// The 95 % interval: Wilson's if all scores are 0 or 1, otherwise Student's t.
     pub(super) interval: Option<(f64, f64)>,
 }
 
@@ -85,7 +85,7 @@ impl Score {
         if self.count == 0 {
             return None;
         }
-        // Counts of samples stay far below 2^53.
+        // Sample counts stay far below 2^53.
         let mean = self.sum / self.count as f64;
         let interval = if self.others == 0 {
             wilson_interval(self.ones, self.count)
@@ -99,7 +99,8 @@ impl Score {
 }
 
 impl TaskTally {
-    /// A task that begins, of which so many samples are done already. `mean` is the metric whose mean is shown.
+    /// Creates the tally of a task with `done` samples already finished. `mean` is the metric whose mean is
+    /// shown.
     pub(super) fn new(task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) -> TaskTally {
         TaskTally {
             task_id: task_id.to_owned(),
@@ -142,7 +143,7 @@ impl TaskTally {
             ends.score.add(value);
         }
         if finished.outcome != Outcome::Scored {
-            // Of a backend's failures it matters which; of the others their name says it.
+            // A backend failure has a more specific kind; otherwise the outcome's name is used.
             let kind = match finished.error {
                 Some(error) if finished.outcome == Outcome::BackendError => error.kind.as_str(),
                 _ => finished.outcome.name(),
@@ -182,7 +183,7 @@ pub(super) mod tests {
     use gage_core::ScoreCard;
     use gage_record::{ErrorNote, Stage};
 
-    /// A task in the middle of its run.
+    /// Returns a snapshot of a task in progress.
     pub(in super::super) fn snapshot(task_id: &str) -> Snapshot {
         let interval = Some((0.6896, 0.7744));
         Snapshot {
@@ -240,7 +241,7 @@ pub(super) mod tests {
         assert!(score.interval != wilson && score.mean == 0.7, "{score:?}");
     }
 
-    /// The mean of the perplexities of texts is not the perplexity of a corpus.
+    /// The mean perplexity of texts is not the perplexity of the corpus.
     #[test]
     fn a_metric_whose_figure_is_no_mean_is_not_shown() {
         for (mean, expected) in [(Some("m"), Some("m")), (Some("other"), None), (None, None)] {

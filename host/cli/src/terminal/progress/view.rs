@@ -1,23 +1,23 @@
-//! The lines that stay in their place at the end of the terminal, and how others write around them.
+//! Fixed lines at the bottom of the terminal, and other output above them.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use std::io::{self, IsTerminal as _, Write};
 
-/// Tasks that have a line of their own; more are counted in a last one.
+/// Maximum number of tasks with their own line; a last line counts the rest.
 pub(super) const MAX_LINES: usize = 8;
-/// Redraws a second, at most.
+/// Maximum number of redraws per second.
 const REDRAWS: u8 = 10;
 
-/// The view that is shown, where one is.
+/// The current view, if any.
 static SHOWN: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// Returns whether lines can stay in their place: on a terminal that can move its cursor.
+/// Returns true if fixed lines are possible: on a terminal that supports cursor movement.
 pub(super) fn is_possible() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Lines in their place.
+/// A view of fixed lines.
 pub(super) struct View {
     lines: MultiProgress,
     bars: Vec<ProgressBar>,
@@ -30,7 +30,7 @@ impl View {
         View { lines, bars: Vec::new() }
     }
 
-    /// Shows these lines rather than the last ones.
+    /// Replaces the lines.
     pub(super) fn show(&mut self, lines: &[String]) {
         while self.bars.len() > lines.len() {
             if let Some(bar) = self.bars.pop() {
@@ -58,19 +58,19 @@ impl Drop for View {
     }
 }
 
-/// Columns of the terminal that the view is on.
+/// Returns the width of the view's terminal in columns.
 pub(super) fn columns() -> usize {
     console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }
 
-/// Writes a line to the standard error stream, above the view. That nobody reads it is no reason to fail.
+/// Writes a line to the standard error stream, above the view. A closed stream is not an error.
 pub(crate) fn print_around_view(line: &dyn std::fmt::Display) {
     around(|| {
         let _ = writeln!(anstream::stderr(), "{line}");
     });
 }
 
-/// The standard error stream, for lines that are written above the view.
+/// Returns a writer for the standard error stream that writes above the view.
 pub(crate) fn stderr_around_view() -> impl Write {
     Stderr
 }
@@ -78,7 +78,7 @@ pub(crate) fn stderr_around_view() -> impl Write {
 struct Stderr;
 
 impl Write for Stderr {
-    // That nobody reads it is no reason to fail, and whoever logs could say it nowhere else.
+    // A closed stream is not an error: a logger could not report it elsewhere.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(around(|| io::stderr().write(bytes)).unwrap_or(bytes.len()))
     }
@@ -92,7 +92,7 @@ impl Write for Stderr {
 fn around<T>(write: impl FnOnce() -> T) -> T {
     let lines = SHOWN.lock().clone();
     match lines {
-        // A terminal that is gone takes no lines away, and the view would panic for it.
+        // A terminal that is gone cannot clear lines, and the view would panic.
         Some(lines) if io::stderr().is_terminal() => lines.suspend(write),
         _ => write(),
     }

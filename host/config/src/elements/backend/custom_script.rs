@@ -12,11 +12,11 @@ use gage_core::SamplingParams;
 pub struct CustomScriptConfig {
     /// The component; required.
     pub component: PluginReference,
-    /// Where the component is written.
+    /// Span of the component's reference.
     pub component_span: Span,
-    /// What it is configured with.
+    /// Configuration passed to the component.
     pub config: Option<Node>,
-    /// Sampling parameters where no higher place says otherwise.
+    /// Sampling parameters of the lowest precedence.
     pub default_params: SamplingParams,
 }
 

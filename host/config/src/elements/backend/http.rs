@@ -1,4 +1,4 @@
-//! Backends that are asked over HTTP: what all of them take, and what each protocol adds.
+//! HTTP backends: their common settings, and those that each protocol adds.
 
 mod address;
 mod key;
@@ -18,46 +18,46 @@ use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::{Object, SamplingParams};
 
-/// The most tokens of an answer where nothing says how many: this protocol wants a number.
+/// Default token limit of an answer: this protocol requires a number.
 pub const ANTHROPIC_MAX_TOKENS: u32 = 4096;
 
-/// A server that is asked over HTTP.
+/// An HTTP server.
 #[derive(Clone, Debug)]
 pub struct HttpBackendConfig {
     /// The protocol.
     pub kind: HttpKind,
-    /// What only `openai_http` has; the defaults elsewhere.
+    /// Settings of `openai_http`; the defaults for other kinds.
     pub openai: OpenAiOptions,
-    /// Where the API begins, without a slash at its end.
+    /// Base URL of the API, without a trailing slash.
     pub base_url: String,
-    /// The same as it may be written down, where it comes from a variable whose name says that it is secret.
+    /// `base_url` as it may be recorded, with the values of secret-named variables redacted.
     pub public_base_url: String,
-    /// The model's name; empty where the address alone says which it is.
+    /// The model's name; empty if the address alone selects the model.
     pub model: String,
-    /// Where the key is from.
+    /// The API key.
     pub key: ApiKey,
-    /// Further headers.
+    /// Additional headers.
     pub headers: Vec<Header>,
-    /// Whether answers come in pieces, so that the first is timed; default false.
+    /// True if answers are streamed, so that the time to the first token is measured; default false.
     pub stream: bool,
-    /// How it is reached.
+    /// Connection settings.
     pub connection: HttpConnection,
-    /// What is sent again, and when.
+    /// Retry settings.
     pub retry: HttpRetry,
-    /// How much is asked at the same time, and in a minute.
+    /// Concurrency and rate limits.
     pub limits: HttpLimits,
-    /// Sampling parameters where no higher place says otherwise.
+    /// Sampling parameters of the lowest precedence.
     pub default_params: SamplingParams,
-    /// Keys that are put into the body of every request as they are.
+    /// Keys that are added unchanged to the body of every request.
     pub extra_body: Object,
-    /// The same as it may be written down: secrets are the names of their variables, or left out.
+    /// `extra_body` as it may be recorded: secrets are replaced by their variables' names, or omitted.
     pub public_extra_body: Object,
-    /// Where the configuration is written.
+    /// Span of the configuration.
     pub span: Span,
 }
 
 impl HttpBackendConfig {
-    /// Of sampling parameters those that are sent, with those that always are.
+    /// Returns the sampling parameters that are sent, including those that are always sent.
     pub fn sent(&self, params: SamplingParams) -> SamplingParams {
         let greedy = params.temperature.unwrap_or(0.0);
         match self.kind {
@@ -93,26 +93,25 @@ impl HttpBackendConfig {
         }
     }
 
-    /// What is wrong, and what to do, where it cannot say how likely a continuation is.
+    /// Returns what is wrong and how to fix it, if the backend cannot compute log-likelihoods.
     pub fn lacks_loglikelihood(&self) -> Option<(String, &'static str)> {
         match self.kind {
             HttpKind::OpenAi if self.openai.loglikelihood.is_some() => None,
             HttpKind::OpenAi => Some((
-                "openai_http has no log-likelihood: chat completions do not give it".to_owned(),
+                "openai_http has no log-likelihood: chat completions do not provide it".to_owned(),
                 "use `request: generate`, a backend of the type llama_cpp or custom_script, or a server whose \
                  completions give the log-probabilities of a prompt: `loglikelihood: echo` or \
                  `loglikelihood: prompt_logprobs`",
             )),
             _ => Some((
-                format!("{} has no log-likelihood: its protocol does not give it", self.kind.name()),
+                format!("{} has no log-likelihood: its protocol does not provide it", self.kind.name()),
                 "use `request: generate`, or another type of backend",
             )),
         }
     }
 }
 
-/// Reads the configuration of a kind. Keys that nobody knows go into the body of every request, with a
-/// warning.
+/// Reads the configuration of a kind. Unknown keys go into the body of every request, with a warning.
 pub(super) fn read(
     kind: HttpKind,
     mut table: MappingReader<'_>,
@@ -121,7 +120,7 @@ pub(super) fn read(
     let base_url = address::read(&mut table, kind, problems);
     let key = ApiKey::read(&mut table, problems);
     let headers = key::read_headers(&mut table, problems);
-    // What variables and files hold as keys is known by now.
+    // The values of key variables and key files are known by now.
     let mut public = table.to_public_json();
     gage_secrets::redact_value(&mut public);
     let connection = HttpConnection::read(&mut table, problems);
@@ -149,7 +148,7 @@ pub(super) fn read(
     let span = table.span;
     let (further, params_below) = passing::read_further(table, kind, problems);
     let default_params = default_params.over(&params_below);
-    // What is written under `extra_body` was meant for it, so it wins.
+    // Keys under `extra_body` are explicit, so they win.
     let extra_body: Object = match given {
         Some(serde_json::Value::Object(given)) => further.into_iter().chain(given).collect(),
         _ => further,

@@ -10,104 +10,104 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use strum::{IntoStaticStr, VariantArray};
 
-/// Which chat template renders a conversation.
+/// Chat template that renders a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatTemplate {
-    /// The one that the model file carries.
+    /// The template in the model file.
     Model,
-    /// None: the text of the messages as it is, for base models.
+    /// No template: the text of the messages as it is, for base models.
     None,
-    /// This one, in Jinja.
+    /// This Jinja template.
     Text(String),
 }
 
-/// Which build of the program `gage-model` runs a model.
+/// Build of the program `gage-model` that runs a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Kernels {
-    /// The fastest that lies beside the program and that this machine can run.
+    /// The fastest build next to the program that this machine can run.
     #[default]
     Auto,
-    /// The one without a suffix, which runs on the most machines.
+    /// The build without a suffix, which runs on the most machines.
     Baseline,
 }
 
-/// What becomes of a prompt that leaves no room in the context.
+/// Handling of a prompt that leaves no room in the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum OnLongPrompt {
     /// The request fails.
     #[default]
     Error,
-    /// Tokens are left out at its beginning, and the sample ends as `truncated`.
+    /// Tokens at the beginning are dropped, and the sample ends as `truncated`.
     TruncateLeft,
 }
 
-/// Whether attention is computed by the fused kernel.
+/// Use of the fused attention kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FlashAttention {
-    /// Where the device has it.
+    /// If the device supports it.
     #[default]
     Auto,
-    /// Always; a model that cannot is refused.
+    /// Always; a model that does not support it is rejected.
     On,
     /// Never.
     Off,
 }
 
-/// How the keys or the values of the memory of attention are stored.
+/// Storage type of the keys or values in the KV cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CacheType {
-    /// 32 bits.
+    /// 32 bits per value.
     F32,
-    /// 16 bits.
+    /// 16 bits per value.
     #[default]
     F16,
-    /// 16 bits with the exponent of 32.
+    /// 16 bits per value, with the exponent of 32-bit floats.
     Bf16,
-    /// 8.5 bits.
+    /// 8.5 bits per value.
     Q8_0,
-    /// 4.5 bits.
+    /// 4.5 bits per value.
     Q4_0,
 }
 
-/// How a model is split over several GPUs.
+/// Strategy for splitting a model across several GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SplitMode {
-    /// Whole layers to each.
+    /// Split by whole layers.
     #[default]
     Layer,
-    /// The rows of large matrices, where the devices can.
+    /// Split by rows of large matrices, if the devices support it.
     Row,
-    /// Not at all: `main_gpu` has all of it.
+    /// No split: `main_gpu` holds the whole model.
     None,
 }
 
-/// What answers are held to.
+/// Constraint on the output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputConstraint {
-    /// A grammar in GBNF whose root is `root`.
+    /// A GBNF grammar whose root is `root`.
     Grammar(String),
-    /// JSON of this schema.
+    /// JSON that matches this schema.
     JsonSchema(serde_json::Value),
     /// One of these texts.
     Choices(Vec<String>),
 }
 
-/// A low-rank adapter on top of the model.
+/// A LoRA adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoraConfig {
     /// The GGUF file, on this machine.
     pub path: PathBuf,
-    /// Where the path is written.
+    /// Span of the path.
     pub path_span: Span,
-    /// How strongly it counts; default 1.
+    /// Scale of the adapter; default 1.
     pub scale: f64,
 }
 
@@ -116,54 +116,54 @@ pub struct LoraConfig {
 pub struct LlamaCppConfig {
     /// The GGUF file; required.
     pub model_path: PathBuf,
-    /// Where the path is written.
+    /// Span of the path.
     pub model_path_span: Span,
-    /// Most tokens of one sequence; default: what the model was trained for, at most 4096.
+    /// Maximum number of tokens of one sequence; default: the model's training context, up to 4096.
     pub context_length: Option<u32>,
-    /// How many answers are generated together; default 8.
+    /// Number of answers generated in parallel; default 8.
     pub slots: u32,
-    /// Default: all that the machine has.
+    /// Number of threads; default: all of the machine's.
     pub threads: Option<u32>,
-    /// Most tokens of one step; default 512.
+    /// Maximum number of tokens per step; default 512.
     pub batch_size: u32,
-    /// Layers to keep on the GPU, in builds that have one; default 0.
+    /// Number of layers to keep on the GPU, in builds with GPU support; default 0.
     pub gpu_layers: u32,
     /// The GPU for what is not split; default the first.
     pub main_gpu: Option<u32>,
-    /// The devices that the model is split over, by number; default all.
+    /// The devices that the model is split across, by number; default all.
     pub devices: Vec<u32>,
-    /// Default `layer`.
+    /// Split strategy; default `layer`.
     pub split_mode: SplitMode,
-    /// Default `auto`.
+    /// Use of flash attention; default `auto`.
     pub flash_attention: FlashAttention,
-    /// How keys are stored; default `f16`.
+    /// Storage type of keys; default `f16`.
     pub cache_type_k: CacheType,
-    /// How values are stored; default `f16`. Others than `f16`, `f32` and `bf16` need flash attention.
+    /// Storage type of values; default `f16`. Types other than `f16`, `f32` and `bf16` need flash attention.
     pub cache_type_v: CacheType,
-    /// Whether no figure depends on what else is in flight; default no.
+    /// True if results do not depend on other requests in flight; default false.
     pub deterministic: bool,
-    /// Default `auto`.
+    /// Build that runs the model; default `auto`.
     pub kernels: Kernels,
-    /// Default `error`.
+    /// Handling of prompts that are too long; default `error`.
     pub on_long_prompt: OnLongPrompt,
-    /// What all answers of this backend are held to; default nothing.
+    /// Constraint on all answers of this backend; default none.
     pub constraint: Option<OutputConstraint>,
-    /// How many alternatives are recorded with the log-probability of each token of an answer; default:
-    /// no log-probabilities.
+    /// Number of alternatives recorded with the log-probability of each token of an answer; default: no
+    /// log-probabilities.
     pub logprobs: Option<u32>,
-    /// Default none.
+    /// LoRA adapter; default none.
     pub lora: Option<LoraConfig>,
-    /// The GGUF file of what makes tokens of images for the model; default none: text only.
+    /// The GGUF file of the multimodal projector, which turns images into tokens; default none: text only.
     pub mmproj: Option<PathBuf>,
-    /// Where that path is written.
+    /// Span of that path.
     pub mmproj_span: Span,
-    /// Most tokens of one image, for models whose images have as many as they are large; default: the file's.
+    /// Maximum number of tokens of one image, for models with dynamic image size; default: the file's.
     pub image_max_tokens: Option<u32>,
-    /// Default: the model's own.
+    /// Chat template; default: the model's own.
     pub chat_template: ChatTemplate,
-    /// Where it is written.
+    /// Span of the template.
     pub chat_template_span: Span,
-    /// Sampling parameters where no higher place says otherwise.
+    /// Sampling parameters of the lowest precedence.
     pub default_params: SamplingParams,
 }
 
@@ -227,14 +227,15 @@ fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
     devices
 }
 
-/// llama.cpp has weights by which layers are split, and the crate that it comes in no safe way to set them.
+/// Rejects `tensor_split`. llama.cpp supports weights for splitting layers, but its crate has no safe way to set
+/// them.
 fn refuse_tensor_split(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let Some(node) = table.refused("tensor_split") else { return };
     let message =
         "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices";
-    problems.error(node.span, &table.path_of("tensor_split"), message).help(
-        "say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out",
-    );
+    problems
+        .error(node.span, &table.path_of("tensor_split"), message)
+        .help("use `devices`, `split_mode`, `main_gpu` and `gpu_layers` to place the model, or leave it out");
 }
 
 fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
@@ -267,18 +268,19 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
     path.map(|path| LoraConfig { path: PathBuf::from(path), path_span, scale })
 }
 
-/// What no single value shows to be wrong.
+/// Checks combinations of values that are each valid.
 fn check_together(config: &LlamaCppConfig, table: &mut MappingReader<'_>, problems: &mut Problems) {
     let mut wrong = |key: &'static str, message: &str, help: &str| {
         table.error(key, message, problems).help(help);
     };
     if config.deterministic && config.flash_attention == FlashAttention::On {
-        let message = "flash attention computes other bits with other numbers of threads, so it is off where \
-                       `deterministic` is set";
+        let message = "flash attention gives different bits for different numbers of threads, so it is off \
+            with `deterministic`";
         wrong("flash_attention", message, "leave `flash_attention` out, or `deterministic`");
     }
     if config.mmproj.is_none() && config.image_max_tokens.is_some() {
-        let message = "`image_max_tokens` bounds what `mmproj` makes of an image, and there is none";
+        let message =
+            "`image_max_tokens` limits the tokens that `mmproj` makes of an image, but there is none";
         wrong("image_max_tokens", message, "name the file as `mmproj`, or leave this out");
     }
     let is_quantised = matches!(config.cache_type_v, CacheType::Q8_0 | CacheType::Q4_0);
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         for (settings, expected) in [
-            ("deterministic: true, flash_attention: on", "flash attention computes other bits"),
+            ("deterministic: true, flash_attention: on", "flash attention gives different bits"),
             ("deterministic: true, cache_type_v: q4_0", "values can be quantised"),
             ("flash_attention: off, cache_type_v: q8_0", "values can be quantised"),
             ("choices: []", "`choices` needs at least one text"),
@@ -334,7 +336,7 @@ mod tests {
             ("logprobs: 21", "logprobs"),
             ("tensor_split: [3, 1]", "in proportion to the free memory"),
             ("split_mode: column", "split_mode"),
-            ("image_max_tokens: 64", "bounds what `mmproj` makes"),
+            ("image_max_tokens: 64", "limits the tokens that `mmproj` makes"),
         ] {
             let found = problems_of(settings).join("\n");
             assert!(found.contains(expected), "{settings}: {found}");

@@ -6,30 +6,30 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// One preprocessor of a chain.
+/// A preprocessor of a chain.
 #[derive(Clone, Debug)]
 pub struct PreprocessSpec {
-    /// Which one.
+    /// The preprocessor.
     pub reference: PluginReference,
     /// The parameters.
     pub kwargs: Option<Node>,
-    /// Where its name is written.
+    /// Span of its name.
     pub span: Span,
 }
 
-/// What a hook gives.
+/// The kind of content that a hook returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookKind {
     /// `doc_to_text`: messages.
     Text,
     /// `doc_to_visual`: images and videos.
     Visual,
-    /// `doc_to_audio`: sounds.
+    /// `doc_to_audio`: audio.
     Audio,
 }
 
 impl HookKind {
-    /// The key of the dataset.
+    /// Returns the key of the dataset.
     pub fn key(self) -> &'static str {
         match self {
             HookKind::Text => "doc_to_text",
@@ -42,21 +42,20 @@ impl HookKind {
 /// A doc hook of a dataset.
 #[derive(Clone, Debug)]
 pub struct HookSpec {
-    /// What it gives.
+    /// The kind of content.
     pub kind: HookKind,
-    /// Which one.
+    /// The hook.
     pub reference: PluginReference,
-    /// The own parameters.
+    /// The hook's own parameters.
     pub kwargs: Option<Node>,
-    /// Parameters of the preprocessor, of which the hook takes those that it declares itself and
-    /// that its own do not set.
+    /// Parameters of the preprocessor. The hook takes those that it declares and its own parameters do not set.
     pub inherited: Option<Node>,
-    /// Where its name is written.
+    /// Span of its name.
     pub span: Span,
 }
 
-/// Reads `preprocess`: a name, or a list of names and of `{name, kwargs}`; and `preprocess_kwargs`,
-/// which belong to the only one.
+/// Reads `preprocess`: a name, or a list of names and of `{name, kwargs}`. Also reads `preprocess_kwargs`, which
+/// apply to a single preprocessor.
 pub(super) fn read_preprocess(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<PreprocessSpec> {
     let path = table.path_of("preprocess");
     let kwargs = table.free_map("preprocess_kwargs", problems).cloned();
@@ -79,7 +78,7 @@ pub(super) fn read_preprocess(table: &mut MappingReader<'_>, problems: &mut Prob
             .error(
                 kwargs.span,
                 &table.path_of("preprocess_kwargs"),
-                "of a list, each has parameters of its own",
+                "each preprocessor of a list has parameters of its own",
             )
             .help("write preprocess: [{name: multi_choice, kwargs: {…}}, {name: default}]");
     }

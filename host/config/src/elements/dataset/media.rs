@@ -7,37 +7,35 @@ use crate::node::Node;
 use crate::problems::Problems;
 use std::path::PathBuf;
 
-/// Where media lie, and how they are sent.
+/// Location of media, and how they are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaSpec {
-    /// The folder that relative paths begin at, and that none may leave; default the folder of the
-    /// dataset's file.
+    /// Base folder of relative paths, which media must not leave; default the folder of the dataset's file.
     pub content_root: Option<PathBuf>,
-    /// Further folders that media may be read from.
+    /// Additional folders that media may be read from.
     pub allowed_roots: Vec<PathBuf>,
-    /// Whether Samples hold local media as `data:` URLs, rather than their paths; requests hold them
-    /// either way. Default no.
+    /// True if Samples hold local media as `data:` URLs, rather than as paths; default false. Requests always hold
+    /// them as such URLs.
     pub embed_local_media: bool,
-    /// Images of fewer pixels are made larger; default: they are sent as they are.
+    /// Images of fewer pixels are enlarged; default: they are sent as they are.
     pub min_pixels: Option<u64>,
-    /// Images of more pixels are made smaller; default: they are sent as they are.
+    /// Images of more pixels are shrunk; default: they are sent as they are.
     pub max_pixels: Option<u64>,
-    /// Heights and widths are made multiples of this; default: they stay as they are.
+    /// Heights and widths are rounded to multiples of this; default: they stay as they are.
     pub factor: Option<u32>,
-    /// Images of more pixels are refused, unseen; default 64 × 2^20.
+    /// Images of more pixels are rejected without decoding them; default 64 × 2^20.
     pub most_pixels: u64,
-    /// Larger files are refused, in MiB; default 64.
+    /// Larger files are rejected, in MiB; default 64.
     pub most_mib: u64,
 }
 
-/// The content root among the parameters of the preprocessors, of which the last counts.
+/// Returns the content root from the preprocessors' parameters; the last one wins.
 pub(super) fn root_of(preprocess: &[PreprocessSpec]) -> Option<&Node> {
     preprocess.iter().rev().find_map(|link| link.kwargs.as_ref()?.get("content_root"))
 }
 
 impl MediaSpec {
-    /// Reads the keys of a dataset. `content_root` may also stand among the parameters of a
-    /// preprocessor.
+    /// Reads the keys of a dataset. `content_root` may also be a parameter of a preprocessor.
     pub(super) fn read(
         table: &mut MappingReader<'_>,
         content_root: Option<PathBuf>,

@@ -8,76 +8,76 @@ use gage_secrets::SecretString;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The format of a file of rows.
+/// Format of a file of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     #[default]
     Jsonl,
     /// One JSON array of objects.
     Json,
-    /// Values with commas between.
+    /// Comma-separated values.
     Csv,
-    /// Values with tabs between.
+    /// Tab-separated values.
     Tsv,
     /// Apache Parquet.
     Parquet,
 }
 
-/// Where the rows of a dataset are.
+/// Source of the rows of a dataset.
 #[derive(Clone, Debug)]
 pub enum DataSource {
-    /// In files of this machine.
+    /// Local files.
     Files(FilesSpec),
-    /// On a hub, from which they are fetched once.
+    /// A dataset on a hub, downloaded once.
     Hub(HubSpec),
 }
 
 impl DataSource {
-    /// No files at all, where the source could not be read, which is an error already.
+    /// Returns a source without files, for one that could not be read and was already reported.
     pub(super) fn none() -> DataSource {
         DataSource::Files(FilesSpec::default())
     }
 }
 
-/// Files of rows, which count as one dataset in their order.
+/// Files of rows, which count as one dataset in the given order.
 #[derive(Clone, Debug, Default)]
 pub struct FilesSpec {
     /// Their format.
     pub format: FileFormat,
     /// The files, relative to the working folder.
     pub paths: Vec<PathBuf>,
-    /// The same as they may be written down: one that takes a part from a secret names its variable there.
+    /// The paths as they may be recorded: a part that came from a secret is replaced by its variable.
     pub shown: Vec<String>,
-    /// For `csv` and `tsv`: the names of the columns, where the file has no line for them.
+    /// For `csv` and `tsv`: the names of the columns, if the file has no header line.
     pub columns: Option<Vec<String>>,
     /// For `json`: the path of the array within the document; default the document itself.
     pub records: Option<String>,
 }
 
-/// A dataset on a hub that speaks Hugging Face's API.
+/// A dataset on a hub with Hugging Face's API.
 #[derive(Clone, Debug)]
 pub struct HubSpec {
-    /// As in `owner/name`.
+    /// The dataset's name, such as `owner/name`.
     pub hub_id: String,
     /// A branch, a tag or a commit; default `main`.
     pub revision: String,
-    /// One of the dataset's configurations; needed where it has several.
+    /// One of the dataset's configurations; required if it has several.
     pub subset: Option<String>,
-    /// As in `test`; needed where it has several.
+    /// The split, such as `test`; required if the dataset has several.
     pub split: Option<String>,
     /// Patterns of file names, in place of `subset` and `split`.
     pub data_files: Vec<String>,
-    /// Where the hub is; default `https://huggingface.co`.
+    /// URL of the hub; default `https://huggingface.co`.
     pub endpoint: String,
-    /// Sent as `Authorization: Bearer`; default none.
+    /// Token sent as `Authorization: Bearer`; default none.
     pub token: Option<SecretString>,
-    /// Whether only what was fetched before is used; default no.
+    /// True if only previously downloaded data is used; default false.
     pub offline: bool,
 }
 
 impl HubSpec {
-    /// As in `owner/name (subset, split test)`.
+    /// Returns the text shown in messages, such as `owner/name (subset, split test)`.
     pub fn shown(&self) -> String {
         let split = self.split.as_ref().map(|split| format!("split {split}"));
         let parts: Vec<&str> =
@@ -105,7 +105,7 @@ pub(super) fn read_loader(table: &mut MappingReader<'_>, problems: &mut Problems
         ("hf_hub", Loader::Hub),
     ];
     table.required("loader", problems);
-    // An unknown loader is an error already; the rest is looked at all the same.
+    // An unknown loader is already an error; the rest is checked anyway.
     table.choice("loader", &LOADERS, problems).unwrap_or(Loader::Files(FileFormat::Jsonl))
 }
 
@@ -135,7 +135,7 @@ fn read_files(
     if let Some(node) = table.get("columns").filter(|_| columns.as_ref().is_some_and(Vec::is_empty)) {
         problems
             .error(node.span, &table.path_of("columns"), "`columns` names no column")
-            .help("name each column of the file, or leave `columns` out where its first line names them");
+            .help("name each column of the file, or leave `columns` out if its first line names them");
     }
     let records = (format == FileFormat::Json).then(|| table.text("records", problems)).flatten();
     let public = table.to_public_json();
@@ -193,7 +193,7 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
     })
 }
 
-/// Reads a path, in which a leading `~` is the user's folder.
+/// Reads a path, in which a leading `~` is the user's home folder.
 pub(super) fn read_path(
     table: &mut MappingReader<'_>,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! Meaning of HTTP statuses of a hub.
+//! Meaning of a hub's HTTP statuses.
 
 use super::RequestTarget;
 use crate::hub::error::HubError;
@@ -8,7 +8,7 @@ use url::Url;
 
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// The error of a status that will not pass.
+/// Returns the error of a permanent status.
 pub(super) fn final_error(
     url: &Url,
     status: StatusCode,

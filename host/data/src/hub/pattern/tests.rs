@@ -49,7 +49,7 @@ fn invalid_patterns_are_refused() {
     assert!(!Pattern::parse("a/[b].csv").expect("a pattern").is_plain());
 }
 
-/// The plain definition: everything is tried.
+/// Naive definition that tries everything.
 fn slow(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,

@@ -1,4 +1,4 @@
-//! Names from a server in messages.
+//! Server-provided names in messages.
 
 use crate::hub::listing::HubEntry;
 use crate::hub::pattern::is_ordinary;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_NAMES: usize = 20;
 const MAX_NAME_CHARS: usize = 120;
 
-/// Names, quoted and separated, and how many more there are.
+/// Returns names, quoted and separated, and the number of further ones.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names = names.peekable();
     if names.peek().is_none() {
@@ -30,7 +30,7 @@ pub(super) fn formats(formats: BTreeSet<HubFormat>) -> String {
     names.join(", ")
 }
 
-/// Why none of the files can be read.
+/// Explains why none of the files can be read.
 pub(super) fn unreadable<'a>(kind: HubKind, entries: impl IntoIterator<Item = &'a HubEntry>) -> String {
     let readable = kind.readable();
     let mut endings: BTreeMap<String, u64> = BTreeMap::new();

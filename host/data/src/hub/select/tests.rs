@@ -137,7 +137,7 @@ fn files_are_chosen_by_subset_and_split() {
             &["b.csv"],
             Csv,
         ),
-        // A script's name tells no split.
+        // A script's name implies no split.
         (Case { paths: &["x.csv", "test.py"], split: Some("train"), ..CASE }, &["x.csv"], Csv),
     ];
     for (case, expected, format) in cases {
@@ -164,7 +164,7 @@ fn ambiguous_or_missing_choices_are_refused() {
         (Case { paths: GSM, card: Some("configs: ["), ..CASE }, &["card", "not YAML", "data_files"]),
         (
             Case { paths: GSM, data_files: &["*.csv"], ..CASE },
-            &["no file is '*.csv'", "'main/train-00000-of-00001.parquet'"],
+            &["no file matches '*.csv'", "'main/train-00000-of-00001.parquet'"],
         ),
         (Case { paths: GSM, data_files: &["../x"], ..CASE }, &["'../x' cannot be used"]),
         (Case { paths: TWICE, data_files: &["train*"], ..CASE }, &["several formats: jsonl, csv, parquet"]),
@@ -181,7 +181,7 @@ fn ambiguous_or_missing_choices_are_refused() {
         (Case { paths: &["x.txt"], data_files: &["x.txt"], ..CASE }, &["'x.txt' cannot be read", ".jsonl"]),
         (Case { paths: &["README.md"], ..CASE }, &["no data files"]),
         (Case { paths: &["../train.jsonl"], ..CASE }, &["\"../train.jsonl\"", "'..'"]),
-        (Case { paths: &["/train.jsonl"], ..CASE }, &["not kept"]),
+        (Case { paths: &["/train.jsonl"], ..CASE }, &["cannot be stored"]),
         (Case { paths: &["a\\..\\train.jsonl"], data_files: &["*.jsonl"], ..CASE }, &["'\\\\'"]),
         (Case { paths: &["a\u{0}.jsonl"], ..CASE }, &["'\\0'"]),
         (Case { paths: &["aux.jsonl"], ..CASE }, &["device"]),

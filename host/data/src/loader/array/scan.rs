@@ -1,16 +1,16 @@
-//! Finds the end of a JSON value without reading it.
+//! Finds the end of a JSON value without parsing it.
 
-/// Where the scan of a value is: how deep it is nested, and whether inside a text.
+/// State of scanning a value: its nesting depth, and whether it is inside a text.
 #[derive(Default)]
 pub(crate) struct ValueScanner {
     depth: usize,
     is_text: bool,
     is_escaped: bool,
-    /// A number or a word, which ends where something else begins.
+    /// True for a number or a word, which ends where something else begins.
     is_scalar: bool,
 }
 
-/// Whether the value is over.
+/// Completeness of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ScanStatus {
     Over,
@@ -23,7 +23,7 @@ impl ValueScanner {
         self.is_scalar
     }
 
-    /// Goes on through a piece of the text, and says how much of it belongs to the value.
+    /// Scans the next piece of the text, and returns how much of it belongs to the value.
     pub(crate) fn feed(&mut self, chunk: &[u8]) -> (usize, ScanStatus) {
         let mut position = 0;
         while let Some(byte) = chunk.get(position).copied() {

@@ -1,20 +1,21 @@
-//! The splitter of delimited records into fields: `csv-core`, and a check that it does not make.
+//! Splitter of delimited records into fields: `csv-core` with an additional check.
 //!
-//! `csv-core` accepts text after a closing quote; here that is an error, since it is nearly always a sign of wrong quoting.
+//! `csv-core` accepts text after a closing quote. Here that is an error, since it is nearly always a sign of wrong
+//! quoting.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-/// The fields of one record, which is fed in pieces.
+/// Fields of one record, which is fed in pieces.
 ///
-/// A field that begins with `"` goes on to the next `"` that stands alone; two are one. Quotes
-/// elsewhere are text.
+/// A field that begins with `"` extends to the next unpaired `"`; a pair stands for one quote. Quotes elsewhere are
+/// text.
 pub(crate) struct FieldSplitter {
     reader: Reader,
     delimiter: u8,
-    /// The fields one after another, in the first `length` bytes.
+    /// Fields one after another, in the first `length` bytes.
     bytes: Vec<u8>,
     length: usize,
-    /// Where each field ends, in the first `count` entries.
+    /// End of each field, in the first `count` entries.
     ends: Vec<usize>,
     count: usize,
     is_open: bool,
@@ -33,17 +34,17 @@ impl FieldSplitter {
         (self.length, self.count) = (0, 0);
     }
 
-    /// Returns whether the record goes on after what was fed.
+    /// Returns whether the record continues after the pieces fed.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Returns how many fields there are.
+    /// Returns the number of fields.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The fields.
+    /// Returns the fields.
     pub(crate) fn texts(&self) -> Result<impl Iterator<Item = &str>, String> {
         let (bytes, ends) = self.parts();
         let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -51,7 +52,7 @@ impl FieldSplitter {
             format!("is not UTF-8 in field {field}")
         })?;
         let mut start = 0;
-        // The delimiter is ASCII, so that every end is between two characters.
+        // The delimiter is ASCII, so every end is between two characters.
         Ok(ends
             .iter()
             .map(move |end| text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default()))
@@ -62,8 +63,8 @@ impl FieldSplitter {
         (bytes, self.ends.get(..self.count).unwrap_or_default())
     }
 
-    /// Takes a piece of a record, which may end anywhere but after the record. Its fields are kept, or only the end of the
-    /// record is looked for.
+    /// Takes a piece of a record, which may end anywhere but after the record. Keeps its fields, or only looks for
+    /// the end of the record.
     pub(crate) fn feed(&mut self, piece: &[u8], is_kept: bool) {
         let mut rest = piece;
         loop {
@@ -85,8 +86,8 @@ impl FieldSplitter {
         }
     }
 
-    /// Removes the carriage return before the line feed that ended the record, and returns what is wrong with the quotes
-    /// of the record, which is given as it stands in the file.
+    /// Removes the carriage return before the line feed that ended the record, and returns the problem of the
+    /// record's quotes. The record is given as it is in the file.
     pub(crate) fn check(&mut self, record: &[u8]) -> Option<String> {
         if record.ends_with(b"\r\n")
             && let Some(last) = self.count.checked_sub(1).and_then(|last| self.ends.get_mut(last))

@@ -1,15 +1,15 @@
-//! Writes one row as JSON.
+//! Assembly of one row as JSON.
 
 use super::column::Column;
 use super::shape::{Levels, Node, Shape};
 use ::parquet::errors::ParquetError;
 use std::collections::HashSet;
 
-/// Why a row cannot be written.
+/// Failure to write a row.
 pub(crate) enum AssemblyError {
-    /// A value that JSON cannot say; the columns stand before the next row all the same.
+    /// A value cannot be represented in JSON; the columns have still advanced to the next row.
     Value(String),
-    /// The columns cannot be read on.
+    /// The columns cannot be read further.
     File(ParquetError),
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn assemble(
 struct RowWriter<'a> {
     columns: &'a mut [Column],
     text: &'a mut Vec<u8>,
-    /// The first problem of the row. What follows is read all the same, up to the next row.
+    /// First problem of the row. The rest of the row is still read.
     problem: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl RowWriter<'_> {
         }
     }
 
-    /// Writes what is repeated, with commas between.
+    /// Writes repeated values, separated by commas.
     fn items(
         &mut self,
         shape: &Shape,
@@ -112,7 +112,7 @@ impl RowWriter<'_> {
         }
     }
 
-    /// Writes the key of a map: a text, or another scalar as one.
+    /// Writes the key of a map as a text.
     fn key(&mut self, key: &Shape, keys: &mut HashSet<Vec<u8>>) -> Result<(), AssemblyError> {
         let start = self.text.len();
         self.write(key)?;
@@ -136,7 +136,7 @@ impl RowWriter<'_> {
         Ok(())
     }
 
-    /// Goes on by one level in each column of a node that holds nothing.
+    /// Advances by one level in each column of an empty node.
     fn skip(&mut self, shape: &Shape) -> Result<(), AssemblyError> {
         match &shape.node {
             Node::Leaf => {

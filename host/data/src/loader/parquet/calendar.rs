@@ -1,14 +1,15 @@
 //! Dates and times as ISO 8601.
 //!
-//! The crate `jiff` (0.2) is not used because its dates end with the year 9999, and a Parquet column can hold later ones.
+//! The crate `jiff` (0.2) is not used because its dates end with the year 9999, and a Parquet column can contain
+//! later ones.
 
 use ::parquet::basic::TimeUnit;
 
 const SECONDS_A_DAY: i64 = 86_400;
-/// The Julian day number that begins at noon of 1970-01-01.
+/// Julian day number that begins at noon of 1970-01-01.
 const JULIAN_DAY_OF_1970: i64 = 2_440_588;
 
-/// The digits of a fraction of a second.
+/// Returns the number of digits of a fraction of a second.
 fn digits(unit: TimeUnit) -> usize {
     match unit {
         TimeUnit::MILLIS => 3,
@@ -17,15 +18,15 @@ fn digits(unit: TimeUnit) -> usize {
     }
 }
 
-/// Returns how many units a second has.
+/// Returns the number of units per second.
 fn a_second(unit: TimeUnit) -> i64 {
     digits(unit).try_into().map_or(1, |digits| 10_i64.pow(digits))
 }
 
-/// `YYYY-MM-DD` of a number of days since 1970-01-01. Years beyond four digits have a sign.
+/// Formats a number of days since 1970-01-01 as `YYYY-MM-DD`. Years beyond four digits have a sign.
 pub(crate) fn date(days: i64) -> String {
-    // Years are taken from March to February, so that the leap day is the last; 400 of them
-    // always have 146 097 days. 719 468 days lie between 0000-03-01 and 1970-01-01.
+    // Years run from March to February, so that the leap day is the last; 400 of them always have 146 097 days. There
+    // are 719 468 days between 0000-03-01 and 1970-01-01.
     let days = days.saturating_add(719_468);
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let leap_days = day_of_era / 1_460 - day_of_era / 36_524 + day_of_era / 146_096;
@@ -41,7 +42,7 @@ pub(crate) fn date(days: i64) -> String {
     }
 }
 
-/// `HH:MM:SS`, with a fraction unless it is 0, since midnight.
+/// Formats a time since midnight as `HH:MM:SS`, with a fraction unless it is 0.
 pub(crate) fn time(value: i64, unit: TimeUnit, is_utc: bool) -> Result<String, String> {
     match (0..SECONDS_A_DAY * a_second(unit)).contains(&value) {
         true => Ok(clock(value, unit, is_utc)),
@@ -49,23 +50,23 @@ pub(crate) fn time(value: i64, unit: TimeUnit, is_utc: bool) -> Result<String, S
     }
 }
 
-/// `YYYY-MM-DDTHH:MM:SS`, with a fraction unless it is 0, and `Z` where it is UTC.
+/// Formats a time as `YYYY-MM-DDTHH:MM:SS`, with a fraction unless it is 0, and `Z` if it is UTC.
 pub(crate) fn timestamp(value: i64, unit: TimeUnit, is_utc: bool) -> String {
     let a_day = SECONDS_A_DAY * a_second(unit);
     format!("{}T{}", date(value.div_euclid(a_day)), clock(value.rem_euclid(a_day), unit, is_utc))
 }
 
-/// The same for a Julian day and the nanoseconds of that day.
+/// Formats a Julian day and the nanoseconds of that day in the same way.
 pub(crate) fn julian(day: u32, nanoseconds: u64) -> String {
     let a_day = SECONDS_A_DAY.unsigned_abs() * 1_000_000_000;
-    // Fewer than 300 thousand days, whatever the nanoseconds are.
+    // Fewer than 300 thousand days for any number of nanoseconds.
     let further = (nanoseconds / a_day) as i64;
     let within = (nanoseconds % a_day) as i64;
     let days = i64::from(day) - JULIAN_DAY_OF_1970 + further;
     format!("{}T{}", date(days), clock(within, TimeUnit::NANOS, false))
 }
 
-/// A duration, `P1M2DT3.000S`.
+/// Formats a duration as `P1M2DT3.000S`.
 pub(crate) fn interval(months: u32, days: u32, milliseconds: u32) -> String {
     format!("P{months}M{days}DT{}.{:03}S", milliseconds / 1_000, milliseconds % 1_000)
 }
@@ -120,7 +121,7 @@ mod tests {
         );
         assert_eq!(julian(2_440_589, 1), "1970-01-02T00:00:00.000000001");
         assert_eq!(interval(0, 1, 61_005), "P0M1DT61.005S");
-        // Nothing overflows.
+        // No input overflows.
         for value in [i64::MIN, i64::MAX] {
             for unit in [TimeUnit::MILLIS, TimeUnit::MICROS, TimeUnit::NANOS] {
                 timestamp(value, unit, true);

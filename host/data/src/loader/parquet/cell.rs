@@ -8,7 +8,7 @@ use ::parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use half::f16;
 use uuid::Uuid;
 
-/// A value of a physical type. The error says what JSON cannot say.
+/// A value of a physical type. The error describes a value that JSON cannot represent.
 pub(crate) trait Cell: Send {
     fn write(&self, kind: &LeafKind, text: &mut Vec<u8>) -> Result<(), String>;
 }
@@ -22,7 +22,7 @@ impl Cell for bool {
 impl Cell for i32 {
     fn write(&self, kind: &LeafKind, text: &mut Vec<u8>) -> Result<(), String> {
         match kind {
-            // The bits of a number that is perhaps above `i32::MAX`.
+            // The bits of a number that may exceed `i32::MAX`.
             LeafKind::Unsigned => json(&self.cast_unsigned(), text),
             _ => i64::from(*self).write(kind, text),
         }
@@ -52,7 +52,7 @@ impl Cell for Int96 {
 
 impl Cell for f32 {
     fn write(&self, _: &LeafKind, text: &mut Vec<u8>) -> Result<(), String> {
-        // The shortest digits of a float of four bytes, not those of the one of eight next to it.
+        // The shortest digits of the four-byte float, not those of the nearest eight-byte float.
         if self.is_finite() { json(self, text) } else { Err(not_finite(f64::from(*self))) }
     }
 }
@@ -104,7 +104,7 @@ fn json<T: serde::Serialize + ?Sized>(value: &T, text: &mut Vec<u8>) -> Result<(
     serde_json::to_writer(text, value).map_err(|error| error.to_string())
 }
 
-/// A text that needs no escapes.
+/// Writes a text that needs no escapes.
 fn quoted(value: &str, text: &mut Vec<u8>) -> Result<(), String> {
     text.push(b'"');
     text.extend_from_slice(value.as_bytes());

@@ -7,9 +7,9 @@ use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::RowGroupReader;
 
-/// How many rows are read at once, at most.
+/// Maximum number of rows per batch.
 const MAX_BATCH_ROWS: u64 = 1_024;
-/// How large their values in one column should be together, in bytes.
+/// Target size of a batch's values in one column, in bytes.
 const BATCH_BYTES: u64 = 1 << 20;
 
 pub(crate) struct Column {
@@ -18,7 +18,7 @@ pub(crate) struct Column {
     batch: usize,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
-    /// How many levels there are, and which is next; which value is next.
+    /// Number of levels, index of the next level, and index of the next value.
     levels: usize,
     level: usize,
     value: usize,
@@ -50,12 +50,12 @@ impl Column {
         })
     }
 
-    /// The names that lead to it.
+    /// Returns its full name.
     pub(crate) fn name(&self) -> &str {
         &self.leaf.name
     }
 
-    /// Stands at the first value of the next row.
+    /// Advances to the first value of the next row.
     pub(crate) fn begin_row(&mut self) -> Result<(), ParquetError> {
         if self.level >= self.levels {
             self.definitions.clear();
@@ -76,7 +76,7 @@ impl Column {
         }
     }
 
-    /// The definition level of what is next in this row.
+    /// Returns the next definition level in this row.
     pub(crate) fn definition(&self) -> Result<i16, ParquetError> {
         match self.level < self.levels {
             true => Ok(self.definitions.get(self.level).copied().unwrap_or(self.leaf.most_definition)),
@@ -84,18 +84,18 @@ impl Column {
         }
     }
 
-    /// The repetition level of what is next; 0 where the next row begins.
+    /// Returns the next repetition level; 0 at the start of the next row.
     pub(crate) fn repetition(&self) -> i16 {
         // A batch ends where a row does.
         self.repetitions.get(self.level).copied().unwrap_or(0)
     }
 
-    /// Writes the value that is next as JSON.
+    /// Writes the next value as JSON.
     pub(crate) fn write(&self, text: &mut Vec<u8>) -> Result<(), String> {
         self.values.write(self.value, &self.leaf, text)
     }
 
-    /// Goes on to what is next.
+    /// Advances by one level.
     pub(crate) fn advance(&mut self) {
         let is_value = self
             .definitions
@@ -110,9 +110,9 @@ impl Column {
     }
 }
 
-/// The values of a batch, whatever their type is.
+/// Values of a batch, independent of their type.
 trait Values: Send {
-    /// Reads a batch of rows, and returns how many levels it has.
+    /// Reads a batch of rows, and returns its number of levels.
     fn refill(
         &mut self,
         rows: usize,
@@ -120,7 +120,7 @@ trait Values: Send {
         repetitions: &mut Vec<i16>,
     ) -> Result<usize, ParquetError>;
 
-    /// Writes one of them as JSON.
+    /// Writes a value as JSON.
     fn write(&self, value: usize, leaf: &Leaf, text: &mut Vec<u8>) -> Result<(), String>;
 }
 

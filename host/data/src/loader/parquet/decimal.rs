@@ -2,17 +2,17 @@
 
 use num_bigint::{BigInt, Sign};
 
-/// Longer numbers are refused, in bytes; 32 bytes are 76 digits.
+/// Maximum length of a number, in bytes; 32 bytes are 76 digits.
 const MAX_DECIMAL_BYTES: usize = 128;
-/// And so are those with more digits after the point.
+/// Maximum number of digits after the point.
 const MAX_SCALE: i32 = 1_000;
 
-/// A whole number with its last digits after the point.
+/// Formats an integer with its last digits after the point.
 pub(crate) fn of_integer(value: i64, scale: i32) -> Result<String, String> {
     point(value < 0, value.unsigned_abs().to_string(), scale)
 }
 
-/// The same for bytes: two's complement, the highest byte first.
+/// Formats bytes in the same way: two's complement, big-endian.
 pub(crate) fn of_bytes(bytes: &[u8], scale: i32) -> Result<String, String> {
     if bytes.is_empty() || bytes.len() > MAX_DECIMAL_BYTES {
         return Err(format!("a decimal of {} bytes; 1 to {MAX_DECIMAL_BYTES} are allowed", bytes.len()));

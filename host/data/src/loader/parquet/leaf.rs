@@ -3,36 +3,36 @@
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use ::parquet::schema::types::ColumnDescriptor;
 
-/// A column, as far as its values depend on it.
+/// Properties of a column that its values depend on.
 #[derive(Clone)]
 pub(crate) struct Leaf {
-    /// The names that lead to it, between dots.
+    /// Full name, with dots between the parts.
     pub name: String,
     pub most_definition: i16,
     pub most_repetition: i16,
     pub kind: LeafKind,
 }
 
-/// How a value is written.
+/// Representation of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LeafKind {
-    /// As its physical type says: bytes are a `data:` URL.
+    /// Determined by its physical type: bytes are a `data:` URL.
     Plain,
-    /// A whole number without a sign.
+    /// An unsigned integer.
     Unsigned,
-    /// Digits, so many of them after the point.
+    /// Digits, `scale` of them after the point.
     Decimal { scale: i32 },
     /// Days since 1970.
     Date,
-    /// Since midnight.
+    /// Time since midnight.
     Time { unit: TimeUnit, is_utc: bool },
-    /// Since the beginning of 1970.
+    /// Time since the beginning of 1970.
     Timestamp { unit: TimeUnit, is_utc: bool },
     /// UTF-8.
     Text,
     /// 16 bytes of an identifier.
     Uuid,
-    /// A float of two bytes.
+    /// A two-byte float.
     Half,
     /// Months, days and milliseconds.
     Interval,
@@ -50,7 +50,7 @@ impl Leaf {
 }
 
 fn kind(column: &ColumnDescriptor) -> LeafKind {
-    // Scale is a property of primitive types, which all columns are.
+    // Scale is a property of primitive types, and all columns have one.
     let decimal = LeafKind::Decimal { scale: column.type_scale() };
     if let Some(logical) = column.logical_type_ref() {
         return match logical {
@@ -79,7 +79,7 @@ fn kind(column: &ColumnDescriptor) -> LeafKind {
             LeafKind::Unsigned
         }
         ConvertedType::INTERVAL => LeafKind::Interval,
-        // Timestamps of old writers; whether they are UTC is not recorded.
+        // Timestamps of old writers, which do not record whether they are UTC.
         _ if column.physical_type() == Physical::INT96 => {
             LeafKind::Timestamp { unit: TimeUnit::NANOS, is_utc: false }
         }

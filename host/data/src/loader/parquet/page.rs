@@ -1,16 +1,16 @@
-//! Page sizes from their headers: the reader unpacks it as a whole, whatever is wanted of it.
+//! Page sizes, read from the page headers. The reader decompresses a page as a whole, however little of it is needed.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
-/// Pages of more bytes than this are not unpacked. Writers make pages of about a megabyte, but for values that are
-/// large themselves, of which they may put a thousand into one.
+/// Maximum size of a decompressed page. Pages are usually about a megabyte. Large values are an exception, since a
+/// page may contain a thousand of them.
 pub(super) const MAX_PAGE_BYTES: u64 = 512 << 20;
 
-/// The longest beginning of a header that its first two numbers take.
+/// Maximum length of a header's first two numbers.
 const HEAD_BYTES: u64 = 16;
 
-/// What is wrong with a page that is too large.
+/// Describes the problem of a page that is too large.
 pub(super) fn too_large(column: &str, row: u64, bytes: u64) -> String {
     format!(
         "column '{column}' has a page of {} MiB, unpacked, from row {row} on, and at most {} MiB are read at once; \
@@ -20,9 +20,8 @@ pub(super) fn too_large(column: &str, row: u64, bytes: u64) -> String {
     )
 }
 
-/// Returns how many bytes the page at an offset has once it is unpacked; nothing where no page begins there, of
-/// which the
-/// reader says more.
+/// Returns the decompressed size of the page at an offset. `None` if no page begins there, which the reader describes
+/// better.
 pub(super) fn unpacked_bytes(file: &mut File, offset: u64) -> std::io::Result<Option<u64>> {
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(offset))?;
@@ -30,17 +29,17 @@ pub(super) fn unpacked_bytes(file: &mut File, offset: u64) -> std::io::Result<Op
     Ok(in_header(&head))
 }
 
-/// The second number of a header. Headers are structures of Thrift's compact protocol, which begin with the kind of
-/// the page and this number, each after a byte that says so.
+/// Returns the second number of a header. Headers are structures of Thrift's compact protocol. They begin with the
+/// page type and this number, each preceded by a byte that announces it.
 fn in_header(head: &[u8]) -> Option<u64> {
     let (_, rest) = number(head)?;
     let (bytes, _) = number(rest)?;
     u64::try_from(bytes).ok()
 }
 
-/// The number of the next field: seven bits in each byte, the sign in the last of all.
+/// Returns the number of the next field: seven bits in each byte, zigzag-encoded with the sign in the lowest bit.
 fn number(head: &[u8]) -> Option<(i64, &[u8])> {
-    /// The next field, a number of 32 bits.
+    /// Announces the next field, a 32-bit number.
     const NEXT: u8 = 0x15;
     let rest = head.strip_prefix(&[NEXT])?;
     let mut bits = 0_u64;

@@ -1,16 +1,16 @@
-//! Assembly of nested rows from columns.
+//! Structure of nested rows, for assembling them from columns.
 
 use super::super::LoaderError;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition};
 use ::parquet::schema::types::Type;
 
-/// Schemas that are nested deeper are refused.
+/// Maximum nesting depth of a schema.
 const MAX_DEPTH: usize = 64;
 
 /// A node of the schema. `first` is the first column below it, whose levels decide on it.
 pub(crate) struct Shape {
     pub first: usize,
-    /// The definition level from which on it is not null.
+    /// Lowest definition level at which it is not null.
     pub present: i16,
     pub node: Node,
 }
@@ -25,7 +25,7 @@ pub(crate) enum Node {
 }
 
 impl Shape {
-    /// The shape of a row.
+    /// Returns the shape of a row.
     pub(crate) fn of(root: &Type) -> Result<Shape, LoaderError> {
         Builder { columns: 0 }.group(root, Levels { definition: 0, repetition: 0, depth: 0 })
     }
@@ -35,12 +35,12 @@ struct Builder {
     columns: usize,
 }
 
-/// The levels at a node.
+/// Levels at a node.
 #[derive(Clone, Copy)]
 pub(crate) struct Levels {
-    /// The definition level from which on there is a value; of what is repeated, an item.
+    /// Lowest definition level at which there is a value, or an item if repeated.
     pub definition: i16,
-    /// The repetition level of a further item.
+    /// Repetition level of a further item.
     pub repetition: i16,
     depth: usize,
 }
@@ -56,12 +56,12 @@ impl Levels {
 }
 
 impl Builder {
-    /// A node as its repetition says.
+    /// Builds a node according to its repetition.
     fn node(&mut self, kind: &Type, above: Levels) -> Result<Shape, LoaderError> {
         match repetition(kind) {
             Repetition::REQUIRED => self.inner(kind, above),
             Repetition::OPTIONAL => self.inner(kind, above.optional()),
-            // Without an annotation: a list that is always there.
+            // Without an annotation: a list that is always present.
             Repetition::REPEATED => {
                 let below = above.repeated();
                 let item = self.inner(kind, below)?;
@@ -74,7 +74,7 @@ impl Builder {
         }
     }
 
-    /// A node apart from its repetition.
+    /// Builds a node, regardless of its repetition.
     fn inner(&mut self, kind: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         if levels.depth > MAX_DEPTH {
             return Err(LoaderError::Unsuited(format!("the columns are nested more than {MAX_DEPTH} deep")));
@@ -102,7 +102,7 @@ impl Builder {
         Ok(Shape { first: item.first, present: levels.definition, node: Node::List(below, Box::new(item)) })
     }
 
-    /// A map; without values it is the list of its keys.
+    /// Builds a map, or the list of its keys if it has no values.
     fn map(&mut self, entry: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         let below = levels.repeated();
         let mut parts = entry.get_fields().iter().map(|part| self.node(part, below));
@@ -168,9 +168,11 @@ fn single_child(kind: &Type) -> Option<&Type> {
     }
 }
 
-/// Returns whether the repeated group of a list with a single child is the item itself, as old writers
-/// had it, and not a mere layer around it (LogicalTypes.md of the format, backward-compatibility
-/// rules for lists).
+/// Returns whether the repeated group of a single-child list is the item itself, as in files of old writers, rather
+/// than a layer around it.
+///
+/// See the backward-compatibility rules for lists in LogicalTypes.md of the format.
+/// See the backward-compatibility rules for lists in LogicalTypes.md of the format.
 fn is_item(list: &Type, repeated: &Type, child: &Type) -> bool {
     repetition(child) == Repetition::REPEATED
         || repeated.name() == "array"

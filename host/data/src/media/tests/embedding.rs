@@ -20,7 +20,7 @@ fn urls(messages: &[Message]) -> Vec<&str> {
         .collect()
 }
 
-/// A JPEG that its EXIF block says is turned by a quarter.
+/// Returns a JPEG that its EXIF block rotates by a quarter turn.
 fn turned_jpeg(width: u32, height: u32) -> Vec<u8> {
     let bytes = encoded(width, height, ImageFormat::Jpeg);
     let exif = b"\xff\xe1\x00\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
@@ -34,7 +34,7 @@ fn caching() -> MediaFixture {
     })
 }
 
-/// The one file of the cache.
+/// Returns the one file of the cache.
 fn cached_file(fixture: &MediaFixture) -> PathBuf {
     let mut folder = fixture.folder.path().join("cache/media");
     loop {
@@ -114,7 +114,7 @@ fn images_are_resized_in_a_format_like_their_own() {
         let resized = settled["_media_meta"]["images"][0].get("resized").cloned();
         let expected = (name != "f.bmp").then(|| json!({"width": size.0, "height": size.1}));
         assert_eq!(resized, expected, "{name}");
-        // What was resized keeps its size.
+        // A resized image keeps its size.
         fixture.store.embed(&mut messages).expect("embedded again");
         assert_eq!(urls(&messages), [&url]);
     }
@@ -123,7 +123,7 @@ fn images_are_resized_in_a_format_like_their_own() {
     fixture.write("long.png", png(201, 1));
     assert_eq!(fixture.kind_of(MediaKind::Image, "g.avif"), Ok(()));
     assert_eq!(fixture.kind_of(MediaKind::Image, "long.png"), Err("media_too_large"));
-    // A format that is not decoded is sent as it is.
+    // A format that is not decoded is sent unchanged.
     let mut messages = request(&["g.avif"]);
     fixture.store.embed(&mut messages).expect("embedded");
     assert!(urls(&messages)[0].starts_with("data:image/avif;base64,"));
@@ -134,7 +134,7 @@ fn a_turned_image_is_turned_as_it_is_resized() {
     let fixture = MediaFixture::new(|options, _| {
         options.image = ImageOptions { max_pixels: Some(100), factor: Some(1), ..ImageOptions::default() };
     });
-    // The left half is black, the right one white; turned to the right, white is at the bottom.
+    // The left half is black, the right half white; rotated clockwise, white is at the bottom.
     let halves = RgbImage::from_fn(40, 20, |x, _| if x < 20 { Rgb([0; 3]) } else { Rgb([255; 3]) });
     let mut bytes = Cursor::new(Vec::new());
     DynamicImage::ImageRgb8(halves).write_to(&mut bytes, ImageFormat::Jpeg).expect("encoded");
@@ -173,6 +173,10 @@ fn resized_images_are_kept_and_made_anew_when_damaged() {
     }
     let stats = fixture.store.stats();
     assert_eq!((stats.images_resized, stats.cache_hits, stats.cache_repairs), (5, 1, 4));
+    // A cache that can neither be read nor written costs time, and no image.
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::create_dir(&path).expect("a folder in its place");
+    assert_eq!(embed(), first);
 }
 
 #[cfg(unix)]

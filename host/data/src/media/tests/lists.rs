@@ -22,7 +22,7 @@ fn hooked(source: &str) -> MediaSource {
     MediaSource { kind: MediaKind::Image, source: source.to_owned(), extra: Object::new() }
 }
 
-/// The images of a Sample's first message, in order, and the text as `T`.
+/// Returns the images of a Sample's first message, in order, and the text as `T`.
 fn content(sample: &Value) -> Vec<String> {
     let parts = sample["messages"][0]["content"].as_array().expect("parts");
     let name = |part: &Value| {
@@ -53,7 +53,7 @@ fn hooked_media_stand_in_front_of_the_question_once() {
         .collect();
     assert_eq!(references, [1, 1, 1]);
 
-    // Media that a row lists are in the hook's place.
+    // Media that a row lists replace the hook's.
     let listed = with_inputs(question.clone(), json!({"image": ["a.png"]}));
     let sample = fixture.settle_with(listed, vec![hooked("b.png")]).expect("settled");
     assert_eq!(content(&sample), ["data/a.png", "T"]);
@@ -96,7 +96,7 @@ fn unreferenced_media_are_dropped_and_counted() {
     assert_eq!(sample["inputs"]["multi_modal_data"], json!({"image": ["data/b.png", "data/a.png"]}));
     assert_eq!(sample["_media_meta"]["unreferenced"], 3);
     let stats = fixture.store.stats();
-    // Files that no message refers to are not read.
+    // Files without a reference from a message are not read.
     assert_eq!(stats.files_read, 2);
 }
 
@@ -127,7 +127,7 @@ fn a_file_in_several_spellings_is_listed_once() {
     let absolute = fixture.folder.path().join("content/a.png").display().to_string();
     let parts: Vec<Value> =
         ["a.png", "./a.png", "x/../a.png", &absolute, "b.png"].into_iter().map(image_part).collect();
-    // So it is in the list that a row brings.
+    // The same applies to the list of a row.
     let listed = json!({"image": ["x/../b.png", "./c.png"]});
     let sample = fixture.settle(with_inputs(json!(parts), listed)).expect("settled");
     assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["data/a.png", "data/b.png"]));
@@ -136,7 +136,7 @@ fn a_file_in_several_spellings_is_listed_once() {
     let references: Vec<&Value> = images.iter().map(|image| &image["references"]).collect();
     assert_eq!(references, [4, 1]);
     assert_eq!(sample["_media_meta"]["unreferenced"], 1, "c.png alone");
-    // A hook names it in yet another way.
+    // A hook uses yet another spelling.
     let sample =
         fixture.settle_with(user(json!([image_part("a.png")])), vec![hooked("x/../a.png")]).expect("settled");
     assert_eq!(content(&sample), ["data/a.png"]);

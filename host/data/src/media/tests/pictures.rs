@@ -16,7 +16,7 @@ const CODECS: [(ImageFormat, &str); 6] = [
     (ImageFormat::Tiff, "tiff"),
 ];
 
-/// A PNG that says that it has so many pixels, and holds next to none.
+/// Returns a PNG that claims this size but contains almost no pixels.
 fn bomb(width: u32, height: u32) -> Vec<u8> {
     let chunk = |name: &[u8; 4], content: &[u8]| {
         let mut crc = !0_u32;
@@ -56,7 +56,7 @@ fn whole_images_are_taken_and_those_that_end_early_are_not() {
             let name = format!("cut{index}.{extension}");
             fixture.write(&name, &bytes[..length]);
             let kind = fixture.kind_of(MediaKind::Image, &name);
-            // The header of a TIFF points after its pixels, and the reader of it says so less plainly.
+            // The header of a TIFF points past its pixels, and its reader reports that less clearly.
             let allowed = if extension == "tiff" {
                 &["media_truncated", "media_unreadable"][..]
             } else {

@@ -129,7 +129,7 @@ fn files_by_their_digest() {
     let image = png(6, 6);
     fixture.write("a.png", &image);
     let digest = Digest::of_bytes(&image);
-    // Within a Sample a digest names what it refers to otherwise; never what another row has.
+    // A digest names only media that the same Sample refers to otherwise, never another row's.
     let named = digest.to_string();
     let by_digest = fixture.settle(user(json!([image_part("a.png"), image_part(&named)]))).expect("settled");
     assert_eq!(url_of(&by_digest, 0, 1), "data/a.png");

@@ -54,7 +54,7 @@ fn the_array_may_lie_in_an_object() {
     for (records, expected) in [
         ("data", "no array at 'data'"),
         ("data.none", "arrays are at: meta.rows, data.x, data.rows, z"),
-        ("data.rows.0", "no indexes of lists); arrays are at: meta.rows"),
+        ("data.rows.0", "no list indexes); arrays are at: meta.rows"),
         ("q", "no array at 'q'"),
     ] {
         data.source.options.records = Some(records.to_owned());
@@ -96,7 +96,7 @@ fn files_that_are_no_array_are_described() {
     data.source.options.records = Some("a".to_owned());
     let (good, error) = data.failure();
     assert!(good == 1 && error.contains("damaged after row 1"), "{error}");
-    assert!(Data::one(FileFormat::Json, " [ ] ").failure().1.contains("holds no row"));
+    assert!(Data::one(FileFormat::Json, " [ ] ").failure().1.contains("has no rows"));
 }
 
 proptest! {

@@ -1,10 +1,10 @@
-//! Compressed text: what is cut off or damaged is never taken for the end.
+//! Compressed text: truncation or damage is never mistaken for the end.
 
 use super::*;
 use crate::RowPosition;
 use proptest::prelude::*;
 
-/// Not to be compressed well, so that a cut is within the data.
+/// Returns rows that compress poorly, so that a cut is within the data.
 fn rows(count: u64) -> String {
     let noise = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_pow(3);
     (0..count).map(|number| format!("{{\"n\":{number},\"x\":\"{:x}\"}}\n", noise(number))).collect()
@@ -30,7 +30,7 @@ fn a_cut_anywhere_is_an_error_with_the_number_of_good_rows() {
         for cut in 4..whole.len() {
             let data = Data::one(FileFormat::Jsonl, &whole[..cut]);
             if cut == first.len() {
-                // Nothing tells a file that ends here from one that was cut here.
+                // A file that ends here cannot be distinguished from one that was cut here.
                 assert_eq!(data.rows().len(), 40);
                 continue;
             }
@@ -59,7 +59,7 @@ fn damage_is_an_error_and_so_is_what_follows_a_stream() {
         assert_eq!(good, 20_000);
         assert!(error.contains("is damaged after row 20000"), "{error}");
     }
-    // However few there are, they are not taken for a member that is cut off.
+    // Even few bytes are not mistaken for a truncated member.
     for trailing in ["\n", "\0\0", "garbage and more of it"] {
         let content = [gzip(rows(3).as_bytes()), trailing.as_bytes().to_vec()].concat();
         let (good, error) = Data::one(FileFormat::Jsonl, content).failure();

@@ -25,7 +25,7 @@ fn columns_are_an_option() {
     let delimited = data.source.options.clone();
     let expected = [Ok(r#"{"x":"1","y\"":"2"}"#.to_owned()), Ok(r#"{"x":"3","y\"":"4"}"#.to_owned())];
     assert_eq!(data.bodies(), expected);
-    // The first line is no row where it is a header.
+    // A first line that is a header is not a row.
     for header in ["x,\"y\"\"\"\n1,2\n", ",\"y\"\"\"\n1,2\n"] {
         let mut data = Data::one(FileFormat::Csv, header);
         data.source.options = delimited.clone();
@@ -83,7 +83,7 @@ fn a_header_must_name_every_column_once() {
             .1
             .contains("column 1 of the header has no name")
     );
-    assert!(Data::one(FileFormat::Csv, "a,b\n").failure().1.contains("holds no row"));
+    assert!(Data::one(FileFormat::Csv, "a,b\n").failure().1.contains("has no rows"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! JSON Lines as it is: one plain file.
+//! JSON Lines in one plain file.
 
 use super::*;
 use crate::RowPosition;
@@ -90,7 +90,7 @@ fn labels_are_joined_by_row() {
     ];
     assert_eq!(data.bodies(), expected);
     let bodies = Data::one(FileFormat::Jsonl, "{\"label\":1}\n").labels("1\n").bodies();
-    assert!(bodies[0].as_ref().is_err_and(|message| message.contains("has a field 'label' of its own")));
+    assert!(bodies[0].as_ref().is_err_and(|message| message.contains("already has the field 'label'")));
 }
 
 #[test]
@@ -111,12 +111,14 @@ fn as_many_labels_as_rows_or_an_error() {
         assert_eq!(data.failure().0, 0);
         data.source.limit = Some(2);
         data.failure();
-        // The lines count against all rows, not against those that are kept.
+        // The lines are compared with all rows, not only those that are kept.
         let mut data = Data::one(FileFormat::Jsonl, &content).labels("0\n1\n0\n\n");
         data.source.filter.include = vec![("label".to_owned(), vec![json!(0)])];
         assert_eq!(numbers(&data), [0, 2]);
         data.source.shuffle = Some(1);
         assert_eq!(data.rows().len(), 2);
+        let (_, error) = Data::one(FileFormat::Jsonl, &content).labels("0\n1\n").failure();
+        assert!(error.contains("has 2 lines, but the dataset has "), "{error}");
     }
 }
 
@@ -136,7 +138,7 @@ fn unreadable_paths_are_shown_as_written_and_in_full() {
     for format in [FileFormat::Jsonl, FileFormat::Json, FileFormat::Csv, FileFormat::Tsv] {
         for content in ["", "\n \n"] {
             let (_, error) = Data::one(format, content).failure();
-            assert!(error.contains("holds no row"), "{error}");
+            assert!(error.contains("has no rows"), "{error}");
         }
     }
 }

@@ -49,7 +49,7 @@ fn byte_arrays<S: AsRef<[u8]>>(texts: &[S]) -> Vec<ByteArray> {
     texts.iter().map(|text| ByteArray::from(text.as_ref().to_vec())).collect()
 }
 
-/// Columns of texts.
+/// Returns a file with columns of texts.
 pub(super) fn texts(columns: &[(&str, &[String])]) -> Vec<u8> {
     let fields: String = columns.iter().map(|(name, _)| format!("required binary {name} (UTF8);")).collect();
     let write = |texts: &[String]| column::<ByteArrayType>(byte_arrays(texts), &[], &[]);
@@ -128,7 +128,7 @@ fn values_outside_json_break_only_their_row() {
 #[test]
 fn oversized_pages_are_refused_before_decompression() {
     let mut bytes = texts(&[("t", &["x".to_owned()])]);
-    // The header of the only page: its kind, and its size of 1 + 4 bytes in five groups of seven bits instead of one.
+    // Header of the only page: its kind, and its size of 1 + 4 bytes in five groups of seven bits instead of one.
     let header = [0x15, 0x00, 0x15];
     let place = bytes.windows(3).position(|window| window == header).expect("a page");
     let size = bytes[place + 3..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;

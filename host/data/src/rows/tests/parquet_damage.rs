@@ -1,4 +1,4 @@
-//! Parquet that is cut off, damaged, empty or encrypted.
+//! Parquet that is truncated, damaged, empty or encrypted.
 
 use super::parquet::{column, file};
 use super::*;
@@ -29,7 +29,7 @@ fn no_rows_are_an_error_and_so_are_a_cut_and_encryption() {
         )
         .failure()
         .1
-        .contains("holds no row")
+        .contains("has no rows")
     );
     let whole = content(Compression::UNCOMPRESSED);
     for cut in [8, 20, whole.len() / 2, whole.len() - 1] {

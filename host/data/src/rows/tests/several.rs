@@ -1,4 +1,4 @@
-//! Several files, and what a record of a run says of them.
+//! Several files, and their identity in the record of a run.
 
 use super::*;
 use crate::digests::pin;
@@ -54,9 +54,9 @@ fn damage_counts_the_rows_of_its_own_file() {
 
 #[test]
 fn no_file_and_no_row_are_errors() {
-    assert!(Data::new(FileFormat::Jsonl, &[]).failure().1.contains("names no file and holds no row"));
+    assert!(Data::new(FileFormat::Jsonl, &[]).failure().1.contains("names no file and has no rows"));
     let (_, error) = Data::new(FileFormat::Json, &[("1", b"[]"), ("2", b"[ ]")]).failure();
-    assert!(error.contains("'1'") && error.contains("1 more holds no row"), "{error}");
+    assert!(error.contains("'1'") && error.contains("1 more has no rows"), "{error}");
 }
 
 #[test]

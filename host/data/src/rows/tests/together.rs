@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The same rows in every format.
+/// Returns the same rows in every format.
 fn formats(ids: &[String]) -> Vec<Data> {
     let objects: Vec<Value> =
         ids.iter().map(|id| json!({"id": id, "g": (id.len() % 2).to_string()})).collect();

@@ -1,9 +1,9 @@
-//! A semaphore that can wait until every permit has come back.
+//! A semaphore that can wait until every permit is returned.
 
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A fixed number of permits, all of which come back in the end.
+/// A semaphore with a fixed number of permits, all eventually returned.
 pub(crate) struct DrainableSemaphore {
     permits: Arc<Semaphore>,
     size: u32,
@@ -20,12 +20,12 @@ impl DrainableSemaphore {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// A permit, if there is one at once.
+    /// Takes a permit if one is available immediately.
     pub(crate) fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).try_acquire_owned().ok()
     }
 
-    /// Waits until every permit has come back.
+    /// Waits until every permit is returned.
     pub(crate) async fn drained(&self) {
         drop(self.permits.acquire_many(self.size).await);
     }

@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 
-/// The `in_flight` permit of the sample that a request is for. The request gives it back at its first wait, so that another
-/// sample can begin.
+/// The `in_flight` permit of a request's sample. The request releases it at its first wait, so that another sample can start.
 pub(crate) type SampleSlot = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-/// The request permits of one sample for as long as this lives, except while its request waits.
+/// The request permits of one sample, held for the lifetime of this value except while its request waits.
 pub(crate) struct RequestSlot {
     permits: Arc<RequestPermits>,
     sample_slot: Option<SampleSlot>,
-    /// Whether the permits are held: once, however many requests of a sample share the slot and wait.
+    /// True if the permits are held. They are held once, even if several requests of a sample share the slot and wait.
     is_held: AtomicBool,
     /// Locked while the permits are acquired.
     acquiring: tokio::sync::Mutex<()>,
@@ -48,7 +47,7 @@ impl RequestSlot {
             None => None,
         };
         let of_role = of_role.acquire().await;
-        // The semaphores are never closed. `release_permits` gives back what is forgotten here.
+        // The semaphores are never closed. `release_permits` returns the permits that are forgotten here.
         of_task.into_iter().chain([of_role]).flatten().for_each(SemaphorePermit::forget);
         if let Some((progress, task_id)) = reporter {
             progress.request_began(task_id);
@@ -56,12 +55,12 @@ impl RequestSlot {
         self.is_held.store(true, Ordering::Relaxed);
     }
 
-    /// Gives the permits back, if they are held.
+    /// Releases the permits, if they are held.
     fn release_permits(&self) {
         if !self.is_held.swap(false, Ordering::Relaxed) {
             return;
         }
-        // Before the permits, so that the request that gets them is counted after this one.
+        // Report before releasing, so that the request that gets the permits is counted after this one.
         if let Some((progress, task_id)) = &self.permits.reporter {
             progress.request_ended(task_id);
         }
@@ -125,7 +124,7 @@ mod tests {
         assert_eq!(of_role.available_permits(), 1);
     }
 
-    /// As the options of a sample do, which are asked about at once.
+    /// As for the options of a sample, which are requested concurrently.
     #[tokio::test]
     async fn requests_that_share_a_slot_acquire_its_permits_once() {
         let of_role = Arc::new(Semaphore::new(1));
@@ -157,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Counts the requests that are reported as in flight.
+    /// Collects the requests that are reported as in flight.
     #[derive(Default)]
     struct InFlight(Mutex<Vec<(bool, String)>>);
 

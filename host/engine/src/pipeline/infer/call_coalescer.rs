@@ -1,4 +1,5 @@
-//! The coalescer of component calls: calls that come while the component is busy are made together, off the async runtime.
+//! Coalescer of component calls: batches the calls that arrive while the component is busy, and runs them off the async
+//! runtime.
 
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,22 +7,22 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::Span;
 
-/// Most items of one call.
+/// Maximum number of items in one call.
 const MAX_BATCH_CALLS: usize = 32;
 
-/// Gathers the calls of one function of a component.
+/// Coalesces the calls of one component function.
 pub(crate) struct CallCoalescer<T, R> {
     shared: Arc<CoalescerState<T, R>>,
 }
 
 struct CoalescerState<T, R> {
     call: Box<dyn Fn(&[T]) -> Vec<R> + Send + Sync>,
-    /// Most calls at the same time.
+    /// Maximum number of concurrent calls.
     max_running: usize,
     queue: Mutex<CallQueue<T, R>>,
 }
 
-/// An item whose call is to be made, and the span of its sample.
+/// An item waiting for its call, with the span of its sample.
 struct PendingCall<T, R> {
     item: T,
     reply: oneshot::Sender<R>,
@@ -34,7 +35,7 @@ struct CallQueue<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
-    /// `call` gives a result for each item, in order, and a result depends on its item alone.
+    /// `call` returns a result for each item, in order. Each result must depend on its item alone.
     pub(crate) fn new(
         max_running: usize,
         call: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
@@ -43,7 +44,7 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
         CallCoalescer { shared: Arc::new(CoalescerState { call: Box::new(call), max_running, queue }) }
     }
 
-    /// The result for an item; none where the call panicked.
+    /// Returns the result for an item, or `None` if the call panicked.
     pub(crate) async fn call(&self, item: T) -> Option<R> {
         let (sender, receiver) = oneshot::channel();
         let starts_worker = {
@@ -62,14 +63,14 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
 }
 
 impl<T, R> CoalescerState<T, R> {
-    /// Makes calls until nobody waits.
+    /// Makes calls until the queue is empty.
     fn run_calls(&self) {
         loop {
             let calls: Vec<PendingCall<T, R>> = {
                 let mut queue = self.queue.lock();
                 let count = queue.waiting.len().min(MAX_BATCH_CALLS);
                 if count == 0 {
-                    // While the queue is locked, so that no call is missed.
+                    // Update the count while the queue is locked, so that no call is missed.
                     queue.running = queue.running.saturating_sub(1);
                     return;
                 }
@@ -79,11 +80,11 @@ impl<T, R> CoalescerState<T, R> {
             let span = calls.first().map_or_else(Span::none, |first| first.span.clone());
             let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) =
                 calls.into_iter().map(|call| (call.item, call.reply)).unzip();
-            // Those of a call that panics are told so by their senders' end; the others have their turn.
+            // If a call panics, dropping its senders notifies its callers. The remaining calls still run.
             let results =
                 catch_unwind(AssertUnwindSafe(|| span.in_scope(|| (self.call)(&items)))).unwrap_or_default();
             for (sender, result) in senders.into_iter().zip(results) {
-                // Who does not wait any more was stopped.
+                // A caller that no longer waits was stopped.
                 drop(sender.send(result));
             }
         }

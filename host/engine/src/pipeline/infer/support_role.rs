@@ -1,4 +1,4 @@
-//! The roles that support a model: what they find is put before it, or answers its calls of tools.
+//! The roles that support a model: their output becomes context for the model, or answers its tool calls.
 
 use super::call_coalescer::CallCoalescer;
 use crate::limits::permits::RolePermits;
@@ -17,44 +17,44 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A role that supports a model, with all that it needs to be asked.
+/// A role that supports a model, ready to be asked.
 pub(crate) struct SupportRole {
     planned: Arc<PlannedSupportRole>,
     calls: Option<AdapterCalls>,
-    /// Asks its model, where it has one.
+    /// Client of the role's model, if it has one.
     client: Option<RoleClient>,
 }
 
-/// The functions of its component.
+/// The functions of a role's component.
 struct AdapterCalls {
     prepare: CallCoalescer<String, Result<PreparedCall, ItemError>>,
     parse: CallCoalescer<AdapterReply, Result<Object, ItemError>>,
 }
 
-/// What is found for a sample.
+/// Output of a support role for a sample.
 pub(crate) struct SupportOutput {
     pub(crate) output: Object,
-    /// What its model took, where it was asked and says it.
+    /// Usage of the role's model, if it was asked and reports it.
     pub(crate) usage: Option<Usage>,
 }
 
-/// What a component is given, as JSON.
+/// Input of a component, as JSON.
 #[derive(Serialize)]
 pub(crate) struct SupportInput<'p> {
     pub(crate) sample: &'p Value,
-    /// What earlier steps found, under their names and under `support`.
+    /// Output of earlier steps, under their names and under `support`.
     #[serde(flatten)]
     pub(crate) found: &'p Object,
-    /// For a call of a tool: the conversation so far.
+    /// For a tool call: the conversation so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<&'p [Value]>,
-    /// For a call of a tool: its `id`, `name` and `arguments`.
+    /// For a tool call: its `id`, `name` and `arguments`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_call: Option<&'p Value>,
 }
 
 impl SupportRole {
-    /// Opens a role; `workers` bounds the calls of its component at the same time.
+    /// Opens a role. `workers` bounds the concurrent calls of its component.
     pub(crate) fn new(
         planned: &Arc<PlannedSupportRole>,
         session: &Session,
@@ -69,7 +69,7 @@ impl SupportRole {
         }
     }
 
-    /// The name of the role.
+    /// Returns the name of the role.
     pub(crate) fn name(&self) -> &str {
         &self.planned.role.adapter_id
     }
@@ -102,7 +102,7 @@ impl SupportRole {
         Ok(SupportOutput { output: adapter_result(calls.parse.call(answered).await)?, usage })
     }
 
-    /// The messages of a role without a component.
+    /// Renders the messages of a role without a component.
     fn rendered(&self, payload: &SupportInput<'_>) -> Result<Vec<Message>, SampleFailure> {
         let role = &self.planned.role;
         let Some(prompt) = &self.planned.prompt else {
@@ -131,10 +131,10 @@ impl SupportRole {
         params: SamplingParams,
     ) -> Result<ModelOutput, StepError> {
         let Some(client) = &self.client else {
-            let message = "its component asks for a model, and the role has no `backend_id`";
+            let message = "its component asks for a model, but the role has no `backend_id`";
             return Err(SampleFailure::of_plugin("no_backend", message).into());
         };
-        // The number of the repeat is not known here, so a reply that is left to chance is drawn again each time.
+        // The repeat number is unknown here, so a nondeterministic reply is drawn again each time.
         let is_repeatable = params.seed.is_some() || params.temperature == Some(0.0);
         let request = Box::new(GenerateRequest {
             draw: is_repeatable.then(DrawIndex::default),
@@ -159,7 +159,7 @@ impl AdapterCalls {
     }
 }
 
-/// The result of a call of a component.
+/// Converts the result of a component call.
 fn adapter_result<T>(result: Option<Result<T, ItemError>>) -> Result<T, SampleFailure> {
     let Some(result) = result else {
         return Err(SampleFailure::of_plugin("internal", "the call of the component failed"));
@@ -167,16 +167,15 @@ fn adapter_result<T>(result: Option<Result<T, ItemError>>) -> Result<T, SampleFa
     Ok(result?)
 }
 
-/// What the support steps of a sample found so far.
+/// Output of a sample's support steps so far.
 #[derive(Default)]
 pub(crate) struct SupportStepsResult {
-    /// Each by the name of its adapter; null where there are no such steps.
+    /// Output of each step, keyed by adapter name. Null if there are no such steps.
     pub(crate) output: Value,
     pub(crate) failure: Option<SampleFailure>,
 }
 
-/// Runs the support steps of a sample, each with what those before it found. Nothing where the run is
-/// stopped.
+/// Runs the support steps of a sample, passing each step the output of earlier ones. `None` if the run is stopped.
 pub(crate) async fn run_steps(
     support_roles: &[SupportRole],
     task: &TaskState,

@@ -1,22 +1,22 @@
-//! Calls of tools as models write them, and their results as messages.
+//! Tool calls as models write them, and their results as messages.
 
 use gage_core::{ContentPart, LazyObject, Message, ModelOutput, Object, Role};
 use serde_json::{Value, json};
 
-/// Most calls of one reply that are answered.
+/// Maximum number of calls answered per reply.
 pub(crate) const MAX_CALLS: usize = 128;
 
-/// A call that a model made.
+/// A tool call of a model.
 pub(crate) struct ToolCall {
-    /// The call in the OpenAI shape, as it goes back to the model.
+    /// The call in OpenAI format, as sent back to the model.
     pub(crate) value: Value,
     pub(crate) id: String,
-    /// What a component sees of it: `id`, `name` and `arguments`. Or why it sees nothing.
+    /// The call as a component sees it: `id`, `name` and `arguments`. Otherwise, the reason it is refused.
     pub(crate) named: Result<Value, &'static str>,
 }
 
 impl ToolCall {
-    /// The calls of the reply of a turn. One without an id gets one, so that its result can name it.
+    /// Returns the calls in a turn's reply. A call without an id gets one, so that its result can refer to it.
     pub(crate) fn all(reply: &ModelOutput, turn: u32) -> Vec<ToolCall> {
         let calls = reply.extra.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
         calls.enumerate().map(|(place, call)| ToolCall::read(call, &format!("call_{turn}_{place}"))).collect()
@@ -31,7 +31,7 @@ impl ToolCall {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
-        // What is no JSON is for the tool to refuse.
+        // Invalid JSON is passed on for the tool to reject.
         let arguments = match written.trim() {
             "" => json!({}),
             text => serde_json::from_str(text).unwrap_or_else(|_| Value::String(written.clone())),
@@ -48,15 +48,15 @@ impl ToolCall {
         ToolCall { value: Value::Object(value), id: id.to_owned(), named }
     }
 
-    /// The result of a call that no component sees.
+    /// Returns the result message of a refused call.
     pub(crate) fn refused(&self) -> Message {
         let reason = self.named.as_ref().err().copied().unwrap_or_default();
         message(&self.id, json!({ "error": reason }).to_string())
     }
 }
 
-/// The output of a component as the result of a call: its `content`, a text as it is and anything else as JSON;
-/// without one the whole output as JSON.
+/// Returns a component's output as the result message of a call. Uses its `content` if present, else the whole output.
+/// Anything but a string is serialized as JSON.
 pub(crate) fn result_of(id: &str, output: Object) -> Message {
     let text = match output.get("content") {
         Some(Value::String(text)) => text.clone(),
@@ -77,7 +77,8 @@ fn message(id: &str, text: String) -> Message {
     }
 }
 
-/// The choice of tools after a turn with calls: one that forces a call would force one in every turn.
+/// Returns the tool choice after a turn with calls. A choice that forces a call becomes `auto`, or it would force one in
+/// every turn.
 pub(crate) fn choice_after(choice: Option<Value>) -> Option<Value> {
     choice.map(|choice| match choice.as_str() {
         Some("auto" | "none") => choice,

@@ -1,5 +1,4 @@
-//! The loop of a model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
-//! bound is reached.
+//! The tool loop of a model: answers its calls and asks it again, until it replies without calls or a bound is reached.
 
 use super::support_role::{SupportInput, SupportOutput, SupportRole};
 use super::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
@@ -21,10 +20,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of a token, where the backend does not count them.
+/// Assumed bytes per token if the backend does not report token counts.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The turns of a model and the tools that it calls.
+/// Runs the turns of a model and the tools that it calls.
 pub(crate) struct ToolLoop<'a> {
     pub(crate) task: &'a TaskState,
     /// Asks the model.
@@ -34,11 +33,11 @@ pub(crate) struct ToolLoop<'a> {
     pub(crate) bounds: &'a ToolLoopSpec,
 }
 
-/// How a conversation ended.
+/// End of a conversation.
 enum LoopExit {
     /// The model answered without calls, or was cut off by itself.
     Answered,
-    /// A bound was reached: its name, and what it says.
+    /// A bound was reached: its name and a message.
     Bound(&'static str, String),
     /// The backend or the component failed.
     Failed(SampleFailure),
@@ -46,7 +45,7 @@ enum LoopExit {
     Stopped,
 }
 
-/// What was said so far.
+/// The conversation so far.
 #[derive(Default)]
 struct Transcript {
     /// The messages after the prompt.
@@ -57,17 +56,17 @@ struct Transcript {
     tool_usage: Option<Usage>,
     /// Tokens that count for the bound.
     tokens: u64,
-    /// What requests and tools took, without waits for a free slot.
+    /// Time spent on requests and tools, excluding waits for a free slot.
     spent: Duration,
     latency: Duration,
     first_token: Option<Duration>,
-    /// Calls of the model, and how many of them were not made again for one that failed.
+    /// Calls of the model, including retries. `requests` excludes them.
     attempts: u32,
     requests: u32,
 }
 
 impl ToolLoop<'_> {
-    /// Goes on from the first request, for which there is room, to the end.
+    /// Runs the conversation to its end, starting with the first request, which already has its slot.
     pub(crate) async fn run(
         &self,
         request: Box<GenerateRequest>,
@@ -84,7 +83,7 @@ impl ToolLoop<'_> {
                 let outcome = transcript.last.as_ref().map(|output| outcome_of(output, scored));
                 result.outcome = outcome.unwrap_or(Outcome::EmptyOutput);
             }
-            // Where the task scores what is cut off, the bound is told by `stopped_by` alone.
+            // If the task scores truncated answers, only `stopped_by` reports the bound.
             LoopExit::Bound(kind, _) if scored.contains(&Outcome::Truncated) => transcript.stopped_by(kind),
             LoopExit::Bound(kind, message) => {
                 transcript.stopped_by(kind);
@@ -122,7 +121,7 @@ impl ToolLoop<'_> {
             let message = message_of(&reply, &calls);
             transcript.add_reply(&request, &message, reply);
             history.extend(transcript.trajectory.last().cloned());
-            // Calls of a reply that was cut off may lack their end.
+            // Calls in a truncated reply may be incomplete.
             let is_whole = transcript.last.as_ref().is_some_and(|last| {
                 !matches!(last.finish_reason, FinishReason::Length | FinishReason::ContentFilter)
             });
@@ -147,7 +146,7 @@ impl ToolLoop<'_> {
         }
     }
 
-    /// One request and its reply.
+    /// Sends one request and returns its reply.
     async fn turn(
         &self,
         request: &GenerateRequest,
@@ -172,7 +171,7 @@ impl ToolLoop<'_> {
         }
     }
 
-    /// The results of the calls of a reply, in their order.
+    /// Returns the results of a reply's calls, in order.
     async fn run_tools(
         &self,
         calls: &[ToolCall],
@@ -200,7 +199,7 @@ impl ToolLoop<'_> {
         transcript.spent += began.elapsed();
         let mut messages = Vec::with_capacity(calls.len());
         let mut failed = None;
-        // What was found was paid for, whatever failed beside it.
+        // Successful calls used tokens even if another call failed.
         for result in results.ok_or_else(|| self.time_limit_error())? {
             match result {
                 Ok((message, usage)) => {
@@ -219,7 +218,7 @@ impl ToolLoop<'_> {
         }
     }
 
-    /// The bound that forbids a further turn, if one does.
+    /// Returns the bound that forbids a further turn, if any.
     fn turn_limit_reached(&self, transcript: &Transcript, calls: usize) -> Option<(&'static str, String)> {
         let ToolLoopSpec { max_turns, max_tokens, .. } = self.bounds;
         if transcript.turns >= *max_turns {
@@ -229,14 +228,14 @@ impl ToolLoop<'_> {
             ));
         }
         if let Some(most) = max_tokens.filter(|most| transcript.tokens >= *most) {
-            let message = format!("{} tokens are taken, of {most} that are allowed", transcript.tokens);
+            let message = format!("{} tokens are used, of {most} that are allowed", transcript.tokens);
             return Some(("max_tokens", message));
         }
         let message = || format!("the model called {calls} tools at once; at most {MAX_CALLS} are answered");
         (calls > MAX_CALLS).then(|| ("max_calls", message()))
     }
 
-    /// Returns how much time is left, where it is bounded.
+    /// Returns the time left, or `None` if it is unbounded.
     fn time_left(&self, transcript: &Transcript) -> Result<Option<Duration>, LoopExit> {
         let Some(most) = self.bounds.max_time else { return Ok(None) };
         match most.saturating_sub(transcript.spent) {
@@ -247,12 +246,15 @@ impl ToolLoop<'_> {
 
     fn time_limit_error(&self) -> LoopExit {
         let seconds = self.bounds.max_time.unwrap_or_default().as_secs_f64();
-        LoopExit::Bound("max_time", format!("the {seconds} s of a conversation with tools are over"))
+        LoopExit::Bound(
+            "max_time",
+            format!("the limit of {seconds} s for a conversation with tools is reached"),
+        )
     }
 }
 
-/// The messages of the prompt as JSON, for components. Where there are media, those of the Sample: what was
-/// read from the disk for a request need not go into every call.
+/// Returns the prompt messages as JSON, for components. If there are media, returns the Sample's own messages, so that
+/// embedded files are not copied into every call.
 fn history_of(result: &SampleResult, request: &GenerateRequest) -> Vec<Value> {
     let has_media = request.messages.iter().any(Message::has_media);
     let own = if has_media { result.sample.value().get("messages").cloned() } else { None };
@@ -262,7 +264,7 @@ fn history_of(result: &SampleResult, request: &GenerateRequest) -> Vec<Value> {
     }
 }
 
-/// What the model said, as a message of the conversation.
+/// Returns the model's reply as a message of the conversation.
 fn message_of(reply: &ModelOutput, calls: &[ToolCall]) -> Message {
     let mut message = Message::text(Role::Assistant, reply.answer.as_str());
     if reply.answer.is_empty() {
@@ -282,7 +284,7 @@ impl Transcript {
         }
     }
 
-    /// Takes a reply down.
+    /// Adds a reply.
     fn add_reply(&mut self, request: &GenerateRequest, message: &Message, reply: ModelOutput) {
         self.turns += 1;
         let tokens = match reply.usage {
@@ -305,7 +307,7 @@ impl Transcript {
         last.extra.insert("stopped_by".to_owned(), bound.into());
     }
 
-    /// What the metrics read: the last reply, with all that was said and what it took together.
+    /// Returns the output for metrics: the last reply, with the whole trajectory and the total usage.
     fn into_output(self, own_params: Option<Value>) -> ModelOutput {
         let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
         let last = self.last.unwrap_or_else(ended);
@@ -322,7 +324,7 @@ impl Transcript {
     }
 }
 
-/// About how many tokens messages have.
+/// Estimates the number of tokens in messages.
 fn estimate_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> u64 {
     let bytes = |message: &Message| -> u64 {
         let texts = message.content.iter().map(|part| match part {

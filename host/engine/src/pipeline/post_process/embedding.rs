@@ -1,5 +1,5 @@
-//! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
-//! angles are recorded. The vectors are not.
+//! Semantic similarity of an answer to its references. A model embeds the texts. The cosine similarities of the vectors are
+//! recorded, the vectors themselves are not.
 
 use crate::limits::permits::RolePermits;
 use crate::pipeline::role_client::{RoleClient, RoleError, RoleReply};
@@ -16,10 +16,10 @@ use gage_record::Stage;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Most references of a sample.
+/// Maximum number of references per sample.
 const MAX_REFERENCES: usize = 256;
 
-/// Where an object keeps its text; the first that it has counts.
+/// Keys of an object's text, in order of precedence.
 const KEYS: [&str; 3] = ["text", "answer", "value"];
 
 /// The step `embed` of a task with its backend.
@@ -28,12 +28,12 @@ pub(crate) struct EmbeddingStep {
     client: RoleClient,
 }
 
-/// The texts that are compared: the answer, and its references with their places in the list; blank ones are left out.
+/// The texts to compare: the answer, and its references with their positions in the list. Blank references are omitted.
 #[derive(Debug, PartialEq)]
 struct EmbeddingTexts {
     prediction: String,
     references: Vec<(usize, String)>,
-    /// How many references there are, with blank ones.
+    /// Number of references, including blank ones.
     count: usize,
 }
 
@@ -47,8 +47,8 @@ impl EmbeddingStep {
         Some(EmbeddingStep { planned: Arc::clone(planned), client })
     }
 
-    /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
-    /// compared by an earlier process is left as it is.
+    /// Compares an answer with its references. `None` if the run is stopped before the end. Leaves an answer that an earlier
+    /// process compared as it is.
     pub(crate) async fn compare(&self, task: &TaskState, result: &SampleResult) -> Option<SimilarityResult> {
         if result.model_output.document().get(SEMANTIC).is_some() {
             return Some(SimilarityResult(Ok(None)));
@@ -110,16 +110,17 @@ impl EmbeddingStep {
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(other) => {
                 let what = gage_core::kind_of(other);
-                return Err(refuse(format!("`{}` is {what}, and a text is compared", step.prediction_field)));
+                return Err(refuse(format!("`{}` is {what}, but a text is needed", step.prediction_field)));
             }
         };
         let mut references = Vec::new();
-        // An empty list is none, so that the next place may have some.
+        // An empty list counts as missing, so that the next field is tried.
         for path in &step.references_fields {
             let Some(value) = path.resolve(context) else { continue };
             collect(&value, &mut references).map_err(|what| {
                 refuse(format!(
-                    "`{path}` holds {what}; a reference is a text, a number, or an object with `text`, `answer` or `value`"
+                    "`{path}` is {what}; a reference is a text, a number, or an object with `text`, `answer` \
+                     or `value`"
                 ))
             })?;
             if references.len() > MAX_REFERENCES {
@@ -127,8 +128,8 @@ impl EmbeddingStep {
                 return Err(invalid(
                     "too_many_references",
                     format!(
-                        "`{path}` holds {count} references, and an answer is compared with at most {MAX_REFERENCES}; keep \
-                         fewer of them in the Sample, or name others by `references_field`"
+                        "`{path}` has {count} references, but an answer is compared with at most \
+                         {MAX_REFERENCES}; use fewer, or name others by `references_field`"
                     ),
                 ));
             }
@@ -143,16 +144,16 @@ impl EmbeddingStep {
     }
 }
 
-/// What came of a comparison: what is recorded, nothing where it was before, or why there is none.
+/// Result of a comparison: the output to record, `None` if it is recorded already, or the failure.
 pub(crate) struct SimilarityResult(Result<Option<Value>, SampleFailure>);
 
 impl SimilarityResult {
-    /// Returns whether what it took is told in the record, with the similarities.
+    /// Returns true if the record holds the usage, along with the similarities.
     pub(crate) fn holds_usage(&self) -> bool {
         self.0.is_ok()
     }
 
-    /// The answer with it.
+    /// Adds the comparison to an answer.
     pub(crate) fn apply_to(self, mut result: SampleResult) -> SampleResult {
         match self.0 {
             Ok(None) => {}
@@ -169,11 +170,11 @@ impl SimilarityResult {
     }
 }
 
-/// The texts of references: of a text itself, of a list each, of an object its `text`, `answer` or `value`. Nulls are
-/// left out.
+/// Collects the texts of references: a text itself, each item of a list, or an object's `text`, `answer` or `value`. Nulls
+/// are omitted.
 ///
 /// # Errors
-/// What has no text, in words.
+/// If a value has no text. Describes the value.
 fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
     match value {
         Value::Null => {}
@@ -188,7 +189,7 @@ fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The cosines of the angles between the first vector and each of so many others.
+/// Returns the cosine similarity of the first vector to each of the `count` others.
 fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SampleFailure> {
     let wrong = |message: String| SampleFailure::new(Outcome::BackendError, "protocol", message);
     let Some((prediction, references)) = vectors.split_first().filter(|(_, rest)| rest.len() == count) else {
@@ -209,10 +210,10 @@ fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SampleFa
         .collect()
 }
 
-/// The cosine of the angle between two vectors (G. Salton and M. McGill, "Introduction to Modern Information Retrieval",
-/// 1983, 4.2), in double precision; none where one has no direction.
+/// Returns the cosine of the angle between two vectors (G. Salton and M. McGill, "Introduction to Modern Information
+/// Retrieval", 1983, 4.2), in double precision. `None` if either has no direction.
 fn cosine(one: &[f32], two: &[f32]) -> Option<f64> {
-    // Rounding would leave a little less.
+    // Rounding would give slightly less than 1.
     let is_finite = one.iter().all(|number| number.is_finite());
     if one == two && is_finite && one.iter().any(|number| *number != 0.0) {
         return Some(1.0);
@@ -221,7 +222,7 @@ fn cosine(one: &[f32], two: &[f32]) -> Option<f64> {
         one.iter().zip(two).map(|(one, two)| f64::from(*one) * f64::from(*two)).sum()
     };
     let cosine = dot(one, two) / (dot(one, one).sqrt() * dot(two, two).sqrt());
-    // Rounding may lead beyond the ends.
+    // Rounding may exceed the range.
     cosine.is_finite().then(|| cosine.clamp(-1.0, 1.0))
 }
 

@@ -1,4 +1,4 @@
-//! The judge step: judges are asked about an answer, their replies read, and their scores combined.
+//! The judge step: asks judges about an answer, parses their replies, and combines their scores.
 
 mod combined;
 
@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tracing::Span;
 
-/// What the text of the model under test is called in a judge's prompt, and that of the roles that support it.
+/// Labels in a judge's prompt for text from the model under test, and from the roles that support it.
 const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
 
 /// The judges of a task with their backends.
@@ -40,7 +40,7 @@ struct OpenJudge {
     client: RoleClient,
 }
 
-/// What a judge is to continue, and how.
+/// Conversation for a judge to continue, and the sampling parameters.
 type JudgePrompt = (Vec<Message>, SamplingParams);
 
 impl JudgeStep {
@@ -57,7 +57,7 @@ impl JudgeStep {
         Some(JudgeStep { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
-    /// Has an answer judged; nothing where the run is stopped before all have replied.
+    /// Asks the judges about an answer. `None` if the run is stopped before all have replied.
     pub(crate) async fn judge(&self, task: &TaskState, result: &SampleResult) -> Option<JudgeResult> {
         let case = case_of(result);
         let mut judgements: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
@@ -86,20 +86,20 @@ impl JudgeStep {
     }
 }
 
-/// What the judges of an answer made of it.
+/// Result of judging an answer.
 pub(crate) struct JudgeResult {
-    /// Why there is no judgement.
+    /// The failure, if there is no judgement.
     failure: Option<SampleFailure>,
     output: Value,
 }
 
 impl JudgeResult {
-    /// Returns whether what the judges took is told in the record, with what they said.
+    /// Returns true if the record holds the judges' usage, along with their output.
     pub(crate) fn holds_usage(&self) -> bool {
         !self.output.is_null()
     }
 
-    /// The answer with its judgement, or with why there is none.
+    /// Adds the judgement to an answer, or the failure if there is none.
     pub(crate) fn apply_to(self, mut result: SampleResult) -> SampleResult {
         if let Some(failure) = self.failure {
             result.fail(Stage::Judge, failure);
@@ -109,7 +109,7 @@ impl JudgeResult {
     }
 }
 
-/// What a component sees of a sample and its answer.
+/// Returns the view of a sample and its answer for a judge component.
 fn case_of(result: &SampleResult) -> JudgeCase {
     JudgeCase {
         sample_id: result.sample_id.clone(),
@@ -118,7 +118,7 @@ fn case_of(result: &SampleResult) -> JudgeCase {
     }
 }
 
-/// What the model itself said, without what another model made of it.
+/// Returns the output of the model itself, without the output of the embedding step.
 fn output_for_judges(result: &SampleResult) -> Object {
     let Value::Object(mut output) = result.model_output.document().value().into_owned() else {
         return Object::new();
@@ -128,10 +128,10 @@ fn output_for_judges(result: &SampleResult) -> Object {
 }
 
 impl OpenJudge {
-    /// Asks until a reply can be read, at most `attempts` times.
+    /// Asks until a reply can be parsed, up to `attempts` times.
     ///
-    /// What is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
-    /// to a judge that is asked again, is the whole of it.
+    /// Parses only the judge's own words, without what it quotes from a fence. Records the whole reply, and shows the whole
+    /// reply to a judge that is asked again.
     async fn ask(
         &self,
         task: &TaskState,
@@ -169,7 +169,7 @@ impl OpenJudge {
             let verdict = parse(&judge, case, replies).await?;
             match verdict {
                 Verdict::Unparseable(reason) if attempt < attempts => {
-                    // Asked the same way, a model without temperature would say the same.
+                    // At temperature zero, an unchanged prompt would give the same reply.
                     let retry_prompt = format!(
                         "Your reply could not be read: {reason}. Answer once more, in exactly the form that was asked for."
                     );
@@ -192,7 +192,7 @@ impl OpenJudge {
         }
     }
 
-    /// The conversations that the judge is to continue, and the fence in them where the suite wrote the prompt.
+    /// Returns the conversations for the judge to continue, and their fence if the suite supplies the prompt.
     async fn prompts(
         &self,
         judge: &Arc<Judge>,
@@ -222,7 +222,7 @@ impl OpenJudge {
         Ok((conversations, None))
     }
 
-    /// The component, with what the Sample changes about it.
+    /// Returns the component, with the Sample's parameter overrides.
     fn judge_of(&self, result: &SampleResult) -> Result<Arc<Judge>, SampleFailure> {
         let id = &self.planned.judge_id;
         let refuse = |message: String| SampleFailure::new(Outcome::InvalidSample, "eval_config", message);
@@ -248,7 +248,7 @@ async fn parse(
     call_blocking(move || judge.parse(&replied).into_iter().next()).await
 }
 
-/// Calls a component off the async runtime, because it may take a while.
+/// Calls a component off the async runtime, because the call may be slow.
 async fn call_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
 ) -> Result<T, SampleFailure> {

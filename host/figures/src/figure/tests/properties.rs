@@ -63,7 +63,7 @@ proptest! {
         prop_assert_eq!(found.coverage, scored as f64 / records.len() as f64);
         prop_assert_eq!(found.total, (records.len() as u64).div_ceil(repeat));
         prop_assert!(found.n <= found.total && scored <= found.n * repeat);
-        // A subject is one value, so that every sample is in one slice.
+        // A subject is one value, so every sample is in one slice.
         prop_assert_eq!(found.slices.iter().map(|slice| slice.n).sum::<u64>(), found.n);
         prop_assert_eq!(found.slices.iter().map(|slice| slice.total).sum::<u64>(), found.total);
         let keys: Vec<&str> = found.slices.iter().map(|slice| slice.key.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Samples that were repeated, sliced, or come in clusters.
+//! Repeated, sliced and clustered samples.
 
 use super::*;
 
@@ -100,13 +100,13 @@ fn clusters_widen_the_error_of_samples_that_agree() {
         })
         .collect();
     let rate = of_task(&task, Aggregation::PassRate, &passed);
-    // Each cluster passes one of two, so that every resample has the same rate.
+    // Each cluster passes one of two, so every resample has the same rate.
     assert_eq!((rate.stderr, rate.interval), (Some(0.0), wilson_of_proportion(0.5, 3.0)));
 }
 
 #[test]
 fn equal_clusters_have_the_interval_of_their_effective_trials() {
-    // The size of each cluster, how many of it are right, how many trials they count for, and how often each is asked.
+    // Size of each cluster, number right in it, effective number of trials, and number of repeats.
     for (clusters, trials, repeat) in [
         (vec![(1, 1); 12], 12.0, 1),
         (vec![(2, 2); 5], 5.0, 1),
@@ -115,7 +115,7 @@ fn equal_clusters_have_the_interval_of_their_effective_trials() {
         (vec![(3, 1); 7], 7.0, 1),
         (vec![(6, 2), (3, 1), (3, 1)], 144.0 / 54.0, 1),
         (vec![(9, 9), (1, 1)], 100.0 / 82.0, 1),
-        // Of each sample one of two repeats is right.
+        // One of two repeats of each sample is right.
         (vec![(4, 2); 6], 6.0, 2),
         (vec![(1, 1); 400], 400.0, 1),
     ] {
@@ -148,7 +148,7 @@ fn equal_clusters_have_the_interval_of_their_effective_trials() {
             );
         }
     }
-    // One sample that differs is a spread.
+    // A single sample that differs gives a spread.
     let records: Vec<SampleRecord> = (0..6)
         .map(|index| {
             let score = f64::from(u8::from(index > 0));

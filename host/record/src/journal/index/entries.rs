@@ -1,30 +1,30 @@
-//! Compact entries of the index for the samples of a task.
+//! Compact index entries for the samples of a task.
 
 use super::IndexedSample;
 use gage_core::Outcome;
 use std::collections::btree_map::{self, BTreeMap};
 use std::slice;
 
-/// Samples of a page: neighbours, whose numbers differ in the last digits alone.
+/// Number of samples per page. Their numbers differ only in the lowest bits.
 const PAGE: u64 = 64;
 
-/// The samples of a task, by their number. They may come in any order, and nearly come in theirs; so none is moved
-/// far, and nothing is held twice while there come to be more.
+/// The samples of a task, by number. They may arrive in any order, but are usually nearly sorted. Pages
+/// ensure that inserts move few entries and that growth copies nothing.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pages: BTreeMap<u64, Vec<SampleEntry>>,
     count: usize,
 }
 
-/// A sample. The fields are laid out so that none wastes room: there are as many of these as rows. Places of lines count from
-/// the first byte of the first file; a line ends where it ends.
+/// A sample. The field layout avoids padding, because there is one entry per row. Offsets of lines count from
+/// the first byte of the first file; a line ends at its newline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleEntry {
     row: u64,
     record: u64,
     scores: u64,
     scored_together: u16,
-    /// The number of the sample within its page.
+    /// Number of the sample within its page.
     place: u8,
     outcome: Outcome,
     pub(super) state: EntryState,
@@ -32,33 +32,33 @@ pub(super) struct SampleEntry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryState {
-    /// Finished, and was never to be scored.
+    /// Finished without needing scores.
     FinishedWithoutScores,
-    /// Answered, and not judged yet.
+    /// Answered, not yet judged.
     Unjudged,
-    /// Answered, and not scored yet.
+    /// Answered, not yet scored.
     Awaits,
     /// Answered and scored.
     Scored,
 }
 
 impl EntryState {
-    /// Returns whether nothing more is to come.
+    /// Returns whether this state is final.
     pub(super) fn has_ended(self) -> bool {
         matches!(self, EntryState::FinishedWithoutScores | EntryState::Scored)
     }
 }
 
-/// A line of the journal, as far as the index needs it.
+/// A line of the journal, reduced to what the index needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinePosition {
     pub(super) index: u64,
     pub(super) row: u64,
     pub(super) outcome: Outcome,
-    /// The state that it brings about: `Scored` for a line of scores.
+    /// The state after this line: `Scored` for a line of scores.
     pub(super) state: EntryState,
     pub(super) scored_together: u32,
-    /// Where it begins.
+    /// Offset of the line's first byte.
     pub(super) offset: u64,
 }
 
@@ -75,12 +75,12 @@ impl SampleEntry {
         }
     }
 
-    /// Where its record is.
+    /// Returns the position of the record.
     pub(super) fn record(&self) -> u64 {
         self.record
     }
 
-    /// Where its scores are, where it has any.
+    /// Returns the position of the scores, if there are any.
     pub(super) fn scores(&self) -> u64 {
         self.scores
     }
@@ -92,8 +92,8 @@ impl SampleEntry {
 }
 
 impl Entries {
-    /// Takes note of the next line of the journal. Returns whether it has a meaning: scores need the answer of the
-    /// same row before them.
+    /// Adds the next line of the journal. Returns false if it is invalid: scores must follow an answer for
+    /// the same row.
     pub(super) fn add(&mut self, line: &LinePosition) -> bool {
         let (page, place) = place_of(line.index);
         let known = self.pages.entry(page).or_default();
@@ -127,18 +127,18 @@ impl Entries {
         known.get(known.binary_search_by_key(&place, |entry| entry.place).ok()?)
     }
 
-    /// All of them with their numbers, in order.
+    /// Iterates over all samples with their numbers, in order.
     pub(super) fn iter(&self) -> Iter<'_> {
         Iter { pages: self.pages.iter(), ..Iter::default() }
     }
 }
 
 fn place_of(index: u64) -> (u64, u8) {
-    // Less than the size of a page.
+    // Less than the page size.
     (index / PAGE, (index % PAGE) as u8)
 }
 
-/// Goes through samples in their order.
+/// Iterator over samples in order.
 #[derive(Default)]
 pub(super) struct Iter<'a> {
     pages: btree_map::Iter<'a, u64, Vec<SampleEntry>>,
@@ -177,7 +177,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever the order in which samples come, they are found in theirs, and of each the last.
+        /// Samples arriving in any order are returned in order, and the last record of each counts.
         #[test]
         fn samples_come_in_their_order(indices in prop::collection::vec(prop_oneof![0_u64..300, any::<u64>()], 0..200)) {
             let (mut entries, mut expected) = (Entries::default(), BTreeMap::new());

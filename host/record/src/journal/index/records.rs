@@ -1,4 +1,4 @@
-//! Reads records in an order that is not that of the journal.
+//! Reads records in an order other than the journal's.
 
 use super::super::{ScoresEntry, line};
 use super::entries::{EntryState, Iter, SampleEntry};
@@ -10,14 +10,14 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
-/// How far a sample came that has a record.
+/// Stage that a recorded sample has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleStage {
-    /// Nothing more is to come.
+    /// The sample is complete.
     Ended,
-    /// The model answered; its judges are still to be asked.
+    /// The model answered; the judges have not replied.
     AwaitsJudges,
-    /// Answered, and judged where it has judges; its scores are still to be made.
+    /// The sample is answered, and judged if it has judges. Its scores are missing.
     AwaitsScores,
 }
 
@@ -31,14 +31,14 @@ impl EntryState {
     }
 }
 
-/// Reads one record after the other with how far its sample came; holds one in memory.
+/// Reads records one by one, each with its sample's stage. Holds one record in memory.
 pub struct PartialRecords<'a> {
     index: &'a JournalIndex,
-    /// Positions of tasks in the index, the next one last.
+    /// Indices of tasks in the index, the next one last.
     tasks: Vec<usize>,
     entries: Iter<'a>,
     records: LineReader<'a>,
-    /// Reads elsewhere in the same files, so that both go forward.
+    /// A second reader of the same files, so that both read forward.
     scores: LineReader<'a>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> PartialRecords<'a> {
         }
     }
 
-    /// Reads the records of samples that ended, and no others.
+    /// Reads only the records of samples that ended.
     pub(super) fn ended(mut self) -> impl Iterator<Item = Result<SampleRecord, RecordError>> + 'a {
         std::iter::from_fn(move || {
             let entry = self.next_entry(EntryState::has_ended)?;
@@ -90,7 +90,7 @@ impl Iterator for PartialRecords<'_> {
     }
 }
 
-/// Reads answers without their scores, to judge or to score them anew.
+/// Reads answers without their scores, for judging or rescoring.
 pub struct AnswerReader<'a> {
     records: LineReader<'a>,
 }
@@ -104,19 +104,19 @@ impl<'a> AnswerReader<'a> {
         self.records.read(offset)
     }
 
-    /// The record of an answer as it was before it was scored, and before it was judged where that is still to be done;
-    /// none where there is no answer that waits or was scored.
+    /// Returns the record of an answer as it was before scoring, and before judging if that is outstanding.
+    /// Returns `None` if there is no answer that awaits or has scores.
     ///
     /// # Errors
-    /// When the journal cannot be read, or has changed.
+    /// If the journal cannot be read, or has changed.
     pub fn read(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
         self.read_where(task_id, index, |state| state != EntryState::FinishedWithoutScores)
     }
 
-    /// The record of a sample that was never to be scored; none where it is not such a one.
+    /// Returns the record of a sample that never needed scores, or `None` for any other sample.
     ///
     /// # Errors
-    /// When the journal cannot be read, or has changed.
+    /// If the journal cannot be read, or has changed.
     pub fn read_whole(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
         self.read_where(task_id, index, |state| state == EntryState::FinishedWithoutScores)
     }
@@ -134,7 +134,7 @@ impl<'a> AnswerReader<'a> {
     }
 }
 
-/// Reads lines of the journal by their places.
+/// Reads lines of the journal by position.
 struct LineReader<'a> {
     index: &'a JournalIndex,
     file: Option<OpenFile>,
@@ -168,8 +168,8 @@ impl<'a> LineReader<'a> {
         serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))
     }
 
-    /// Reads the line at a position into the buffer. Records that lie near each other,
-    /// which is the rule, come from what was read before.
+    /// Reads the line at a position into the buffer. Usually records are close together, so most reads hit
+    /// the buffered data.
     fn read_line(&mut self, number: usize, segment: &Segment, position: u64) -> io::Result<()> {
         let mut file = match self.file.take() {
             Some(file) if file.number == number => file,
@@ -184,7 +184,7 @@ impl<'a> LineReader<'a> {
     }
 }
 
-/// A journal file that is being read.
+/// An open journal file.
 struct OpenFile {
     number: usize,
     position: u64,

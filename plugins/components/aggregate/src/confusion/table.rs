@@ -1,9 +1,9 @@
-//! The figures of a table of counts.
+//! Figures of a table of counts.
 
 use gage_sdk::aggregator::Figure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a category is right, predicted and expected.
+/// Number of times that a category is right, predicted and expected.
 #[derive(Clone, Copy, Default)]
 struct Count {
     right: u64,
@@ -58,7 +58,7 @@ impl<'state> Table<'state> {
         table
     }
 
-    /// All figures; none without rows.
+    /// Returns all figures; none without rows.
     pub(super) fn figures(&self, per_category: usize) -> Vec<Figure> {
         if self.rows == 0 {
             return Vec::new();
@@ -85,8 +85,8 @@ impl<'state> Table<'state> {
         figures
     }
 
-    /// (observed − chance) / (1 − chance), where chance is Σ of the products of both shares of a
-    /// category.
+    /// Returns (observed − chance) / (1 − chance), where chance is the sum over categories of the product of both
+    /// shares.
     fn kappa(&self, right: u64) -> Option<f64> {
         let rows = self.rows as f64;
         // No row has "no prediction" as its reference, so it adds nothing to chance.
@@ -98,7 +98,7 @@ impl<'state> Table<'state> {
     fn of_categories(&self, most: usize) -> Vec<Figure> {
         let mut shown: Vec<(&str, Count)> =
             self.categories.iter().map(|(name, count)| (*name, *count)).collect();
-        // Stable: of equals the first in order of text.
+        // A stable sort keeps ties in order of text.
         shown.sort_by_key(|(_, count)| std::cmp::Reverse(count.expected));
         shown.truncate(most);
         let mut taken = BTreeSet::new();
@@ -121,7 +121,7 @@ impl<'state> Table<'state> {
     }
 }
 
-/// A name that the host takes for that of a figure.
+/// Returns a name that the host accepts for a figure.
 fn plain_name(name: &str) -> String {
     const MAX_LABEL_CHARS: usize = 40;
     let is_plain = |character: char| character.is_alphanumeric() || "_-.@/".contains(character);

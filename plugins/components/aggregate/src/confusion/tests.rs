@@ -14,9 +14,8 @@ fn found(params: Value, pairs: &[(Value, Value)]) -> Vec<Figure> {
     }
 }
 
-/// The example of scikit-learn's documentation of `f1_score`: y_true = [0, 1, 2, 0, 1, 2], y_pred = [0,
-/// 2, 1, 0, 0, 1] gives a macro F1 of 0.26, a micro F1 of 0.33, a weighted F1 of 0.26, and F1 by class
-/// of 0.8, 0 and 0.
+/// The example in scikit-learn's documentation of `f1_score`: y_true = [0, 1, 2, 0, 1, 2], y_pred = [0, 2, 1, 0, 0, 1].
+/// It gives a macro F1 of 0.26, a micro F1 of 0.33 and a weighted F1 of 0.26; F1 by class is 0.8, 0 and 0.
 #[test]
 fn the_example_of_scikit_learn() {
     let pairs: Vec<(Value, Value)> = [(0, 0), (1, 2), (2, 1), (0, 0), (1, 0), (2, 1)]
@@ -46,7 +45,7 @@ fn the_example_of_scikit_learn() {
     assert_eq!(precision.count, 2);
 }
 
-/// The example of the article "Cohen's kappa" of Wikipedia: 20 and 15 of 50 agree, 5 and 10 do not: 0.4.
+/// The example in the Wikipedia article "Cohen's kappa": 20 and 15 of 50 agree, 5 and 10 do not: 0.4.
 #[test]
 fn kappa() {
     let mut pairs = Vec::new();
@@ -73,7 +72,7 @@ fn what_is_missing() {
         ("precision: a", 1.0),
         ("recall: a", 0.5),
         ("micro_f1", 2.0 / 3.0),
-        // Chance is 1/2 · 1, so that half right is no more than chance.
+        // Chance is 1/2 · 1, so half right is no better than chance.
         ("cohen_kappa", 0.0),
     ] {
         assert_near(&figures, name, expected, 1e-12);
@@ -102,7 +101,7 @@ fn names_and_limits() {
     assert!(Confusion::prepare(json!({ "per_category": 17 })).is_err());
 }
 
-/// As one call, without keeping the state after each row.
+/// Computes the figures in one call, without saving the state after each row.
 fn figures_of(rows: Vec<Row>) -> Result<Vec<Figure>, PluginError> {
     let aggregator = Confusion::prepare(json!({}))?;
     let mut state = ConfusionState::default();

@@ -3,7 +3,7 @@ use crate::testing::{assert_near, figures, row, value};
 use gage_sdk::ScoreCard;
 use proptest::prelude::*;
 
-/// The unit with the ratings of some judges; 0 for none.
+/// Returns the unit with the ratings of some judges; 0 for none.
 fn unit(ratings: &[u8]) -> Row {
     let card = ratings
         .iter()

@@ -1,4 +1,4 @@
-//! Lists and what they score.
+//! Lists and their scores.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Numbers, units, tolerances and what they score.
+//! Numbers, units, tolerances and the resulting scores.
 
 use super::*;
 use gage_sdk::metric::Value;

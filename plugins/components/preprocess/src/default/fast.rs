@@ -1,8 +1,8 @@
-//! The fast path from a row to its Sample: serde_json reads the row in one pass without a tree of values. What is
-//! passed on is written as text while it is read, and values are made only if the ordinary steps need them.
+//! The fast path from a row to its Sample: serde_json reads the row in one pass without a tree of values. Fields that
+//! are passed on are written as text while they are read. Values are created only if the ordinary steps need them.
 //!
 //! **It gives byte for byte the Sample of [`super::convert`], or declines the row** if anything is in doubt.
-//! `docs/contributing/json.md` has the figures for which it is kept.
+//! `docs/contributing/json.md` has the figures that justify it.
 
 use super::{DefaultParams, TEXT};
 use crate::media::kind_of;
@@ -22,13 +22,13 @@ mod options;
 mod row;
 mod text;
 
-/// Room for what a Sample has that its row had not, beside the parameters.
+/// Extra room for the parts of a Sample that its row lacks, not counting the parameters.
 const MADE_BYTES: usize = 256;
 
-/// A row, taken apart.
+/// A row, split into fields.
 type Fields<'row> = Slots<Text<'row>, &'row Field<'row>>;
 
-/// The Sample of a row as JSON text; none where only the ordinary way knows it.
+/// Returns the Sample of a row as JSON text; `None` if the row needs the ordinary path.
 pub(super) fn sample(text: &str, params: &DefaultParams, cache_suffix: Option<&str>) -> Option<String> {
     if params.question_field.is_some() || params.answer_field.is_some() {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn sample(text: &str, params: &DefaultParams, cache_suffix: Option<&s
     Some(json)
 }
 
-/// Takes a row apart; none where a field of media is to be placed.
+/// Splits a row into fields; `None` if a media field is to be placed.
 fn take_apart<'row>(row: &'row Row<'row>, with_media: bool) -> Option<Fields<'row>> {
     let mut fields = Fields::default();
     fields.rest.reserve(row.len());
@@ -155,7 +155,7 @@ fn write_messages(
     Some(())
 }
 
-/// Writes a message of one text, which is given in pieces.
+/// Writes a message with one text, given in pieces.
 fn write_message(json: &mut String, role: &str, texts: &[Text<'_>]) {
     json.push('{');
     known_member!(json, "role");

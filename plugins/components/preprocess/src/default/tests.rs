@@ -258,7 +258,7 @@ fn unusable_rows_are_errors() {
     assert!(convert::<DefaultRows>(json!({ "unknown": 1 }), json!({ "question": "q" })).is_err());
 }
 
-/// Rows with many of the fields that are looked at, in many shapes.
+/// Rows with many of the recognized fields, in many forms.
 fn rows() -> impl Strategy<Value = Value> {
     let text = || "[a-c]{0,3}".prop_map(Value::from);
     let options = prop_oneof![

@@ -11,7 +11,7 @@ fn row(question: &str, options: Value, answer: Value) -> Value {
     })
 }
 
-/// The parts of a message: texts as they are, media by their URLs.
+/// Returns the parts of a message: texts as they are, media by their URLs.
 fn shown(sample: &Value) -> Vec<&str> {
     let parts = sample["messages"][0]["content"].as_array().into_iter().flatten();
     parts.filter_map(|part| part["text"].as_str().or_else(|| part["image_url"]["url"].as_str())).collect()

@@ -150,7 +150,7 @@ fn many_steps() {
         panic!("it is scored")
     };
     assert!(is_near(card.primary_score, Some(1.0 / 50_000.0)));
-    // Numbers at the very end of what can be counted do not overflow.
+    // Numbers at the end of the range do not overflow.
     let ids = json!({ "steps": [{ "id": u64::MAX }, { "id": 0 }] });
     let Ok(wide) = super::ReasoningStepOrder::prepare(json!({})) else { panic!("the defaults are accepted") };
     assert!(wide.score(Inputs::new(&[Input::Json(ids.to_string())])).is_ok());

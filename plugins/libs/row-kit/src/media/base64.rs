@@ -1,12 +1,12 @@
-//! Media as Base64 text: what it is, told by how it begins.
+//! Media as Base64 text, with types recognized by their first characters.
 
 use super::Kind;
 
-/// A text shorter than this is a path, whatever it begins with.
+/// Minimum length of bare Base64 in bytes. A shorter text is a path, regardless of its first characters.
 const MIN_BARE_BYTES: usize = 256;
 
-/// How Base64 of each media type begins: characters, the place where they stand, the type. Files of
-/// the RIFF family differ only from their tenth byte on, which is the thirteenth character.
+/// First Base64 characters of each media type: characters, their position, the type. RIFF files differ only from their
+/// tenth byte on, which is the thirteenth character.
 const BEGINNINGS: [(&[(usize, &str)], &str); 14] = [
     (&[(0, "iVBORw0KGgo")], "image/png"),
     (&[(0, "/9j/")], "image/jpeg"),
@@ -24,7 +24,7 @@ const BEGINNINGS: [(&[(usize, &str)], &str); 14] = [
     (&[(0, "JVBERi0")], "application/pdf"),
 ];
 
-/// The media type that Base64 text begins like.
+/// Returns the media type that the first characters of Base64 text indicate.
 fn media_type(text: &str) -> Option<&'static str> {
     let begins = |marks: &[(usize, &str)]| {
         marks.iter().all(|(place, mark)| text.get(*place..).is_some_and(|rest| rest.starts_with(mark)))
@@ -32,7 +32,7 @@ fn media_type(text: &str) -> Option<&'static str> {
     BEGINNINGS.iter().find(|(marks, _)| begins(marks)).map(|(_, media_type)| *media_type)
 }
 
-/// Returns whether a text without any mark is Base64 of a known type, as some tables hold their images.
+/// Returns whether a text without any prefix is Base64 of a known type. Some tables store their images this way.
 pub(super) fn is_bare(text: &str) -> bool {
     text.len() >= MIN_BARE_BYTES && media_type(text).is_some() && text.bytes().all(is_base64)
 }
@@ -41,7 +41,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r')
 }
 
-/// The `data:` URL of Base64 text, without the line breaks that it may hold.
+/// Returns the `data:` URL of Base64 text, without its line breaks.
 pub(super) fn data_url(text: &str, kind: Kind) -> String {
     let media_type = match (media_type(text), kind) {
         (Some("video/mp4"), Kind::Audio) => "audio/mp4",

@@ -3,7 +3,7 @@
 use super::{BARS, digits, is_digit, is_vulgar, unsigned_length};
 use crate::number::ascii_digit;
 
-/// Returns how long the fraction is that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
+/// Returns the length of the fraction that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
 pub(super) fn fraction_length(text: &str) -> Option<usize> {
     let whole = whole_length(text)?;
     let rest = text.get(whole..)?;
@@ -17,14 +17,14 @@ pub(super) fn fraction_length(text: &str) -> Option<usize> {
     }
     let above = if apart == 0 { text } else { next };
     let Ratio { numerator, denominator, length } = Ratio::read(above)?;
-    // Of `5 3/2` the 5 is a number of its own, and so is `5 300` of `5 300/400`.
+    // In `5 3/2` the 5 is a separate number, and so is `5 300` in `5 300/400`.
     let is_sound = apart == 0 || (is_smaller(numerator, denominator) && digits(numerator).1 != 3);
     let length = if apart == 0 { length } else { whole + apart + length };
     let ends = !text.get(length..)?.strip_prefix(BARS).is_some_and(|after| after.starts_with(is_digit));
     (is_sound && ends && !is_zero(denominator)).then_some(length)
 }
 
-/// The two numbers of a fraction, and how long it is, in bytes.
+/// The two numbers of a fraction, and its length in bytes.
 struct Ratio<'text> {
     numerator: &'text str,
     denominator: &'text str,
@@ -55,8 +55,8 @@ fn significant(digits: &str) -> String {
     digits.chars().filter_map(ascii_digit).skip_while(|digit| *digit == '0').collect()
 }
 
-/// The length of the digits that a text begins with; `None` where they are only the beginning of a number
-/// with a separator, a point or an exponent.
+/// Returns the length of the digits that a text begins with; `None` if they only begin a number with a separator, a
+/// point or an exponent.
 fn whole_length(text: &str) -> Option<usize> {
     let (length, _) = digits(text);
     let may_go_on = text.as_bytes().get(length).is_some_and(|next| matches!(next, b',' | b'.' | b'e' | b'E'));

@@ -184,7 +184,7 @@ fn what_is_no_number() {
         "两半",
         "5-1/2-3",
     ] {
-        // A letter behind digits is a unit; what remains of these is none.
+        // A letter after digits is a unit; the rest of these texts is not.
         let found = read_quantity(text);
         let is_unit = matches!(text, "1e" | "12\u{301}");
         assert_eq!(found.is_some(), is_unit, "{text}: {found:?}");

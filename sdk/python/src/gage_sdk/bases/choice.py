@@ -2,7 +2,8 @@
 
 
 def one_of(param: str, value: str, *allowed: str) -> str:
-    """The word in lower case; ValueError, which the host shows, if it is none of those allowed."""
+    """Returns the word in lower case. Raises ValueError, which the host shows, if it is not
+    allowed."""
     word = value.lower()
     if word not in allowed:
         raise ValueError(f"the param '{param}' cannot be '{value}'; allowed are {', '.join(allowed)}")

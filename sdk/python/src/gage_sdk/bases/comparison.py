@@ -1,4 +1,4 @@
-"""A prediction held against a reference."""
+"""Comparison of a prediction with a reference."""
 
 from ..score_card import Score, ScoreCard, score_card
 
@@ -10,7 +10,7 @@ class Comparison:
     """
 
     def compare(self, prediction: object, reference: object) -> Score:
-        """Scores one pair; either is None where it is missing."""
+        """Scores one pair; a missing value is None."""
         raise NotImplementedError(f"{type(self).__name__} does not define compare")
 
     def score(self, prediction: object, reference: object) -> ScoreCard:

@@ -1,4 +1,4 @@
-"""Figures of a ranked list whose entries carry grades, 0 for what is of no use."""
+"""Figures of a ranked list with graded entries; grade 0 means irrelevant."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ def _dcg(grades: Sequence[float], k: int) -> float:
 
 
 def ndcg(grades: Sequence[float], ideal: Sequence[float], k: int) -> float:
-    """The gain of the first `k` over that of the best order, 0 where there is nothing to gain.
-    `ideal` holds the grades of all targets, highest first."""
+    """Gain of the first `k` divided by that of the ideal order; 0 if there is no gain. `ideal`
+    holds the grades of all targets, highest first."""
     best = _dcg(ideal, k)
     return _dcg(grades, k) / best if best > 0 else 0.0
 
 
 def average_precision(grades: Sequence[float], targets: int) -> float:
-    """The mean over all targets of the precision at the rank of each, 0 for those that are not
-    found (Manning, Raghavan and Schütze 2008, section 8.4)."""
+    """Mean over all targets of the precision at their rank, 0 for targets that are not found. See
+    Manning, Raghavan and Schütze 2008, section 8.4."""
     if targets == 0:
         return 0.0
     ranks = [rank for rank, grade in enumerate(grades, start=1) if grade > 0]

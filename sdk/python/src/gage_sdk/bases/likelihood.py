@@ -1,4 +1,4 @@
-"""The likelihood that a model gives to a text."""
+"""Likelihood of a text under the model."""
 
 import math
 from dataclasses import dataclass
@@ -19,16 +19,18 @@ class Likelihood:
     """Negative log-likelihood, its perplexity, or its bits per byte; lower is better.
 
     nll is the loss, or else minus the mean of the tokens' log-probabilities; natural logarithms.
-    ppl is its exponential. bits_per_byte is nll · tokens / (bytes · ln 2), which does not depend on
-    the tokenizer. Of a whole text that the host scored, whose `model_output.rolling` the input
-    `logprobs` finds, nll is that of a token, and the host says the number of bytes. Else
-    bits_per_byte needs the number of bytes, and of a loss that of the tokens, above 0. The
-    param `metric_type` says which is the primary score; each that is known and finite is a
-    sub-score under its name. Where the primary one is neither, there is no score. A loss that is no
-    finite number counts as missing; True is 1 and False is 0.
+    ppl is its exponential. bits_per_byte is nll · tokens / (bytes · ln 2), which does not depend
+    on the tokenizer.
+
+    For a whole text that the host scored, the input `logprobs` finds `model_output.rolling`. Then
+    nll is per token, and the host supplies the number of bytes. Otherwise bits_per_byte needs the
+    number of bytes, and for a loss the number of tokens, both above 0. The param `metric_type`
+    selects the primary score. Each figure that is known and finite is a sub-score under its name.
+    If the primary one is unknown or not finite, there is no score. A loss that is not a finite
+    number counts as missing; True is 1 and False is 0.
     """
 
-    metric_type: Annotated[str, "nll, ppl or bits_per_byte"] = "nll"
+    metric_type: Annotated[str, "Primary score: `nll`, `ppl` or `bits_per_byte`"] = "nll"
 
     inputs = {
         "loss": Input("loss_field", "model_output.loss"),
@@ -97,7 +99,7 @@ def _above_zero(value: object) -> float | None:
 
 
 def _figures(nll: float, tokens: float | None, size: float | None) -> dict[str, float]:
-    """The figures that are known and finite, by name."""
+    """Returns the figures that are known and finite, by name."""
     figures = {"nll": nll}
     try:
         figures["ppl"] = math.exp(nll)

@@ -1,4 +1,4 @@
-"""A prediction held against several references, of which the best counts."""
+"""Comparison of a prediction with several references; the best one counts."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +18,7 @@ class MultiReference:
     """
 
     separator: Annotated[str | None, "Splits one text into references"] = None
-    case_sensitive: Annotated[bool, "Whether case counts"] = False
+    case_sensitive: Annotated[bool, "Distinguish upper and lower case"] = False
 
     inputs = {
         "references": Input(
@@ -30,12 +30,12 @@ class MultiReference:
     }
 
     def prepare_text(self, text: str) -> str:
-        """Makes a text comparable: single blanks, nothing at the ends, and lower case unless the
-        param `case_sensitive` is set."""
+        """Normalizes a text: single blanks, trimmed, and lower case unless the param
+        `case_sensitive` is set."""
         return normalize_text(text, self.case_sensitive, collapse_whitespace=True)
 
     def similarity(self, prediction: str, reference: str) -> float:
-        """How alike two prepared texts are, from 0 to 1: 1 if they are equal."""
+        """Returns the similarity of two prepared texts, from 0 to 1: 1 if they are equal."""
         return 1.0 if prediction == reference else 0.0
 
     def score(self, prediction: str | None, references: object) -> ScoreCard:

@@ -1,4 +1,4 @@
-"""A number held against a number, with a tolerance."""
+"""Comparison of a number with a number, with a tolerance."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,9 +9,9 @@ from ..text import as_number
 
 @dataclass(kw_only=True)
 class NumericThreshold:
-    """Decides whether a number is right; override `decide`.
+    """Decides whether a number is correct; override `decide`.
 
-    What is not a number scores 0 with the tag `invalid_format`.
+    Anything but a number scores 0 with the tag `invalid_format`.
     """
 
     tolerance: Annotated[float, "Largest difference that passes", {"minimum": 0}] = 0.0
@@ -19,8 +19,8 @@ class NumericThreshold:
     max_value: Annotated[float | None, "Largest prediction that passes"] = None
 
     def decide(self, prediction: float, reference: float) -> bool:
-        """Whether the prediction passes: it lies within the bounds, and differs by no more than
-        the tolerance."""
+        """Returns whether the prediction is within the bounds and differs by at most the
+        tolerance."""
         if self.min_value is not None and prediction < self.min_value:
             return False
         if self.max_value is not None and prediction > self.max_value:

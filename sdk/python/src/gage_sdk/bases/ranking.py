@@ -1,4 +1,4 @@
-"""How high the right candidates of a ranked list stand."""
+"""Positions of the correct candidates in a ranked list."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,25 +16,25 @@ class Ranking:
     """Reciprocal rank of the first candidate that is a target (0 without one), or whether it is
     among the first `k`; override `prepare_text`.
 
-    Where the targets carry grades, two more sub-scores are given: `ndcg_at_k`, the discounted gain
-    of the first `k` candidates over that of the best order there could be (the grade as gain,
-    log2(rank + 1) as discount), and `average_precision`, the mean over the targets of the precision
-    at their rank. A grade of 0 says that a candidate is no target. A candidate that comes twice
-    counts where it comes first.
+    If the targets have grades, there are two more sub-scores. `ndcg_at_k` is the discounted gain
+    of the first `k` candidates divided by that of the ideal order (the grade as gain, log2(rank +
+    1) as discount). `average_precision` is the mean over the targets of the precision at their
+    rank. A grade of 0 means that a candidate is not a target. Only the first occurrence of a
+    repeated candidate counts.
 
-    Candidates are texts, or objects of which one key counts. Numbers count by value, and match a
-    text that spells them; booleans match a text that spells them in any case; otherwise case
-    counts. Targets are a text or a list; with grades an object of grades by text, or a list of
-    objects with the text as in candidates and the grade under `grade`, `relevance` or `gain`. A
-    grade that is no number, or below 0, is an `invalid_input`.
+    Candidates are texts, or objects with one key that counts. Numbers count by value, and match a
+    text that spells them. Booleans match a text that spells them in any case; otherwise case
+    counts. Targets are a text or a list. With grades, they are an object of grades by text, or a
+    list of objects with the text as in candidates and the grade under `grade`, `relevance` or
+    `gain`. A grade that is not a number, or below 0, is an `invalid_input`.
     """
 
-    metric_type: Annotated[str, "mrr or hit_at_k"] = "mrr"
-    k: Annotated[int, "How many candidates `hit_at_k` and `ndcg_at_k` look at", {"minimum": 0}] = 3
+    metric_type: Annotated[str, "Primary score: `mrr` or `hit_at_k`"] = "mrr"
+    k: Annotated[int, "Number of candidates that `hit_at_k` and `ndcg_at_k` consider", {"minimum": 0}] = 3
     candidate_field: Annotated[
-        str | None, "The key of a candidate that counts; text, id or label by default"
+        str | None, "Field of a candidate that is compared; by default `text`, `id` or `label`"
     ] = None
-    candidate_key: Annotated[str | None, "Another name of `candidate_field`"] = None
+    candidate_key: Annotated[str | None, "Alias of `candidate_field`"] = None
 
     inputs = {
         "candidates": Input(["candidates_field", "prediction_field"], "model_output.candidates"),
@@ -51,7 +51,7 @@ class Ranking:
             self.candidate_field = self.candidate_key
 
     def prepare_text(self, text: str) -> str:
-        """Makes the text of a candidate or of a target comparable: as it is."""
+        """Normalizes the text of a candidate or target; by default unchanged."""
         return text
 
     def score(self, candidates: object, targets: object) -> ScoreCard:

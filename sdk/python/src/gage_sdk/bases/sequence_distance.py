@@ -1,4 +1,4 @@
-"""A distance between two texts, as a score."""
+"""Distance between two texts as a score."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,14 +11,14 @@ from .choice import one_of
 
 @dataclass(kw_only=True)
 class SequenceDistance:
-    """Scores how near a prediction is to a reference; override `distance` or `prepare_text`.
+    """Scores the similarity of a prediction to a reference; override `distance` or `prepare_text`.
 
     With the distance d and lengths in characters: `anls` is max(1 - d / max(both lengths), 0),
     `wer` is max(1 - d / length of the reference, 0), `raw` is d itself. Two empty texts are equal;
-    a missing text is an empty one.
+    a missing text counts as empty.
     """
 
-    normalize: Annotated[str, "How the distance becomes the score: anls, wer or raw"] = "anls"
+    normalize: Annotated[str, "How the distance becomes the score: `anls`, `wer` or `raw`"] = "anls"
 
     # No upper bound: `raw` has none.
     values = [Value("score", maximum=None)]
@@ -27,11 +27,11 @@ class SequenceDistance:
         self.normalize = one_of("normalize", self.normalize, "anls", "wer", "raw")
 
     def prepare_text(self, text: str) -> str:
-        """Makes a text comparable: lower case, single blanks, nothing at the ends."""
+        """Normalizes a text: lower case, single blanks, trimmed."""
         return normalize_text(text, collapse_whitespace=True)
 
     def distance(self, prediction: str, reference: str) -> float:
-        """The distance of two prepared texts: Levenshtein's, over characters."""
+        """Returns the Levenshtein distance of two prepared texts, in characters."""
         return levenshtein_distance(prediction, reference)
 
     def score(self, prediction: str | None, reference: str | None) -> ScoreCard:

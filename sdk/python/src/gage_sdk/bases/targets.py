@@ -1,4 +1,4 @@
-"""What a ranked list ought to hold."""
+"""Targets of a ranked list."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard
@@ -12,8 +12,8 @@ _MISSING = object()
 
 
 def spellings_of(value: object, key: str | None = None) -> Sequence[str]:
-    """The texts that name a candidate or a target; of an object those under a key. None of them
-    where there is nothing to match."""
+    """Returns the texts that identify a candidate or target; for an object, those under a key.
+    Empty if there is nothing to match."""
     if isinstance(value, dict):
         keys = _TEXT_KEYS if key is None else (key,)
         value = next((value[name] for name in keys if name in value), None)
@@ -25,7 +25,7 @@ def spellings_of(value: object, key: str | None = None) -> Sequence[str]:
 
 
 class Targets:
-    """The targets of a sample with their grades, 1 where they carry none."""
+    """Targets of a sample with their grades, or 1 if they have none."""
 
     def __init__(self, value: object, prepare_text: Callable[[str], str]) -> None:
         self.is_graded = False
@@ -40,8 +40,8 @@ class Targets:
                 self._add_item(item)
 
     def grades_of(self, candidates: Iterable[Sequence[str]]) -> list[float]:
-        """The grade of each candidate, told by its spellings: 0 for what is no target, or was seen
-        further up."""
+        """Returns the grade of each candidate, identified by its spellings: 0 if it is not a
+        target or occurred earlier."""
         seen: set[int] = set()
         grades = []
         for spellings in candidates:
@@ -55,7 +55,7 @@ class Targets:
         return grades
 
     def ideal(self) -> list[float]:
-        """The grades above 0, highest first."""
+        """Returns the grades above 0, highest first."""
         return sorted((grade for grade in self._grades if grade > 0), reverse=True)
 
     def _add_item(self, item: object) -> None:
@@ -66,7 +66,7 @@ class Targets:
         if spellings:
             self._add(spellings, grade)
         elif isinstance(item, dict):
-            # An object without any of the keys is its JSON spelling.
+            # An object without any of the keys is represented by its JSON.
             self._add((encode(item),), _MISSING)
 
     def _add(self, spellings: Sequence[str], grade: object) -> None:
@@ -80,7 +80,7 @@ class Targets:
                 )
             number = float(grade)
         new = [text for text in map(self._prepare_text, spellings) if text not in self._by_text]
-        # A target that comes twice has its first grade.
+        # A repeated target has its first grade.
         for text in new:
             self._by_text[text] = (len(self._grades), number)
         if new:
@@ -92,7 +92,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _are_grades(value: dict[str, object]) -> bool:
-    """Whether an object holds grades by text, and is not a single target as `{"id": 7}` is."""
+    """Returns whether an object holds grades by text, rather than a single target (`{"id": 7}`)."""
     return (
         bool(value)
         and all(map(_is_number, value.values()))

@@ -1,5 +1,5 @@
-"""What runs inside a component: one module for each kind, which imports the author's plugin.py and
-holds the class that the exported interface wants.
+"""Code that runs inside a component: one module per kind, which imports the author's plugin.py and
+defines the class for the exported interface.
 
-Nothing here is imported outside of a component, since the generated bindings exist only there.
+Nothing here is imported outside a component, since the generated bindings exist only there.
 """

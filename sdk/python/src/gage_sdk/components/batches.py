@@ -1,4 +1,4 @@
-"""What every kind does alike: finding a member, reading its params, going through a batch."""
+"""Features shared by all kinds: finding a member, reading its params, running a batch."""
 
 import gc
 import json
@@ -22,7 +22,8 @@ class Members:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.by_name = members_of(kind)
-        # All that lives now lives as long as the instance; the collector need not look at it again.
+        # Everything alive now lives as long as the instance, so the collector need not scan it
+        # again.
         gc.collect()
         gc.freeze()
 
@@ -30,7 +31,7 @@ class Members:
         return iter(self.by_name.values())
 
     def named(self, name: str) -> Member:
-        """The member with this name."""
+        """Returns the member with this name."""
         member = self.by_name.get(name)
         if member is None:
             held = ", ".join(self.by_name)
@@ -39,16 +40,16 @@ class Members:
         return member
 
     def create(self, name: str, params: str) -> Any:
-        """The member made from the JSON text of its params."""
+        """Creates the member from the JSON text of its params."""
         return self.named(name).create(read_params(params))
 
     def check(self, name: str, params: str) -> None:
-        """Makes the member, so that what its params cannot be used for is found."""
+        """Creates the member, to detect unusable params."""
         with_errors(lambda: self.create(name, params))
 
 
 def read_params(params: str) -> dict[str, Any]:
-    """Reads params; nothing and null stand for no params."""
+    """Parses params; an empty text or null means no params."""
     if params in ("{}", ""):
         return {}
     try:
@@ -65,8 +66,8 @@ def read_params(params: str) -> dict[str, Any]:
 def each(
     batch: list[Any], prepare: Callable[[], Callable[[Any], Any]]
 ) -> list[Any]:
-    """One result for each item: what the prepared function makes of it, or its exception. A failed
-    preparation is the result of every item."""
+    """Returns one result per item: the result of the prepared function, or its exception. If the
+    preparation fails, every item gets its exception."""
     try:
         step = prepare()
     except Exception as error:
@@ -82,7 +83,7 @@ def each(
 
 
 def with_errors(call: Callable[[], Any]) -> Any:
-    """Calls a function whose exceptions are the result of the whole call."""
+    """Calls a function whose exception fails the whole call."""
     try:
         return call()
     except Exception as error:
@@ -90,14 +91,14 @@ def with_errors(call: Callable[[], Any]) -> Any:
 
 
 def plugin_info() -> Any:
-    """Who the plugin is."""
+    """Returns the description of the plugin."""
     told = about()
     description = told.description or first_paragraph(plugin.__doc__)
     return types.PluginInfo(told.name, told.version, description, encode_object(told.extra))
 
 
 def member_spec(member: Member) -> Any:
-    """How a member is declared."""
+    """Returns the declaration of a member."""
     return types.MemberSpec(
         member.name, member.description, member.version, member.params_schema
     )

@@ -1,4 +1,4 @@
-"""From the SDK's values to those of the generated bindings, and back."""
+"""Conversion between the SDK's values and those of the generated bindings."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ MEDIA_KIND_NAMES = _names(types.MediaKind)
 
 
 def case_named(cases: dict[str, Any], name: str, what: str) -> Any:
-    """The case of an enumeration with this name."""
+    """Returns the case of an enumeration with this name."""
     try:
         return cases[name]
     except (KeyError, TypeError):
@@ -39,7 +39,8 @@ def case_named(cases: dict[str, Any], name: str, what: str) -> Any:
 
 
 def error_to_wit(error: BaseException) -> Any:
-    """An exception as an error of the contract; whatever is not a PluginError is `internal`."""
+    """Converts an exception to an error of the contract; anything but a PluginError is `internal`.
+    """
     if isinstance(error, PluginError):
         kind = _ERROR_KINDS.get(error.kind, types.ErrorKind.INTERNAL)
         return types.PluginError(kind, str(error.message), error.pointer, bool(error.retryable))
@@ -48,7 +49,7 @@ def error_to_wit(error: BaseException) -> Any:
 
 
 def _place(error: BaseException) -> str:
-    """Where in the author's file the exception was raised."""
+    """Returns the place in the author's file at which the exception was raised."""
     traceback, place = error.__traceback__, ""
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -59,7 +60,7 @@ def _place(error: BaseException) -> str:
 
 
 def error_from_wit(error: Any) -> PluginError:
-    """An error of a host import."""
+    """Converts an error of a host import."""
     return PluginError(
         _ERROR_KIND_NAMES[error.kind],  # type: ignore[arg-type]
         error.message,
@@ -69,7 +70,7 @@ def error_from_wit(error: Any) -> PluginError:
 
 
 def messages_to_wit(messages: list[Message]) -> list[Any]:
-    """A conversation."""
+    """Converts a conversation."""
     return [
         types.Message(
             case_named(_ROLES, message.role, "role"),
@@ -81,7 +82,7 @@ def messages_to_wit(messages: list[Message]) -> list[Any]:
 
 
 def messages_from_wit(messages: list[Any]) -> list[Message]:
-    """A conversation."""
+    """Converts a conversation."""
     return [
         Message(_ROLE_NAMES[one.role], one.content, decode_object(one.extra))  # type: ignore[arg-type]
         for one in messages
@@ -89,7 +90,7 @@ def messages_from_wit(messages: list[Any]) -> list[Message]:
 
 
 def generation_to_wit(generation: Generation | str) -> Any:
-    """What a backend answered; a string is an answer that came to its end."""
+    """Converts a backend's answer; a string is an answer that finished normally."""
     if isinstance(generation, str):
         return types.Generation(generation, types.FinishReason.STOP, None, "{}")
     if not isinstance(generation, Generation):
@@ -107,7 +108,7 @@ def generation_to_wit(generation: Generation | str) -> Any:
 
 
 def generation_from_wit(generation: Any) -> Generation:
-    """What a model answered."""
+    """Converts a model's answer."""
     usage = generation.usage
     return Generation(
         generation.answer,
@@ -119,7 +120,7 @@ def generation_from_wit(generation: Any) -> Generation:
 
 
 def continuation_scores_to_wit(scores: list[ContinuationScore]) -> list[Any]:
-    """One score for each continuation."""
+    """Converts one score per continuation."""
     return [
         types.ContinuationScore(float(one.logprob), int(one.token_count), bool(one.is_greedy))
         for one in scores
@@ -127,8 +128,8 @@ def continuation_scores_to_wit(scores: list[ContinuationScore]) -> list[Any]:
 
 
 def card_to_wit(score: Any) -> Any:
-    """A score card, or what stands for one."""
-    # The plain cases first: most metrics return a number or a boolean.
+    """Converts a score card, or a value that stands for one."""
+    # The simple cases first: most metrics return a number or a boolean.
     kind = type(score)
     if kind is bool:
         return types.ScoreCard(1.0 if score else 0.0, score, [], [], None, "{}")
@@ -152,7 +153,7 @@ def card_to_wit(score: Any) -> Any:
 
 
 def card_from_wit(card: Any) -> ScoreCard:
-    """A score card that the host hands back."""
+    """Converts a score card from the host."""
     return ScoreCard(
         card.primary_score,
         card.pass_,
@@ -164,7 +165,7 @@ def card_from_wit(card: Any) -> ScoreCard:
 
 
 def text(value: object, what: str) -> str:
-    """The value, which must be a string: the boundary traps on anything else."""
+    """Returns the value, which must be a string: the boundary traps on anything else."""
     if isinstance(value, str):
         return value
     raise TypeError(f"{what} must be a str, found {type(value).__name__}")

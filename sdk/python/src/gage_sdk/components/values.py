@@ -1,4 +1,4 @@
-"""Inputs of metrics and extractors: their declaration, and their values."""
+"""Declaration and conversion of the inputs of metrics and extractors."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _LARGEST_EXACT = 2.0**53
 
 
 def _whole(value: Any) -> float:
-    """Gives `any` numbers their JSON look back: 3 rather than 3.0."""
+    """Restores the JSON form of `any` numbers: 3 rather than 3.0."""
     number: float = value.value
     if number.is_integer() and abs(number) <= _LARGEST_EXACT:
         return int(number)
@@ -36,7 +36,7 @@ _NUMBER_READERS = {**_READERS, types.Value_Number: _payload}
 
 
 def input_specs(inputs: list[ResolvedInput]) -> list[Any]:
-    """The inputs as the contract declares them."""
+    """Returns the inputs as declared in the contract."""
     return [
         types.InputSpec(one.name, one.path_params, one.paths, VALUE_KINDS[one.kind])
         for one in inputs
@@ -44,7 +44,7 @@ def input_specs(inputs: list[ResolvedInput]) -> list[Any]:
 
 
 def item_reader(inputs: list[ResolvedInput]) -> Callable[[Any], list[Any]]:
-    """A function from an item to its plain values, in the order of the inputs."""
+    """Returns a function that converts an item to its plain values, in the order of the inputs."""
     tables = [_NUMBER_READERS if one.kind == "number" else _READERS for one in inputs]
 
     def read(item: Any) -> list[Any]:

@@ -1,21 +1,21 @@
-//! Figures of a ranked list whose entries carry grades, 0 for what is of no use.
+//! Figures of a ranked list with graded entries; grade 0 means irrelevant.
 
 /// Discounted cumulative gain of the first `k`: Σ grade / log₂(rank + 1), ranks from 1 (Järvelin and
-/// Kekäläinen 2002, the form of Burges et al. 2005 for the discount, with linear gain).
+/// Kekäläinen 2002, with the discount of Burges et al. 2005 and linear gain).
 fn dcg(grades: &[f64], k: usize) -> f64 {
     let discounted = |(index, grade): (usize, &f64)| grade / (index as f64 + 2.0).log2();
     grades.iter().take(k).enumerate().map(discounted).sum()
 }
 
-/// The gain of the first `k` over that of the best order, 0 where there is nothing to gain.
-/// `ideal` holds the grades of all targets, highest first.
+/// Gain of the first `k` divided by that of the ideal order; 0 if there is no gain. `ideal` holds the grades
+/// of all targets, highest first.
 pub(super) fn ndcg(grades: &[f64], ideal: &[f64], k: usize) -> f64 {
     let best = dcg(ideal, k);
     if best > 0.0 { dcg(grades, k) / best } else { 0.0 }
 }
 
-/// The mean over all targets of the precision at the rank of each, 0 for those that are not found
-/// (Manning, Raghavan and Schütze 2008, section 8.4).
+/// Mean over all targets of the precision at their rank, 0 for targets that are not found. See Manning,
+/// Raghavan and Schütze 2008, section 8.4.
 pub(super) fn average_precision(grades: &[f64], targets: usize) -> f64 {
     if targets == 0 {
         return 0.0;
@@ -33,8 +33,8 @@ pub(super) fn average_precision(grades: &[f64], targets: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The example of the article "Discounted cumulative gain" of Wikipedia: six documents of the
-    /// grades 3, 2, 3, 0, 1, 2, of a collection that has another 3 and another 2.
+    /// Example from Wikipedia's article "Discounted cumulative gain": six documents with grades 3, 2, 3, 0,
+    /// 1, 2, from a collection with one more 3 and one more 2.
     #[test]
     fn the_textbook_example() {
         let grades = [3.0, 2.0, 3.0, 0.0, 1.0, 2.0];
@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(ndcg(&grades, &ideal, 0), 0.0);
     }
 
-    /// Ranks 1, 3 and 6 of three targets, one more is not found: (1 + 2/3 + 3/6) / 4.
+    /// Three targets at ranks 1, 3 and 6, and one that is not found: (1 + 2/3 + 3/6) / 4.
     #[test]
     fn precision_is_averaged_over_all_targets() {
         let grades = [1.0, 0.0, 2.0, 0.0, 0.0, 1.0];

@@ -6,11 +6,11 @@ use crate::value::number_to_json;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Where the text of an object is looked for, and where the grade of a target is.
+/// Keys that may hold the text of an object, followed by the keys for the grade of a target.
 const TEXT_KEYS: [&str; 3] = ["text", "id", "label"];
 const GRADE_KEYS: [&str; 3] = ["grade", "relevance", "gain"];
 
-/// What a candidate, or a target, is told by: one text, or the spellings of a boolean.
+/// Name that identifies a candidate or target: one text, or the spellings of a boolean.
 pub(super) enum Name {
     Text(String),
     Boolean(bool),
@@ -26,8 +26,7 @@ impl Name {
     }
 }
 
-/// The name of a value; of an object that under a key. `None` where there is none, and so nothing to
-/// match.
+/// Returns the name of a value; for an object, the name under a key. `None` if there is no name to match.
 pub(super) fn text_under(value: &Value, key: Option<&str>) -> Option<Name> {
     let value = match value {
         Value::Object(object) => match key {
@@ -46,7 +45,7 @@ pub(super) fn text_under(value: &Value, key: Option<&str>) -> Option<Name> {
     }
 }
 
-/// The targets of a sample with their grades, 1 where they carry none.
+/// Targets of a sample with their grades, or 1 if they have none.
 pub(super) struct Targets {
     by_text: HashMap<String, (usize, f64)>,
     grades: Vec<f64>,
@@ -77,7 +76,7 @@ impl Targets {
         let grade = GRADE_KEYS.iter().find_map(|key| item.get(*key));
         match text_under(item, None) {
             Some(name) => self.add(name, grade),
-            // An object without any of the keys is its JSON spelling.
+            // An object without any of the keys is represented by its JSON.
             None if item.is_object() => self.add(Name::Text(item.to_string()), None),
             None => Ok(()),
         }
@@ -96,7 +95,7 @@ impl Targets {
         let place = self.grades.len();
         let mut is_new = false;
         for text in name.spellings() {
-            // A target that comes twice has its first grade.
+            // A repeated target has its first grade.
             self.by_text.entry(text).or_insert_with(|| {
                 is_new = true;
                 (place, number)
@@ -108,7 +107,7 @@ impl Targets {
         Ok(())
     }
 
-    /// The grade of each candidate: 0 for what is no target, or was seen further up.
+    /// Returns the grade of each candidate: 0 if it is not a target or occurred earlier.
     pub(super) fn grades_of(&self, candidates: impl Iterator<Item = Option<Name>>) -> Vec<f64> {
         let mut seen = HashSet::new();
         candidates
@@ -120,14 +119,14 @@ impl Targets {
             .collect()
     }
 
-    /// The grades of the best order, where the targets carry grades.
+    /// Returns the grades of the ideal order, if the targets have grades.
     pub(super) fn ideal(&self) -> Option<Vec<f64>> {
         let mut ideal: Vec<f64> = self.grades.iter().copied().filter(|grade| *grade > 0.0).collect();
         ideal.sort_by(|left, right| right.total_cmp(left));
         self.is_graded.then_some(ideal)
     }
 
-    /// Returns whether there is nothing to find.
+    /// Returns whether there are no targets.
     pub(super) fn is_empty(&self) -> bool {
         !self.grades.iter().any(|grade| *grade > 0.0)
     }

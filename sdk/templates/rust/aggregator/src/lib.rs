@@ -4,11 +4,11 @@ use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 
-/// The parameters, as a suite gives them; there are none.
+/// The parameters in a suite; there are none.
 #[derive(serde::Deserialize)]
 struct GeometricMean {}
 
-/// What is kept of the rows so far, as JSON. The host may end a call after any row.
+/// State after the rows so far, as JSON. The host may end a call after any row.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct State {
     log_sum: f64,
@@ -24,7 +24,7 @@ impl Aggregator for GeometricMean {
         "{{snake}}"
     }
 
-    // Raise the version, "1", when a figure could change.
+    // Increase the version, "1", when a figure could change.
     fn spec() -> MemberSpec {
         MemberSpec::new("1", "Weighted geometric mean of the primary scores", json!({}))
     }

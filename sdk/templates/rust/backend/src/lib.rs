@@ -4,7 +4,7 @@ use gage_sdk::backend::{Backend, BackendSpec, GenerateRequest, Generation};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, from_params, json};
 
-/// The configuration, as a suite gives it.
+/// The configuration in a suite.
 #[derive(serde::Deserialize)]
 struct Echo {
     #[serde(default)]
@@ -12,7 +12,7 @@ struct Echo {
 }
 
 impl Backend for Echo {
-    // Raise the version, "1", when an answer could change.
+    // Increase the version, "1", when an answer could change.
     fn spec() -> BackendSpec {
         BackendSpec::new("1", json!({ "prefix": { "type": "string", "default": "" } }))
     }
@@ -21,8 +21,8 @@ impl Backend for Echo {
         from_params(config)
     }
 
-    // To reach a server or another model use `gage_sdk::http` or `gage_sdk::llm`, and write it into
-    // `imports` of gage-plugin.toml; implement `generate_all` to send several requests at once.
+    // To call a server or another model, use `gage_sdk::http` or `gage_sdk::llm`, and add it to `imports` in
+    // gage-plugin.toml. Implement `generate_all` to send several requests concurrently.
     fn generate(&self, request: &GenerateRequest) -> Result<Generation, PluginError> {
         let last = request.messages.last();
         let last = last.ok_or_else(|| PluginError::invalid_input("there is no message to echo"))?;

@@ -4,7 +4,7 @@ use gage_sdk::doc_hook::{DocHook, HookKind, HookSpec, MediaKind, MediaSource};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 
-/// The parameters, as a suite gives them.
+/// The parameters in a suite.
 #[derive(serde::Deserialize)]
 #[serde(default)]
 struct Images {
@@ -22,8 +22,8 @@ impl DocHook for Images {
         "{{snake}}"
     }
 
-    // A hook of the kind `Audio` implements `to_media` too, one of the kind `Text` implements
-    // `to_text`. Raise the version, "1", when what it returns could change.
+    // A hook of the kind `Audio` also implements `to_media`, one of the kind `Text` implements `to_text`.
+    // Increase the version, "1", when its results could change.
     fn spec() -> HookSpec {
         let properties = json!({ "field": { "type": "string", "default": "image" } });
         let description = "Images that a field of the metadata names: a path or a list of them";

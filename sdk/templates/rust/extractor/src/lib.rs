@@ -1,10 +1,10 @@
-//! Finds the last number in what a model wrote.
+//! Finds the last number in a model's output.
 
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 
-/// The parameters, as a suite gives them; there are none.
+/// The parameters in a suite; there are none.
 #[derive(serde::Deserialize)]
 struct LastNumber {}
 
@@ -13,8 +13,8 @@ impl Extractor for LastNumber {
         "{{snake}}"
     }
 
-    // The first input is the text: the model's answer, or what the suite names as `text_field`.
-    // Raise the version, "1", when an answer could change.
+    // The first input is the text: the model's answer, or the path that a suite sets as `text_field`.
+    // Increase the version, "1", when an answer could change.
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new("1", "The last number in the text", json!({})))
     }
@@ -32,7 +32,7 @@ impl Extractor for LastNumber {
     }
 }
 
-/// The last digits, with a fraction and a minus sign where they have one.
+/// Returns the last digits, with a fraction and a minus sign if they have one.
 fn last_number(text: &str) -> Option<&str> {
     let digits_until = |end: usize| text[..end].trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
@@ -42,7 +42,7 @@ fn last_number(text: &str) -> Option<&str> {
     {
         start = digits_until(whole.len());
     }
-    // The dash of `10-12` is no sign.
+    // The dash in `10-12` is not a sign.
     if let Some(before) = text[..start].strip_suffix('-')
         && !before.ends_with(char::is_alphanumeric)
     {

@@ -6,7 +6,7 @@ use gage_sdk::text::{strip_thought_tags, words};
 use gage_sdk::{PluginError, ScoreCard, json};
 use std::collections::BTreeSet;
 
-/// The parameters, as a suite gives them.
+/// The parameters in a suite.
 #[derive(serde::Deserialize)]
 struct WordRecall {
     #[serde(default)]
@@ -18,7 +18,7 @@ impl Compare for WordRecall {
         "{{snake}}"
     }
 
-    // Raise the version, "1", when a score could change.
+    // Increase the version, "1", when a score could change.
     fn spec() -> MetricSpec {
         MetricSpec::new("1", "Share of the reference's words that the answer contains")
             .sub_score("found", true)
@@ -43,8 +43,8 @@ impl Compare for WordRecall {
     }
 }
 
-// `Comparison` takes the answer and the label from the sample. For other shapes see `gage_sdk::base`;
-// for any inputs at all implement `gage_sdk::metric::Metric`. The list may hold several metrics.
+// `Comparison` takes the answer and the label from the sample. For other shapes see `gage_sdk::base`; for
+// arbitrary inputs implement `gage_sdk::metric::Metric`. The list may hold several metrics.
 gage_sdk::metrics!(
     name: "{{name}}",
     description: "Whether an answer says what its reference says",

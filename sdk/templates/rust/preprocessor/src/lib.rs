@@ -1,11 +1,11 @@
-//! Turns rows with a question and an answer into Samples.
+//! Converts rows with a question and an answer to Samples.
 
 use gage_sdk::preprocessor::{RowOutcome, Preprocessor, Row};
 use gage_sdk::serde_json::Value;
 use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 
-/// The parameters, as a suite gives them.
+/// The parameters in a suite.
 #[derive(serde::Deserialize)]
 #[serde(default)]
 struct QuestionAnswer {
@@ -24,7 +24,7 @@ impl Preprocessor for QuestionAnswer {
         "{{snake}}"
     }
 
-    // Raise the version, "1", when a Sample could change.
+    // Increase the version, "1", when a Sample could change.
     fn spec() -> MemberSpec {
         let properties = json!({
             "question_field": { "type": "string", "default": "question" },
@@ -48,7 +48,7 @@ impl Preprocessor for QuestionAnswer {
         if question.trim().is_empty() {
             return Ok(RowOutcome::Skip("the question is empty".to_owned()));
         }
-        // `references` are all right answers; the first is the Sample's label.
+        // `references` are all correct answers; the first is the Sample's label.
         let answer = field(&self.answer_field)?;
         Ok(RowOutcome::Sample(json!({
             "schema_version": "v1",

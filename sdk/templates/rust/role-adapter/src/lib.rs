@@ -1,11 +1,11 @@
-//! Looks a document up, or asks the model of the role for one.
+//! Looks up a document, or requests one from the role's model.
 
 use gage_sdk::role_adapter::{Generation, Message, Preparation, Request, RoleAdapter};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 use std::collections::BTreeMap;
 
-/// The parameters, as a suite gives them.
+/// The parameters in a suite.
 #[derive(serde::Deserialize)]
 struct Documents {
     #[serde(default)]
@@ -17,7 +17,7 @@ impl RoleAdapter for Documents {
         "{{snake}}"
     }
 
-    // Raise the version, "1", when what is sent or returned could change.
+    // Increase the version, "1", when a request or result could change.
     fn spec() -> MemberSpec {
         let documents = json!({ "type": "object", "additionalProperties": { "type": "string" } });
         let properties = json!({ "documents": documents });
@@ -28,7 +28,7 @@ impl RoleAdapter for Documents {
         from_params(params)
     }
 
-    // What becomes an output here or in `parse` is what later steps and metrics read.
+    // Outputs returned here or in `parse` are available to later steps and metrics.
     fn request(&self, payload: &Value) -> Result<Preparation, PluginError> {
         let Some(topic) = payload["sample"]["metadata"]["topic"].as_str() else {
             let error = PluginError::missing_field("the sample has no topic");

@@ -5,7 +5,7 @@ use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::secrets::masked_addresses;
 
-/// Reads `base_url`; an address that cannot be asked is a problem, and then there is none.
+/// Reads `base_url`. An invalid address is reported, and the result is `None`.
 pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut Problems) -> Option<String> {
     let given = table.text("base_url", problems);
     let Some(text) = given.or_else(|| kind.default_base_url().map(str::to_owned)) else {
@@ -21,7 +21,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut
     Some(text.trim_end_matches('/').to_owned())
 }
 
-/// Returns whether an address can be asked: what is wrong with it, and what to do.
+/// Validates an address. The error holds what is wrong and how to fix it.
 pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
     const FORM: &str = "write it like http://127.0.0.1:8000/v1";
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
@@ -30,17 +30,17 @@ pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
         return Err((format!("`{shown}` is not an HTTP address"), FORM.to_owned()));
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A password that holds a slash would be taken for a port and a path.
+    // A password that contains a slash would be taken for a port and a path.
     let has_port = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let has_user = rest.contains('@') && authority.split_once(':').is_some_and(|(_, port)| !has_port(port));
     if authority.contains('@') || has_user && !authority.starts_with('[') || text.contains(['?', '#']) {
         let help = "give a key by `api_key` or `headers`, which are never recorded";
-        return Err((format!("`{key}` holds a user, a query or a fragment"), help.to_owned()));
+        return Err((format!("`{key}` contains a user, a query or a fragment"), help.to_owned()));
     }
     if text.chars().any(|character| character.is_control() || character.is_whitespace()) {
-        return Err((format!("`{key}` holds a blank or a control character"), FORM.to_owned()));
+        return Err((format!("`{key}` contains a space or a control character"), FORM.to_owned()));
     }
-    // The colons of an IPv6 address stand within brackets.
+    // The colons of an IPv6 address are inside brackets.
     let behind = authority.rsplit_once(']').map_or(authority, |(_, behind)| behind);
     let (host, port) = match behind.rsplit_once(':') {
         Some((_, port)) => (authority.strip_suffix(&format!(":{port}")).unwrap_or_default(), Some(port)),
@@ -79,10 +79,10 @@ mod tests {
             ("http:///v1", "names no host"),
             ("http://:80/v1", "names no host"),
             ("http://[::1/v1", "names no host"),
-            ("http://u:p@h/v1", "holds a user"),
-            ("http://h/v1?key=x", "holds a user, a query"),
-            ("http://h /v1", "holds a blank"),
-            ("http://u:p/w@h/v1", "holds a user"),
+            ("http://u:p@h/v1", "contains a user"),
+            ("http://h/v1?key=x", "contains a user, a query"),
+            ("http://h /v1", "contains a space"),
+            ("http://u:p/w@h/v1", "contains a user"),
         ] {
             let found = check(bad, "base_url").expect_err(bad).0;
             assert!(found.contains(part), "{bad}: {found}");

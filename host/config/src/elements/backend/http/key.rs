@@ -1,4 +1,4 @@
-//! Keys and headers: where they are from, and what they may hold. Their values are never shown.
+//! API keys and headers: their sources, and what they may contain. Their values are never shown.
 
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
@@ -9,7 +9,7 @@ use gage_secrets::SecretString;
 use std::io::Read as _;
 use std::path::PathBuf;
 
-/// A file that holds a key is not longer than this.
+/// Maximum size of a key file.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 
 /// A header that is sent with every request.
@@ -17,44 +17,44 @@ const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 pub struct Header {
     /// The name.
     pub name: String,
-    /// What is sent.
+    /// The value.
     pub value: SecretString,
-    /// Whether its name, or that of a variable in it, says that it is secret.
+    /// True if its name, or the name of a variable in it, indicates a secret.
     pub is_secret: bool,
 }
 
-/// Where a key is from.
+/// Source of a key.
 #[derive(Clone, Debug)]
 pub enum KeySource {
     /// No key is sent.
     Nobody,
-    /// `api_key`: its value, and the text with the variables that it was made of.
+    /// `api_key`: its value, and the text with the variables that it was built from.
     Given(SecretString, Option<String>),
-    /// `api_key_env`: the name of a variable.
+    /// `api_key_env`: the name of an environment variable.
     Variable(String),
-    /// `api_key_file`: a file that holds the key and nothing else.
+    /// `api_key_file`: a file that contains only the key.
     File(PathBuf),
 }
 
 /// The key of a backend.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    /// Where it is from.
+    /// Source of the key.
     pub source: KeySource,
-    /// Where that is written.
+    /// Span of the source.
     pub span: Span,
 }
 
-/// A key that cannot be had.
+/// A key that is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyError {
-    /// The key of the configuration that is to blame.
+    /// The configuration key at fault.
     pub key: &'static str,
-    /// Where it is written.
+    /// Span of that key.
     pub span: Span,
-    /// What is wrong; holds no part of the key.
+    /// The error message, without any part of the key.
     pub message: String,
-    /// What to do.
+    /// A hint for fixing it.
     pub help: String,
 }
 
@@ -79,14 +79,14 @@ impl ApiKey {
             (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
             (None, None, None) => KeySource::Nobody,
         };
-        // What it holds may stand elsewhere in the suite.
+        // The variable's value may also occur elsewhere in the suite.
         if let KeySource::Variable(name) = &source
             && let Ok(value) = std::env::var(name)
         {
             gage_secrets::register_secret(&value);
         }
         let key = ApiKey { source, span };
-        // What variables and files hold is looked at when there is something to ask.
+        // Variables and files are only validated before the first request.
         if matches!(key.source, KeySource::Given(..))
             && let Err(error) = key.value()
         {
@@ -95,10 +95,10 @@ impl ApiKey {
         key
     }
 
-    /// The key itself, read from the environment or the file that it is in.
+    /// Returns the key itself, read from the environment or its file.
     ///
     /// # Errors
-    /// When there is none where one should be, or when it cannot be sent in a header.
+    /// Fails if a required key is missing, or cannot be sent in a header.
     pub fn value(&self) -> Result<Option<SecretString>, KeyError> {
         let fail = |key, message: String, help: &str| {
             Err(KeyError { key, span: self.span, message, help: help.to_owned() })
@@ -108,11 +108,11 @@ impl ApiKey {
                 return Ok(Some(SecretString::new(key, value)));
             }
             let message = if value.is_ascii() {
-                format!("`{key}` holds a line break or another control character")
+                format!("`{key}` contains a line break or another control character")
             } else {
-                format!("`{key}` holds a character that is not ASCII, which no header can carry")
+                format!("`{key}` contains a character that is not ASCII, which no header can carry")
             };
-            fail(key, message, "look at the variable or the file that it is taken from")
+            fail(key, message, "check the variable or the file that it comes from")
         };
         match &self.source {
             KeySource::Nobody => Ok(None),
@@ -123,14 +123,14 @@ impl ApiKey {
                     Ok(_) => ("is empty", "put the key into it"),
                     Err(std::env::VarError::NotPresent) => (
                         "is not set",
-                        "put the key into it, or leave `api_key_env` out where the server wants none",
+                        "put the key into it, or leave `api_key_env` out if the server needs no key",
                     ),
                     Err(std::env::VarError::NotUnicode(_)) => ("is not UTF-8", "keys are ASCII"),
                 };
                 fail("api_key_env", format!("the environment variable {name} {state}"), help)
             }
             KeySource::File(path) => {
-                const HELP: &str = "the file holds the key and nothing else";
+                const HELP: &str = "the file must contain only the key";
                 let mut text = String::new();
                 let read = std::fs::File::open(path)
                     .and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text));
@@ -141,7 +141,7 @@ impl ApiKey {
                 // Editors end a file with a line break.
                 let key = text.trim_end_matches(['\r', '\n']);
                 if key.trim().is_empty() {
-                    let message = format!("the file {} holds no key", shown_path(path));
+                    let message = format!("the file {} contains no key", shown_path(path));
                     return fail("api_key_file", message, HELP);
                 }
                 checked("api_key_file", key)
@@ -149,10 +149,10 @@ impl ApiKey {
         }
     }
 
-    /// Returns whether a key that is not in the configuration itself can be had.
+    /// Checks that a key from outside the configuration is available.
     ///
     /// # Errors
-    /// As [`ApiKey::value`].
+    /// As for [`ApiKey::value`].
     pub fn outside(&self) -> Result<(), KeyError> {
         match self.source {
             KeySource::Nobody | KeySource::Given(..) => Ok(()),
@@ -160,11 +160,11 @@ impl ApiKey {
         }
     }
 
-    /// Where the key is from, in words that name no part of it.
+    /// Describes the source of the key without naming any part of it.
     pub fn described(&self) -> String {
         match &self.source {
             KeySource::Nobody => "no key is sent; give one by `api_key_env` or `api_key_file`".to_owned(),
-            // A default may stand beside the name.
+            // The variable's placeholder may contain a default.
             KeySource::Given(_, Some(written)) => match variables_in(written).as_slice() {
                 [] => "the key is from `api_key`".to_owned(),
                 names => format!("the key is from {} (`api_key`)", names.join(", ")),
@@ -178,7 +178,7 @@ impl ApiKey {
     }
 }
 
-/// The names in the placeholders of a text.
+/// Returns the variable names in the placeholders of a text.
 fn variables_in(written: &str) -> Vec<&str> {
     let name =
         |rest: &'_ str| rest.find(|one: char| !one.is_ascii_alphanumeric() && !matches!(one, '_' | '.'));
@@ -204,7 +204,7 @@ pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problem
             !entry.key.is_empty() && entry.key.chars().all(is_name) && !text.chars().any(char::is_control);
         if !is_good {
             let message = format!(
-                "`{}` is not a header: its name or its value holds a character that none may",
+                "`{}` is not a valid header: its name or its value contains an invalid character",
                 entry.key
             );
             problems.error(entry.key_span, &entry.key, message);

@@ -8,59 +8,59 @@ use crate::source::Span;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Through which proxy a server is reached.
+/// Proxy through which a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proxy {
-    /// What `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say; the default.
+    /// The proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` select; the default.
     Environment,
-    /// None, whatever the environment says.
+    /// No proxy, regardless of the environment.
     Direct,
-    /// This one.
+    /// The proxy at this address.
     Address(String),
 }
 
-/// How a server is reached.
+/// Connection settings of a server.
 #[derive(Clone, Debug)]
 pub struct HttpConnection {
-    /// For the next bytes of an answer; default none but `timeout`.
+    /// Timeout for the next bytes of an answer; by default only `timeout` applies.
     pub read_timeout: Option<Duration>,
-    /// For a whole request, each time that it is sent; default 120 s.
+    /// Timeout for each attempt of a request; default 120 s.
     pub timeout: Duration,
-    /// Through which proxy.
+    /// The proxy.
     pub proxy: Proxy,
-    /// A PEM file of further authorities that are believed.
+    /// A PEM file of additional trusted certificate authorities.
     pub ca_certificate: Option<(PathBuf, Span)>,
-    /// Most bytes of an answer; default 8 MiB.
+    /// Maximum size of an answer in bytes; default 8 MiB.
     pub most_response_bytes: usize,
 }
 
-/// What is sent again, and when.
+/// Retry settings of a server.
 #[derive(Clone, Debug)]
 pub struct HttpRetry {
-    /// How often a request is sent again after a failure that may pass; default 5.
+    /// Maximum number of retries after a transient failure; default 5.
     pub max_retries: u32,
-    /// The most of the first wait; that of each further one is twice as long; default 0.5 s.
+    /// Maximum of the first backoff; it doubles with each further retry; default 0.5 s.
     pub first_wait: Duration,
-    /// The most of any wait that nobody asked for; default 30 s.
+    /// Maximum backoff that the server did not request; default 30 s.
     pub max_wait: Duration,
-    /// The longest wait that a server may ask for; default 600 s. A longer one ends the request.
+    /// Maximum wait that a server may request; default 600 s. A longer one fails the request.
     pub max_retry_after: Duration,
-    /// How long a server may be out of reach before requests fail without being sent; default 60 s.
+    /// Maximum time that a server may be unreachable before requests fail without being sent; default 60 s.
     pub outage_limit: Duration,
-    /// After how many failed connections in a row the server counts as out of reach; default 16.
+    /// Number of consecutive failed connections after which the server counts as unreachable; default 16.
     pub outage_after: u32,
 }
 
-/// How much is asked at the same time, and in a minute.
+/// Concurrency and rate limits of a server.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// Most requests in flight; default 64.
+    /// Maximum number of requests in flight; default 64.
     pub max_concurrency: usize,
-    /// Whether fewer are sent where the server is overloaded; default true.
+    /// True if concurrency is reduced when the server is overloaded; default true.
     pub is_adaptive: bool,
-    /// Most requests in a minute; default any number.
+    /// Maximum number of requests per minute; default unlimited.
     pub requests_per_minute: Option<u64>,
-    /// Most tokens in a minute, of prompts and answers; default any number.
+    /// Maximum number of prompt and answer tokens per minute; default unlimited.
     pub tokens_per_minute: Option<u64>,
 }
 

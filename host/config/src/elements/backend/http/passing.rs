@@ -7,12 +7,12 @@ use crate::node::Node;
 use crate::problems::Problems;
 use gage_core::{Object, SamplingParams};
 
-/// Returns whether a name is one of a sampling parameter.
+/// Returns true if a name is that of a sampling parameter.
 fn is_sampling(name: &str) -> bool {
     name == "max_tokens" || SamplingParams::NAMES.contains(&name)
 }
 
-/// What bodies call sampling parameters besides their names here.
+/// Other names of sampling parameters in request bodies.
 const NAMES_IN_BODIES: [&str; 8] = [
     "max_completion_tokens",
     "stop_sequences",
@@ -23,11 +23,11 @@ const NAMES_IN_BODIES: [&str; 8] = [
     "presencePenalty",
     "frequencyPenalty",
 ];
-/// Where bodies have them, if not at the top.
+/// Objects that hold the sampling parameters in request bodies, if not at the top level.
 const PLACES_IN_BODIES: [&str; 2] = ["generationConfig", "parameters"];
 
-/// Refuses sampling parameters in `extra_body`: there they would win over those of samples, tasks and roles, and
-/// records would say what was not sent.
+/// Rejects sampling parameters in `extra_body`. There they would override those of samples, tasks and roles, and
+/// records would list parameters that were not sent.
 pub(super) fn refuse_params(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let path = table.path_of("extra_body");
     let at_top = table.get("extra_body").and_then(Node::as_map).unwrap_or_default();
@@ -39,17 +39,17 @@ pub(super) fn refuse_params(table: &mut MappingReader<'_>, problems: &mut Proble
         let name = entry.key.as_str();
         if is_sampling(name) || NAMES_IN_BODIES.contains(&name) {
             let message =
-                format!("`{name}` is a sampling parameter, and would win over those of samples and tasks");
+                format!("`{name}` is a sampling parameter, and would override those of samples and tasks");
             problems
                 .error(entry.key_span, &format!("{path}.{name}"), message)
-                .help("write it into `default_params`, or into `sampling_params` of the role or the task");
+                .help("put it into `default_params`, or into `sampling_params` of the role or the task");
         }
     }
 }
 
-/// The keys that nobody asked for. They are passed on to the server, each with a warning that names the
-/// known key that it may have been meant for. What looks like a key of an account is refused. Sampling parameters
-/// are returned apart: they are defaults, and nothing that wins over what samples ask for.
+/// Returns the unknown keys, which are passed to the server. Each causes a warning that names the known key it
+/// resembles. Keys that look like credentials are rejected. Sampling parameters are returned separately: they are
+/// defaults, and do not override what samples request.
 pub(super) fn read_further(
     table: MappingReader<'_>,
     kind: HttpKind,
@@ -63,18 +63,19 @@ pub(super) fn read_further(
         let place = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         if crate::secrets::is_secret_key(&entry.key) {
             problems.error(entry.key_span, &place, format!("unknown key `{name}` in `{path}`")).help(
-                "keys are given by `api_key_env`, `api_key_file` or `api_key`, further ones by `headers`",
+                "give the key by `api_key_env`, `api_key_file` or `api_key`, and other credentials by `headers`",
             );
             continue;
         }
         if is_sampling(name) {
-            let message = format!("`{name}` is a sampling parameter; it counts as one of `default_params`");
+            let message =
+                format!("`{name}` is a sampling parameter; it is treated as one of `default_params`");
             problems.warning(entry.key_span, &place, message).help("write it there");
             params.insert(entry.key.clone(), entry.node.to_json());
             continue;
         }
         let message =
-            format!("`{name}` is no key of {}; it goes into the body of every request as it is", kind.name());
+            format!("`{name}` is not a key of {}; it is added to the body of every request", kind.name());
         let problem = problems.warning(entry.key_span, &place, message);
         match gage_core::nearest(name, known.iter().copied()) {
             Some(meant) => problem

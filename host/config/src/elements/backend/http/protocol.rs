@@ -22,17 +22,17 @@ pub enum HttpKind {
     Gemini,
     /// The native API of text-generation-inference.
     Tgi,
-    /// A dedicated endpoint of Hugging Face's.
+    /// A dedicated Hugging Face inference endpoint.
     HfInferenceEndpoint,
 }
 
 impl HttpKind {
-    /// The `type` in a configuration.
+    /// Returns the `type` in a configuration.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Where the API begins where nothing else is said.
+    /// Returns the default base URL of the API.
     pub(super) fn default_base_url(self) -> Option<&'static str> {
         match self {
             HttpKind::OpenAi => Some("https://api.openai.com/v1"),
@@ -42,23 +42,23 @@ impl HttpKind {
         }
     }
 
-    /// Returns whether one address serves several models.
+    /// Returns true if one address serves several models.
     pub(super) fn needs_model(self) -> bool {
         matches!(self, HttpKind::OpenAi | HttpKind::Anthropic | HttpKind::Gemini)
     }
 }
 
-/// What takes the log-likelihood of continuations.
+/// Method that computes log-likelihoods of continuations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum LikelihoodSource {
     /// Completions with `echo` and `logprobs`.
     Echo,
-    /// Completions with `prompt_logprobs`, as vLLM has them.
+    /// Completions with `prompt_logprobs`, as in vLLM.
     PromptLogprobs,
 }
 
-/// What a server calls the most tokens of an answer.
+/// Name of the token limit in request bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum TokenLimitName {
@@ -69,25 +69,25 @@ pub enum TokenLimitName {
     MaxCompletionTokens,
 }
 
-/// What only `openai_http` has.
+/// Settings of `openai_http` only.
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiOptions {
-    /// How many alternatives of each token of the answer are asked for; default: no log-probabilities.
+    /// Number of alternatives requested for each token of the answer; default: no log-probabilities.
     pub logprobs: Option<u32>,
-    /// The form of the answer, as the API takes it.
+    /// The response format, as the API takes it.
     pub response_format: Option<Value>,
-    /// Whether a `<think>` block at the beginning of an answer is its reasoning; default false.
+    /// True if a `<think>` block at the beginning of an answer is its reasoning; default false.
     pub think_tags: bool,
-    /// What takes the log-likelihood of continuations; default: nothing does.
+    /// Method that computes log-likelihoods of continuations; default none.
     pub loglikelihood: Option<LikelihoodSource>,
-    /// What the server calls the most tokens of an answer to a conversation.
+    /// Name of the token limit for conversations.
     pub token_limit: TokenLimitName,
-    /// Sampling parameters that the server does not take, by their names in the body.
+    /// Sampling parameters that the server does not accept, by their names in the body.
     pub omit_params: Vec<String>,
 }
 
 impl OpenAiOptions {
-    /// Sampling parameters without those that are left out of bodies: of the limit either name leaves it out.
+    /// Removes the sampling parameters that are omitted from bodies. Either name of the token limit removes it.
     pub(super) fn without_omitted(&self, mut params: SamplingParams) -> SamplingParams {
         let is_omitted = |name: &str| self.omit_params.iter().any(|omitted| omitted == name);
         OMITTABLE.iter().filter(|(name, _)| is_omitted(name)).for_each(|(_, omit)| omit(&mut params));
@@ -106,7 +106,7 @@ impl OpenAiOptions {
     }
 }
 
-/// What may be left out of a body, by the names that it has there.
+/// Parameters that may be omitted from a body, by their names there.
 const OMITTABLE: [(&str, fn(&mut SamplingParams)); 11] = [
     ("max_tokens", |params| params.max_new_tokens = None),
     ("max_completion_tokens", |params| params.max_new_tokens = None),
@@ -126,13 +126,13 @@ fn read_omitted(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<S
     let omitted = table.texts(KEY, problems).unwrap_or_default();
     let known = OMITTABLE.map(|(name, _)| name);
     for name in omitted.iter().filter(|name| !known.contains(&name.as_str())) {
-        let message = format!("`{name}` is no sampling parameter that is sent");
+        let message = format!("`{name}` is not a sampling parameter that is sent");
         table.error(KEY, message, problems).known(name, known);
     }
     omitted
 }
 
-/// `true`, or the number of alternatives of each token.
+/// Reads `true`, or the number of alternatives of each token.
 fn read_logprobs(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u32> {
     match table.get("logprobs")?.value {
         NodeValue::Bool(is_wanted) => is_wanted.then_some(0),

@@ -1,33 +1,33 @@
-//! The output of the judges of an answer.
+//! Combined output of an answer's judges.
 
 use gage_config::ScoreCombination;
 use gage_core::Object;
 use serde_json::{Value, json};
 
-/// A score from which on a judge is for the answer.
+/// Minimum score that counts as a vote for the answer.
 const VOTE_THRESHOLD: f64 = 0.5;
 
-/// What one judge said.
+/// Judgement of one judge.
 pub(super) enum Judgement {
     /// The output, as metrics read it.
     Output(Object),
-    /// Nothing that could be read: why, and what was said and taken all the same.
+    /// No reply could be parsed. Holds the reason, and the replies with their usage.
     Unparseable { reason: String, replies: JudgeReplies },
 }
 
-/// The replies of a judge, word by word, and what they used.
+/// The verbatim replies of a judge, and their usage.
 #[derive(Debug, Default)]
 pub(super) struct JudgeReplies {
     /// The last replies, one for each prompt.
     pub(super) replies: Vec<String>,
-    /// Those of earlier attempts, which could not be read.
+    /// Replies of earlier attempts, which could not be parsed.
     pub(super) earlier: Vec<Vec<String>>,
-    /// Named counts of tokens.
+    /// Named token counts.
     pub(super) usage: Object,
 }
 
 impl JudgeReplies {
-    /// Puts it into the output of a judge.
+    /// Adds the replies to the output of a judge.
     pub(super) fn add_to(self, output: &mut Object) {
         output.insert("attempts".to_owned(), (self.earlier.len() + 1).into());
         output.insert("replies".to_owned(), json!(self.replies));
@@ -38,7 +38,7 @@ impl JudgeReplies {
     }
 }
 
-/// The judgements as one object: that of a single judge as it is, several with what they come to.
+/// Combines judgements into one object. A single judgement is returned as it is.
 pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: ScoreCombination) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
@@ -69,7 +69,7 @@ pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: ScoreCombin
     Value::Object(combined)
 }
 
-/// The scores of several judges as one; null where no judge gave one.
+/// Combines the scores of several judges. `None` if there are no scores.
 fn combined_score(scores: &[f64], combine: ScoreCombination) -> Option<f64> {
     if scores.is_empty() {
         return None;
@@ -89,7 +89,7 @@ fn combined_score(scores: &[f64], combine: ScoreCombination) -> Option<f64> {
     })
 }
 
-/// The value that comes most often, of several the first; null where two come equally often.
+/// Returns the most frequent value, or null on a tie. `None` if there are no values.
 fn most_frequent<'v>(values: impl Iterator<Item = &'v Value>) -> Option<Value> {
     let mut counts: Vec<(&Value, usize)> = Vec::new();
     for value in values {

@@ -1,5 +1,5 @@
-//! Conversion of a row's answer fields, as by [`crate::answers::settle`]: here for one answer and for
-//! references in their standard form, there for the rest.
+//! Conversion of a row's answer fields, like [`crate::answers::settle`]. This module handles one answer and references
+//! in their standard form; `settle` handles the rest.
 
 use super::Fields;
 use super::field::Field;
@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// The answer fields in standard form.
+/// Answer fields in standard form.
 pub(super) struct ResolvedAnswer<'row> {
     pub(super) references: References<'row>,
     pub(super) label: Option<Text<'row>>,
-    /// The label of the right option.
+    /// Label of the right option.
     pub(super) correct_choice: Option<String>,
     pub(super) unused_answer: Option<&'row Field<'row>>,
     pub(super) unused_label: Option<&'row Field<'row>>,
@@ -30,7 +30,7 @@ pub(super) enum References<'row> {
     Single(Text<'row>),
 }
 
-/// The answer fields of a row.
+/// Answer fields of a row.
 #[derive(Clone, Copy)]
 struct AnswerFields<'row> {
     references: Option<&'row Field<'row>>,
@@ -38,7 +38,7 @@ struct AnswerFields<'row> {
     label: Option<&'row Field<'row>>,
 }
 
-/// Takes the answer fields of a row; none where they cannot be read.
+/// Takes the answer fields of a row; `None` if they are unreadable.
 pub(super) fn settle<'row>(
     fields: &mut Fields<'row>,
     options: Option<&[Choice]>,
@@ -74,7 +74,7 @@ impl<'row> AnswerFields<'row> {
         Some(ResolvedAnswer { unused_answer: self.answer, ..settled })
     }
 
-    /// With values, by the ordinary steps.
+    /// Converts to values and uses the ordinary steps.
     fn ordinarily(self, options: Option<&[Choice]>) -> Option<ResolvedAnswer<'row>> {
         let value = |field: Option<&Field<'_>>| field.map(Field::to_value);
         let given = GivenAnswer {
@@ -94,13 +94,13 @@ impl<'row> AnswerFields<'row> {
     }
 }
 
-/// One answer, which is no list.
+/// Converts one answer that is not a list.
 fn answered<'row>(
     answer: &'row Field<'row>,
     label: Option<&'row Field<'row>>,
     options: Option<&[Choice]>,
 ) -> Option<ResolvedAnswer<'row>> {
-    // The outer one is none where only the ordinary steps know what is meant.
+    // The outer `None` means that only the ordinary steps can resolve the answer.
     let chosen = |value: &Value| match options {
         Some(options) => {
             let option = options::resolve(value, options, Places::OrTexts(0)).ok()?;
@@ -157,7 +157,7 @@ impl References<'_> {
     }
 }
 
-/// Returns whether each reference is an object with a list of parts as its answer, and no part itself.
+/// Returns whether each reference is an object with a list of parts as its answer, and is not a part itself.
 fn are_standard(references: &str) -> bool {
     #[derive(Deserialize)]
     struct Reference {
@@ -169,14 +169,14 @@ fn are_standard(references: &str) -> bool {
         .is_ok_and(|references| references.iter().all(|reference| reference.r#type.is_none()))
 }
 
-/// The text of the first reference, which may have none; nothing where they cannot be read.
+/// Returns the text of the first reference, which may have none; the outer `None` means that they are unreadable.
 fn first_text<'row>(references: &str) -> Option<Option<Text<'row>>> {
     let references: Vec<Value> = serde_json::from_str(references).ok()?;
     let text = references.first().and_then(reference_text);
     Some(text.map(|text| Text::Any(Cow::Owned(text.into_owned()))))
 }
 
-/// From what may be there and may be unreadable to what can be read.
+/// Turns an unreadable optional value into `None`.
 fn transpose(value: Option<Option<Value>>) -> Option<Option<Value>> {
     value.map_or(Some(None), |value| value.map(Some))
 }

@@ -1,4 +1,4 @@
-//! The fields of a row, with what is nested in them as JSON text.
+//! The fields of a row, with nested values as JSON text.
 
 use super::text::Text;
 use gage_row_kit::fields;
@@ -33,12 +33,12 @@ impl Field<'_> {
         matches!(self, Field::Text(_) | Field::Nested(_))
     }
 
-    /// The text of a list; none of anything else.
+    /// Returns the text of a list; `None` for anything else.
     pub(super) fn as_list(&self) -> Option<&str> {
         self.as_nested().filter(|text| text.starts_with('['))
     }
 
-    /// The text of an object; none of anything else.
+    /// Returns the text of an object; `None` for anything else.
     pub(super) fn as_object(&self) -> Option<&str> {
         self.as_nested().filter(|text| text.starts_with('{'))
     }
@@ -50,7 +50,7 @@ impl Field<'_> {
         }
     }
 
-    /// A scalar as text, as [`fields::text`] has it.
+    /// Returns a scalar as text, like [`fields::text`].
     pub(super) fn as_text(&self) -> Option<Text<'_>> {
         match self {
             Field::Text(text) => Some(text.borrowed()),
@@ -62,7 +62,7 @@ impl Field<'_> {
         }
     }
 
-    /// The value itself, for the ordinary steps.
+    /// Returns the value itself, for the ordinary steps.
     pub(super) fn to_value(&self) -> Option<Value> {
         match self {
             Field::Null => Some(Value::Null),

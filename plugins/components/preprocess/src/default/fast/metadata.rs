@@ -1,4 +1,4 @@
-//! The `metadata` of a Sample: that of the row, and everything that has no place of its own.
+//! The `metadata` of a Sample: that of the row, and all fields without their own place.
 
 use super::answers::ResolvedAnswer;
 use super::field::Field;
@@ -9,7 +9,7 @@ use gage_sdk::serde_json;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 
-/// Writes it; none where something that is made would take the place of what the row says.
+/// Writes the metadata; `None` if a generated value would replace one of the row.
 pub(super) fn write(
     json: &mut String,
     own: Option<&Field<'_>>,

@@ -7,15 +7,15 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::borrow::Cow;
 use std::fmt;
 
-/// Most members of an object that is read here: each name is compared with those before it.
+/// Maximum number of members of an object read here: each name is compared with those before it.
 pub(super) const MAX_MEMBERS: usize = 64;
 
-/// The error of what is left to the ordinary way.
+/// Returns the error for input that is left to the ordinary path.
 pub(super) fn too_odd<E: Error>() -> E {
     E::custom("not read in one pass")
 }
 
-/// What values of either kind have in common.
+/// Visitor methods shared by both kinds of values.
 macro_rules! visit_scalars {
     () => {
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,7 +46,7 @@ macro_rules! visit_scalars {
 
 pub(super) use visit_scalars;
 
-/// Where a value stands. The content of a message is written as a list of parts where it is a text.
+/// Place of a value. Message content that is a text is written as a list of parts.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
     Messages,
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-/// Writes a value as it is read. `names` are those of the members so far of all objects that are open.
+/// Writes a value while it is read. `names` has the member names so far of all open objects.
 pub(super) struct Writer<'read, 'row> {
     pub(super) json: &'read mut String,
     pub(super) names: &'read mut Vec<Text<'row>>,

@@ -1,4 +1,4 @@
-//! The options of a row, which stand in `options` or in `choices`.
+//! The options of a row, from `options` or `choices`.
 
 use super::Fields;
 use super::field::Field;
@@ -12,12 +12,12 @@ use gage_sdk::serde_json;
 /// Options as they were read.
 pub(super) struct Options<'row> {
     pub(super) read: Vec<Choice>,
-    /// Those that are passed on as they are.
+    /// Options that are passed on unchanged.
     standard: Option<&'row Field<'row>>,
 }
 
-/// Takes the options of a row. The inner value is none where it has no options, the outer one where only
-/// the ordinary way knows them.
+/// Takes the options of a row. The inner value is `None` if it has no options, the outer one if the row needs the
+/// ordinary path.
 pub(super) fn take<'row>(fields: &mut Fields<'row>, origin: Origin) -> Option<Option<Options<'row>>> {
     let is_empty = |field: &Field<'_>| origin == Origin::Sample && field.as_list() == Some("[]");
     let given = fields.options.take().filter(|field| !is_empty(field));
@@ -40,14 +40,14 @@ pub(super) fn take<'row>(fields: &mut Fields<'row>, origin: Origin) -> Option<Op
     }
 }
 
-/// Choices that are no plain list of texts.
+/// Reads choices that are not a plain list of texts.
 fn read_choices(choices: &Field<'_>) -> Option<Vec<Choice>> {
     let value = choices.to_value().filter(|value| value.is_array() || value.is_object())?;
     if is_openai(&value) { None } else { options::read(&value, Labels::Letters).ok() }
 }
 
 impl Options<'_> {
-    /// Writes them in the shape of the Sample.
+    /// Writes the options in the Sample's format.
     pub(super) fn write(&self, json: &mut String) {
         if let Some(standard) = self.standard {
             return standard.write(json);

@@ -1,7 +1,7 @@
-//! A row read in one pass, without a tree of values: names, texts and numbers of its own fields, and
-//! everything that is nested in them as the JSON text that it will be written as.
+//! A row read in one pass, without a tree of values. Its own fields are names, texts and numbers; anything nested in
+//! them is kept as the JSON text to be written.
 //!
-//! Reading goes through serde_json, so whatever it refuses or respells is refused or respelt here too.
+//! Reading goes through serde_json, so input that it rejects or respells is also rejected or respelled here.
 
 use super::field::{Field, Row, TYPICAL_FIELDS};
 use super::nested::{MAX_MEMBERS, Place, Writer, too_odd, visit_scalars};
@@ -11,11 +11,11 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Room for a nested value at first.
+/// Initial room for a nested value.
 const NESTED_BYTES: usize = 128;
 
-/// Reads a row; none where it is no object of distinct names, where an object in it is none, or where one
-/// has more than [`MAX_MEMBERS`].
+/// Reads a row; `None` if it is not an object of distinct names, if a nested object is not, or if one has more than
+/// [`MAX_MEMBERS`].
 pub(super) fn read(row: &str) -> Option<Row<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(row);
     let fields = deserializer.deserialize_map(RowVisitor).ok()?;

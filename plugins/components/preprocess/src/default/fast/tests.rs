@@ -21,7 +21,7 @@ fn fast<C: Conversion>(params: &Value, row: &str) -> Option<String> {
     Standard::<C>::prepare(params.clone()).ok()?.convert_text(row)
 }
 
-/// Returns whether the fast way knows the row; what it makes is what the ordinary way makes.
+/// Returns whether the fast path accepts the row. Its result must equal that of the ordinary path.
 fn is_fast(params: &Value, row: &str) -> bool {
     let made = fast::<DefaultRows>(params, row);
     if made.is_some() {
@@ -150,7 +150,7 @@ fn examples_of_the_format_are_known() {
     assert_eq!(known, [true; 13]);
 }
 
-/// All but those with media to be placed.
+/// All rows are known, except those with media to be placed.
 #[test]
 fn rows_of_datasets_are_known() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/datasets");
@@ -168,7 +168,7 @@ fn rows_of_datasets_are_known() {
     assert!(count > 0, "there are no datasets in {folder}");
 }
 
-/// The rows of each dataset of JSON or JSON Lines, with the name of its folder.
+/// Returns the rows of each dataset of JSON or JSON Lines, with the name of its folder.
 fn rows_of(folder: &std::path::Path) -> Vec<(String, Vec<String>)> {
     let read = |name: &str, file: &str| std::fs::read_to_string(folder.join(name).join(file)).ok();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

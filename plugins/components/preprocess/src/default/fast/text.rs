@@ -8,9 +8,9 @@ use std::fmt;
 
 /// A text of a row.
 pub(super) enum Text<'row> {
-    /// As it stands between its quotes: JSON text in which nothing is escaped has nothing that must be.
+    /// JSON text between its quotes, unchanged: text without escapes needs none.
     Plain(&'row str),
-    /// Any other: one that was escaped, or one that is made here.
+    /// Any other text: escaped in the input, or made here.
     Any(Cow<'row, str>),
 }
 
@@ -33,7 +33,7 @@ impl<'row> Text<'row> {
         }
     }
 
-    /// Without white space at the ends.
+    /// Returns the text without white space at the ends.
     pub(super) fn stripped(&self) -> Text<'_> {
         match self {
             Text::Plain(text) => Text::Plain(strip(text)),
@@ -41,14 +41,14 @@ impl<'row> Text<'row> {
         }
     }
 
-    /// Adds it to JSON text, in quotes.
+    /// Appends the text to JSON text, in quotes.
     pub(super) fn write(&self, json: &mut String) {
         json.push('"');
         self.write_inside(json);
         json.push('"');
     }
 
-    /// Adds it to JSON text, without the quotes.
+    /// Appends the text to JSON text, without the quotes.
     pub(super) fn write_inside(&self, json: &mut String) {
         match self {
             Text::Plain(text) => json.push_str(text),
@@ -57,14 +57,14 @@ impl<'row> Text<'row> {
     }
 }
 
-/// Adds the name of a member to JSON text, with a comma before it unless it is the first.
+/// Appends the name of a member to JSON text, with a comma before it unless it is the first.
 pub(super) fn member(json: &mut String, name: &Text<'_>) {
     separate(json);
     name.write(json);
     json.push(':');
 }
 
-/// The same for a name of the Sample, in which nothing must be escaped: all of it is copied at once.
+/// Appends a Sample name that needs no escapes, in a single copy.
 macro_rules! known_member {
     ($json:expr, $name:literal) => {{
         let json: &mut String = $json;
@@ -75,19 +75,19 @@ macro_rules! known_member {
 
 pub(super) use known_member;
 
-/// Adds a comma, unless a member is the first.
+/// Appends a comma, unless the member is the first.
 pub(super) fn separate(json: &mut String) {
     if json.as_bytes().last() != Some(&b'{') {
         json.push(',');
     }
 }
 
-/// Adds a text to JSON text, in quotes.
+/// Appends a text to JSON text, in quotes.
 pub(super) fn write_text(json: &mut String, text: &str) {
     Text::made(text).write(json);
 }
 
-/// Adds content of one part of text to JSON text; its text is given in pieces.
+/// Appends content with one text part to JSON text; the text is given in pieces.
 pub(super) fn write_text_parts(json: &mut String, pieces: &[Text<'_>]) {
     json.push_str(r#"[{"type":"text","text":""#);
     for piece in pieces {
@@ -96,7 +96,7 @@ pub(super) fn write_text_parts(json: &mut String, pieces: &[Text<'_>]) {
     json.push_str(r#""}]"#);
 }
 
-/// As serde_json does it.
+/// Appends text escaped by serde_json.
 fn write_escaped(json: &mut String, text: &str) {
     if !text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
         json.push_str(text);

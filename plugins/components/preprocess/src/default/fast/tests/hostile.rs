@@ -1,4 +1,4 @@
-//! JSON text of rows of many shapes: known names with any values, odd spellings, duplicates, errors.
+//! JSON text of rows in many forms: known names with any values, odd spellings, duplicates, errors.
 
 use gage_sdk::serde_json::{self, Value};
 use proptest::prelude::*;
@@ -34,8 +34,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// JSON text of texts: words that mean something in a row, and any others, in either spelling of what
-/// may be escaped.
+/// JSON text of texts: words with a meaning in a row, and any others, with escapable characters in either spelling.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => proptest::sample::select(&[
@@ -57,7 +56,7 @@ fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![5 => Just(""), 1 => Just(" "), 1 => Just("\n\t \r")]
 }
 
-/// The names that mean something in a row, and a few others; some are spelt with escapes.
+/// Names with a meaning in a row, and a few others; some are spelled with escapes.
 fn name() -> impl Strategy<Value = String> {
     let known = proptest::sample::select(
         &[
@@ -122,7 +121,7 @@ fn any_value() -> impl Strategy<Value = String> {
     })
 }
 
-/// A value that often has the shape which its field asks for.
+/// Generates a value that often has the form that its field requires.
 fn value_of(name: &str) -> BoxedStrategy<String> {
     let texts =
         || (proptest::collection::vec(text(), 0..5), space()).prop_map(|(items, space)| list(items, space));
@@ -165,7 +164,7 @@ fn value_of(name: &str) -> BoxedStrategy<String> {
     prop_oneof![5 => shaped, 1 => any_value()].boxed()
 }
 
-/// JSON text of rows, and of what is none.
+/// JSON text of rows and non-rows.
 pub(super) fn rows() -> impl Strategy<Value = String> {
     let field = || {
         name().prop_flat_map(|name| {
