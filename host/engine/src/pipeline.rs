@@ -1,7 +1,7 @@
 //! The pipeline of a task, from its rows to its records.
 //!
 //! Rows flow `read` → `dispatcher` → `infer` → `post_process` → `result_router` → `score` → `record`. Imports go the other
-//! way round where a stage hands its result to the next one: `task` connects all of them, and none imports `task`.
+//! way if a stage hands its result to the next one. `task` connects all stages, and no stage imports `task`.
 
 pub(crate) mod dispatcher;
 pub(crate) mod guest_prompt;

@@ -1,5 +1,5 @@
-//! The plan of a run: everything that it needs except the models: components loaded,
-//! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
+//! The plan of a run: everything it needs except the models. Components are loaded, parameters and files checked, and
+//! prompts compiled. All problems are found in one pass.
 
 mod backends;
 mod check_inputs;
@@ -40,13 +40,13 @@ use templates::{compile_prompt, plan_prompt};
 pub struct PlannedMetric {
     /// The name in results.
     pub metric_id: String,
-    /// How the suite names what computes it.
+    /// The suite's reference to the component that computes it.
     pub implementation: PluginReference,
-    /// How its scores become one figure: an aggregation of the host, or the name of a component's.
+    /// The aggregation of its scores: one of the host's, or the name of a component's.
     pub aggregation: String,
-    /// The component that makes the figure, where it is not the host.
+    /// The component that aggregates the scores. `None` if the host does.
     pub aggregator: Option<Arc<Aggregator>>,
-    /// Whether it reads a clock, so that its results vary from run to run.
+    /// True if it reads a clock, so that its results vary from run to run.
     pub is_timing: bool,
     /// The scorer.
     pub metric: Metric,
@@ -58,35 +58,35 @@ pub struct PlannedTask {
     pub spec: TaskSpec,
     /// The dataset, which other tasks may share.
     pub dataset: Arc<PlannedDataset>,
-    /// The role that is asked.
+    /// The role under test.
     pub role: RoleAdapterSpec,
-    /// What is sent where a Sample says nothing of its own: task over role over backend.
+    /// Default sampling parameters if a Sample sets none: task over role over backend.
     pub sampling_params: SamplingParams,
-    /// The backend, which knows which of them are sent.
+    /// The backend, which decides which parameters are sent.
     pub(crate) backend: BackendSpec,
-    /// Whether a failed sample that ends the task ends the run.
+    /// True if a failed sample that ends the task also ends the run.
     pub ends_run: bool,
-    /// What renders requests; without it the sample's own messages are sent.
+    /// Renderer of requests. `None` to send the sample's own messages.
     pub prompt: Option<Arc<PromptRenderer>>,
-    /// Who finds something for the model to read, in order.
+    /// The roles that supply context for the model, in order.
     pub support: Vec<Arc<PlannedSupportRole>>,
-    /// Who answers the model's calls of tools.
+    /// The role that answers the model's tool calls.
     pub tools: Option<PlannedTools>,
-    /// Who makes the vectors by which answers are compared with their references.
+    /// The role that embeds answers and their references.
     pub embed: Option<Arc<PlannedEmbed>>,
-    /// Who judges answers.
+    /// The judges of answers.
     pub judges: Option<PlannedJudges>,
-    /// What is done with answers.
+    /// Scoring of the answers.
     pub scoring: Scoring,
 }
 
 impl PlannedTask {
-    /// The roles that support the model: those of its support steps, and who answers its calls of tools.
+    /// Returns the roles that support the model: those of its support steps, and the one that answers its tool calls.
     pub fn support_roles(&self) -> impl Iterator<Item = &Arc<PlannedSupportRole>> {
         self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role))
     }
 
-    /// The prompts of its roles, each role once: that of the model, those of its support roles, those of its judges.
+    /// Returns the prompts of the roles, each role once: the model, its support roles and its judges.
     pub(crate) fn prompts(&self) -> Vec<(&RoleAdapterSpec, &PromptRenderer)> {
         let of_support_roles =
             self.support_roles().map(|support_role| (&support_role.role, &support_role.prompt));
@@ -104,23 +104,22 @@ impl PlannedTask {
     }
 }
 
-/// What is done with the answers of a task.
+/// Scoring of the answers of a task.
 pub struct Scoring {
     /// The task.
     pub task_id: String,
-    /// What finds the final answer in what the model wrote; the first that finds one.
+    /// Extractors of the final answer from the model's output. The first that finds one wins.
     pub extractors: Vec<PlannedExtractor>,
-    /// What scores answers.
+    /// Metrics that score the answers.
     pub metrics: Vec<PlannedMetric>,
-    /// The version of what wrote the prompts that the answers rest on; empty if nothing writes any.
+    /// The version of the prompts and components that the answers depend on. Empty if there are none.
     pub prompt_version: String,
-    /// Whether secrets of the suite may stand in what is scored, and are blanked out of it.
+    /// True if scored data may contain secrets of the suite, which are then redacted.
     pub redacts_secrets: bool,
 }
 
 impl Scoring {
-    /// Returns whether a metric of it may give scores of 0 and 1: its values have no other bounds, and higher ones
-    /// are better.
+    /// Returns true if some metric may give scores of 0 and 1: its primary value has no other bounds, and higher is better.
     pub fn may_give_shares(&self) -> bool {
         self.metrics.iter().any(|planned| {
             let primary = planned.metric.description().values.first();
@@ -132,14 +131,14 @@ impl Scoring {
         })
     }
 
-    /// The metrics whose figure is the mean of their scores, by id: of these alone the mean of what is scored so far is
-    /// what the result would say.
+    /// Returns the ids of the metrics that aggregate by mean. Only for these is the mean of the scores so far the same figure
+    /// as in the result.
     pub fn means(&self) -> Vec<&str> {
         let is_mean = |metric: &&PlannedMetric| metric.aggregation == "mean";
         self.metrics.iter().filter(is_mean).map(|metric| metric.metric_id.as_str()).collect()
     }
 
-    /// Loads what scores the answers of a task, and checks its parameters.
+    /// Loads the extractors and metrics of a task, and checks their parameters.
     fn new(task: &TaskSpec, registry: &Registry, problems: &mut Problems) -> Option<Scoring> {
         let metrics: Vec<Option<PlannedMetric>> =
             task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
@@ -151,25 +150,25 @@ impl Scoring {
     }
 }
 
-/// Everything that a run needs, but the models.
+/// Everything that a run needs except the models.
 pub struct Plan {
     /// The configuration.
     pub config: PipelineConfig,
-    /// The tasks, in their order.
+    /// The tasks, in order.
     pub tasks: Vec<Arc<PlannedTask>>,
 }
 
 impl Plan {
-    /// Checks a configuration against the world and makes a plan of it.
+    /// Checks a configuration against its environment and makes a plan of it.
     ///
-    /// Files are opened and components loaded; no model is, and nothing is sent over a network.
-    /// There is no plan when `problems` holds an error afterwards.
+    /// Opens files and loads components, but loads no model and sends nothing over a network. Returns `None` if `problems`
+    /// holds an error afterwards.
     pub fn new(config: PipelineConfig, registry: &mut Registry, problems: &mut Problems) -> Option<Plan> {
         add_plugins(&config, registry, problems);
         let registry = &*registry;
         check_backends(&config, registry, problems);
         if config.tasks.is_empty() {
-            // No task could be read, which is an error already; the metrics are looked at all the same.
+            // No task could be parsed, which is already an error. Check the metrics anyway.
             for metric in &config.metrics {
                 drop(plan_metric(metric, registry, problems));
             }
@@ -195,7 +194,7 @@ impl Plan {
         Some(Plan { config, tasks: tasks.into_iter().flatten().map(Arc::new).collect() })
     }
 
-    /// Makes ready the datasets of a configuration, or one of them, and looks at its prompts; nothing else.
+    /// Prepares the datasets of a configuration, or one of them, and checks its prompts. Does nothing else.
     pub fn datasets(
         config: &PipelineConfig,
         dataset_id: Option<&str>,
@@ -211,10 +210,10 @@ impl Plan {
         planned.filter_map(|spec| PlannedDataset::new(spec, registry, problems).map(Arc::new)).collect()
     }
 
-    /// Makes ready what scores the answers of each task, and nothing else: no dataset is looked at, and no
-    /// model. `answers` is the manifest of the run that the answers are of, and `asked` its suite, where it is to be
-    /// checked that the run asked for all that metrics read.
-    /// There is none when `problems` holds an error afterwards.
+    /// Prepares the scoring of each task, without any dataset or model.
+    ///
+    /// `answers` is the manifest of the run that holds the answers. If `asked`, the suite of that run, is given, checks that
+    /// the run produced all inputs of the metrics. Returns `None` if `problems` holds an error afterwards.
     pub fn scoring(
         config: &PipelineConfig,
         answers: &Manifest,
@@ -240,7 +239,7 @@ impl Plan {
         if problems.has_errors() { None } else { all.into_iter().collect() }
     }
 
-    /// The backends that the tasks need, each once, with those that components may ask.
+    /// Returns the backends that the tasks need, each once, including those that components may ask.
     pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
         let mut needed: Vec<&BackendSpec> = Vec::new();
         let mut roles: Vec<&RoleAdapterSpec> =
@@ -267,7 +266,7 @@ fn plan_task(
     datasets: &mut HashMap<String, Option<Arc<PlannedDataset>>>,
     problems: &mut Problems,
 ) -> Option<PlannedTask> {
-    // Each part is looked at whether or not another is missing, so that all errors come at once.
+    // Check each part even if another is missing, so that all errors are reported at once.
     let scoring = Scoring::new(task, registry, problems);
     let judges = steps::plan_judges(config, task, registry, problems);
     let embed = embed::plan_embed(config, task, problems);
@@ -283,7 +282,7 @@ fn plan_task(
         check_required_inputs(config, task, scoring, problems);
     }
     let dataset = config.dataset_of(task)?;
-    // A dataset that several tasks share is looked at once.
+    // A dataset that several tasks share is checked once.
     let planned = datasets
         .entry(dataset.dataset_id.clone())
         .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
@@ -309,7 +308,7 @@ fn plan_task(
     Some(planned)
 }
 
-/// A dataset in the order that a task wants.
+/// Returns a dataset with the task's shuffle settings.
 fn ordered(dataset: Arc<PlannedDataset>, task: &TaskSpec) -> Arc<PlannedDataset> {
     let spec = &dataset.spec;
     let (shuffle, seed) = (task.shuffle.unwrap_or(spec.shuffle), task.shuffle_seed.unwrap_or(spec.seed));
@@ -335,7 +334,7 @@ fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut 
     }
 }
 
-/// Names that several plugins hold: an error for those who use one, and there is none here.
+/// Warns of names that several plugins define. A conflict is an error only if the suite uses the name.
 fn warn_of_conflicts(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
     let Some(last) = config.plugins.last() else { return };
     for conflict in registry.conflicts().unwrap_or_default() {
@@ -343,7 +342,7 @@ fn warn_of_conflicts(config: &PipelineConfig, registry: &Registry, problems: &mu
     }
 }
 
-/// The roles that the component of a backend may ask.
+/// Returns the roles that the component of a backend may ask.
 pub(crate) fn granted_roles<'c>(
     config: &'c PipelineConfig,
     backend: &BackendSpec,
@@ -359,7 +358,7 @@ pub(crate) fn granted_roles<'c>(
         .collect()
 }
 
-/// Returns whether a reference leads to an entry of `plugins`: by its id, or by its file.
+/// Returns true if a reference resolves to an entry of `plugins`, by its id or its file.
 fn is_reference_to(plugin: &PluginSpec, reference: &PluginReference) -> bool {
     match reference {
         PluginReference::Name(id) | PluginReference::Member { plugin: id, .. } => plugin.id == *id,

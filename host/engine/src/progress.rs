@@ -8,19 +8,19 @@ use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
 pub struct FinishedSample<'a> {
     /// The task.
     pub task_id: &'a str,
-    /// The number of its row.
+    /// The row number in the task.
     pub index: u64,
-    /// The id.
+    /// The Sample's ID.
     pub sample_id: &'a str,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, where it failed.
+    /// The error, if the sample failed.
     pub error: Option<&'a ErrorNote>,
-    /// What the metrics said, in the order of the suite.
+    /// Results of the metrics, in suite order.
     pub metrics: &'a [MetricResult],
-    /// What those said that read a clock.
+    /// Results of the metrics that read a clock.
     pub timing_metrics: &'a [MetricResult],
-    /// Whether its answer was told of before.
+    /// True if its answer was reported before.
     pub was_answered: bool,
 }
 
@@ -52,20 +52,19 @@ impl<'a> FinishedSample<'a> {
     }
 }
 
-/// Hears how a run goes on. Called from several threads, and of several tasks at once; must not block.
+/// Observes the progress of a run. Called from several threads, and for several tasks at once. Must not block.
 pub trait Progress: Send + Sync {
-    /// A task begins. `total` is the number of its samples, where it is known; `done` of them
-    /// were answered by an earlier process, or finished without an answer. `mean` is the first metric whose figure is
-    /// the mean of its scores.
+    /// A task starts. `total` is the number of its samples, if known. `done` of them were answered by an earlier
+    /// process, or finished without an answer. `mean` is the first metric whose result is the mean of its scores.
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>);
 
-    /// A sample has its turn: its model is asked, or asked again after a wait.
+    /// A sample's request starts, for the first time or again after a wait.
     fn request_began(&self, task_id: &str);
 
-    /// The model of a sample has answered or failed, or the request waits to be sent again.
+    /// A sample's request ends: the model answered or failed, or the request waits to be resent.
     fn request_ended(&self, task_id: &str);
 
-    /// An answer is in the journal, and awaits its scores.
+    /// An answer is in the journal and awaits its scores.
     fn sample_answered(&self, task_id: &str);
 
     /// A sample is finished and in the journal.

@@ -11,7 +11,7 @@ use gage_template::PromptContext;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What a sample asks of its model.
+/// The request of a sample to its model.
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
     Loglikelihood(LoglikelihoodRequest),
@@ -19,7 +19,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The conversation; of a whole text nothing.
+    /// Returns the conversation. Empty for a whole text.
     pub(crate) fn messages(&self) -> &[Message] {
         match self {
             Request::Generate(request) => &request.messages,
@@ -32,7 +32,7 @@ impl Request {
         self.messages().iter().any(Message::has_media)
     }
 
-    /// The sampling parameters that a backend sends with it, as JSON.
+    /// Returns the sampling parameters that a backend sends with it, as JSON.
     pub(crate) fn sent_params(&self, backend: &BackendSpec) -> Option<Value> {
         match self {
             Request::Generate(request) => serde_json::to_value(backend.sent(request.params.clone())).ok(),
@@ -41,7 +41,7 @@ impl Request {
     }
 }
 
-/// Why a sample cannot be asked.
+/// Builds the error for a sample that cannot be asked.
 pub(crate) fn prompt_note(kind: &str, message: impl Into<String>, pointer: Option<&str>) -> ErrorNote {
     ErrorNote {
         stage: Stage::Prompt,
@@ -51,15 +51,15 @@ pub(crate) fn prompt_note(kind: &str, message: impl Into<String>, pointer: Optio
     }
 }
 
-/// How much a sample asks the model.
+/// Size of a sample's request.
 pub(crate) struct PromptSize {
-    /// The tokens of its texts.
+    /// Number of tokens of its texts.
     pub(crate) tokens: f64,
     pub(crate) has_media: bool,
 }
 
-/// Returns how much a sample would ask the model, by what counts the tokens of a text; nothing where no request
-/// can be made of it.
+/// Returns the size of a sample's request, with `count` as the token counter. `None` if no request can be built from
+/// it.
 pub(crate) fn prompt_size(
     task: &PlannedTask,
     sample: Arc<Sample>,
@@ -72,7 +72,7 @@ pub(crate) fn prompt_size(
     let own = texts(&sample.messages);
     let id = sample.id.clone();
     let sample = SampleView::Read(sample);
-    // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
+    // The output of support steps is not known yet. A prompt that needs it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
         (Ok(request), _) => request,
@@ -102,14 +102,14 @@ fn of_part(part: &ContentPart, count: &dyn Fn(&str) -> f64) -> f64 {
     }
 }
 
-/// What a request needs of the Sample itself, rather than of its JSON.
+/// Parts of a request that need the Sample itself, rather than its JSON.
 pub(crate) struct PromptParts {
     params: Result<SamplingParams, ErrorNote>,
-    /// Whether the Sample says something of its own about them.
+    /// True if the Sample sets sampling parameters of its own.
     pub(crate) has_own_params: bool,
     continuations: Vec<Continuation>,
     messages: Messages,
-    /// The media of the Sample, which go into the last message of the user.
+    /// The media of the Sample, which go into the last user message.
     prompt_media: Vec<ContentPart>,
     rendered: Option<String>,
     tools: Vec<Value>,
@@ -130,8 +130,7 @@ impl PromptParts {
         });
         let messages = if task.prompt.is_none() { Messages::of(sample) } else { Messages::default() };
         let has_media = messages.iter().any(Message::has_media);
-        // A server's template has to place media, and the results of tools, so the messages are sent where there
-        // are some.
+        // A server's template has to place media and tool results, so such conversations are sent as messages.
         let is_rendered = task.prompt.is_none() && task.tools.is_none() && !has_media;
         let rendered = sample.rendered_prompt().filter(|_| is_rendered);
         PromptParts {
@@ -149,8 +148,8 @@ impl PromptParts {
         }
     }
 
-    /// The request, for the repeat of this number. What support steps found is for the prompt of the role;
-    /// where it has none, their context goes before the conversation.
+    /// Builds the request for this repeat. Support output goes to the role's prompt. If the role has none, the context
+    /// of the support steps goes before the conversation.
     pub(crate) fn request(
         self,
         task: &PlannedTask,
@@ -160,7 +159,7 @@ impl PromptParts {
         repeat: u64,
     ) -> Result<Request, ErrorNote> {
         let mut params = self.params?;
-        // With one seed for all, the same answer would come each time.
+        // With the same seed for all repeats, each would get the same answer.
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
         let mut rendered_prompt = self.rendered;
         let messages = match &task.prompt {
@@ -211,7 +210,7 @@ impl PromptParts {
     }
 }
 
-/// The request for the log-likelihood of a whole text.
+/// Builds the request for the log-likelihood of a whole text.
 fn rolling_request(id: String, messages: &[Message], prompt: Option<String>) -> Result<Request, ErrorNote> {
     let note = |kind: &str, message: &str| Err(prompt_note(kind, message, Some("/messages")));
     if messages.iter().any(Message::has_media) {
@@ -228,19 +227,19 @@ fn rolling_request(id: String, messages: &[Message], prompt: Option<String>) -> 
     Ok(Request::Rolling(RollingRequest { id, text, has_special_tokens }))
 }
 
-/// The texts of messages, joined by line breaks: the whole text of a sample, without a template of chats.
+/// Returns the texts of messages, joined by line breaks: the whole text of a sample, without a chat template.
 fn whole_text(messages: &[Message]) -> String {
     let texts: Vec<String> = messages.iter().map(|message| gage_core::text_of(&message.content)).collect();
     texts.join("\n")
 }
 
-/// The media of the messages of a Sample, which a prompt's text cannot hold.
+/// Returns the media of a Sample's messages, which a prompt's text cannot hold.
 fn media_of(sample: &Sample) -> Vec<ContentPart> {
     let parts = sample.messages.iter().flat_map(|message| &message.content);
     parts.filter(|part| matches!(part, ContentPart::Media { .. })).cloned().collect()
 }
 
-/// Puts media before the text of the last message of the user.
+/// Puts media before the text of the last user message.
 fn with_media(mut messages: Messages, prompt_media: Vec<ContentPart>) -> Messages {
     if prompt_media.is_empty() {
         return messages;
@@ -251,11 +250,11 @@ fn with_media(mut messages: Messages, prompt_media: Vec<ContentPart>) -> Message
     messages
 }
 
-/// What is written above a context.
+/// Heading above a context.
 const CONTEXT_TITLE: &str = "Context:";
 
-/// Puts a context before a conversation: after the instructions that it begins with, for many models take
-/// only one message of the system, or as such a message of its own.
+/// Puts a context before a conversation. Appends it to the leading system message, because many models accept only one,
+/// or else inserts it as a system message of its own.
 fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
     let context = format!("{CONTEXT_TITLE}\n\n{context}");
     match messages.first_mut().filter(|first| first.role == Role::System) {
@@ -265,7 +264,7 @@ fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
     messages
 }
 
-/// What the prompt of the model under test sees.
+/// Returns the context in which the prompt of the model under test is rendered.
 fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
     PromptContext {
         sample,

@@ -1,4 +1,4 @@
-//! The state of a run that is resumed: what earlier processes recorded, and what is left of each row.
+//! The state of a resumed run: what earlier processes recorded, and what is left of each row.
 
 pub(crate) mod row_work;
 
@@ -9,22 +9,22 @@ use row_work::{PreparedRow, ReadError, RowWork};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is recorded of a task.
+/// Recorded progress of a task.
 pub(crate) struct ResumeState {
     index: Arc<JournalIndex>,
     task_id: String,
-    /// Samples that ended in one of these ways are tried again.
+    /// Samples that ended with one of these outcomes are retried.
     retried: Vec<Outcome>,
-    /// The numbers of the batches in which nothing is left to be done.
+    /// The numbers of the batches that need no further work.
     complete: HashSet<u64>,
 }
 
-/// What is found of a batch.
+/// Recorded progress of a batch.
 #[derive(Default)]
 struct BatchProgress {
     finished: u64,
     scored: u64,
-    /// The distinct numbers of answers that were scored together.
+    /// The distinct values of `scored_together` in the batch.
     scored_together: HashSet<u16>,
 }
 
@@ -37,9 +37,8 @@ impl BatchProgress {
         }
     }
 
-    /// Returns whether so many rows are finished, and those that were scored were so in one go. Where a process
-    /// ended while it scored them once more, with answers that had been missing, some have the scores of
-    /// the one go and some those of the other.
+    /// Returns true if `rows` rows are finished and all scored rows were scored in one pass. If a process ended while
+    /// it rescored the batch with answers that had been missing, the batch holds scores of both passes.
     fn is_complete(&self, rows: u64) -> bool {
         self.finished == rows
             && self.scored_together.iter().all(|together| u64::from(*together) == self.scored)
@@ -47,8 +46,8 @@ impl BatchProgress {
 }
 
 impl ResumeState {
-    /// `total` is the number of the task's rows, where it is known; samples that ended in one of the ways of
-    /// `retried` are not taken for finished.
+    /// `total` is the number of the task's rows, if known. Samples that ended with an outcome in `retried` do not count
+    /// as finished.
     pub(crate) fn new(
         index: &Arc<JournalIndex>,
         task_id: &str,
@@ -78,7 +77,7 @@ impl ResumeState {
         }
     }
 
-    /// Returns how many samples are not done again, but for their scores.
+    /// Returns the number of samples that are not redone, except perhaps for their scores.
     pub(crate) fn kept_samples(&self) -> u64 {
         let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
             is_kept(*sample) && (!self.is_retried(*sample) || needs_rescoring(*sample))
@@ -86,7 +85,7 @@ impl ResumeState {
         kept.count() as u64
     }
 
-    /// What is left, row by row.
+    /// Returns the remaining work, row by row.
     pub(crate) fn remaining(&self) -> RemainingWork<'_> {
         RemainingWork { resume: self, answers: self.index.answers() }
     }
@@ -100,31 +99,31 @@ impl ResumeState {
     }
 }
 
-/// Returns whether the model need not be asked again.
+/// Returns true if the model need not be asked again.
 fn is_kept(sample: IndexedSample) -> bool {
     sample.is_answered() || sample.is_finished()
 }
 
-/// Returns whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
+/// Returns true if a failed sample only needs new scores: it was answered, but a scorer failed.
 fn needs_rescoring(sample: IndexedSample) -> bool {
     sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
-/// Returns whether the model had answered, and who was asked about the answer failed.
+/// Returns true if the model had answered, but a judge or the embedding model failed.
 fn failed_after_inference(record: &SampleRecord) -> bool {
     let is_after_inference = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
     record.model_output.is_some()
         && record.error.as_ref().is_some_and(|error| is_after_inference(error.stage))
 }
 
-/// Says of each row what is left to be done.
+/// The remaining work of each row.
 pub(crate) struct RemainingWork<'e> {
     resume: &'e ResumeState,
     answers: AnswerReader<'e>,
 }
 
 impl RemainingWork<'_> {
-    /// What is wrong with a Sample that could not be asked in an earlier process, and is not asked again.
+    /// Returns the error of a Sample that an earlier process could not ask, and that is not retried.
     pub(crate) fn invalid_message(&mut self, index: u64) -> Result<Option<String>, ReadError> {
         let ResumeState { index: journal, task_id, .. } = self.resume;
         let is_invalid = |recorded: &IndexedSample| {
@@ -140,8 +139,8 @@ impl RemainingWork<'_> {
         Ok(Some(record.and_then(|record| record.error).map(|error| error.message).unwrap_or_default()))
     }
 
-    /// What is left of a row; nothing where it is finished. An answer in a batch that is not complete is
-    /// scored with its neighbours, as it would have been without a pause.
+    /// Returns the remaining work of a row. `None` if the row is finished. An answer in an incomplete batch is scored
+    /// with its neighbours, as in a run without an interruption.
     pub(crate) fn next_step(&mut self, row: PreparedRow) -> Result<Option<RowWork>, ReadError> {
         let ResumeState { index, task_id, .. } = self.resume;
         let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(RowWork::Row(row))) };
@@ -166,7 +165,7 @@ impl RemainingWork<'_> {
         if !is_retried && recorded.is_finished() {
             return Ok(None);
         }
-        // Where a judge failed, or who makes vectors, only these are asked again.
+        // If a judge or the embedding model failed, only the steps after inference are repeated.
         let failed = self.answers.read_whole(task_id, row.index)?;
         Ok(Some(match failed.filter(failed_after_inference) {
             Some(record) => RowWork::AwaitingJudges(Box::new(record)),
@@ -186,7 +185,7 @@ mod tests {
     };
     use serde_json::Value;
 
-    /// A journal in which each row has an answer, and scores that were made with so many.
+    /// Creates a journal in which each row has an answer, and scores with this `scored_together`.
     fn journal(together: &[u32]) -> (tempfile::TempDir, Arc<JournalIndex>) {
         let root = tempfile::tempdir().expect("a folder");
         let folder = RunFolder::create(root.path(), "run").expect("a run folder");
@@ -225,7 +224,7 @@ mod tests {
     fn a_batch_is_complete_when_its_rows_were_scored_in_one_go() {
         for (together, is_complete) in [
             (vec![3, 3, 3], true),
-            // The last row had been missing, and its process ended before all had their new scores.
+            // The last row had been missing, and its process ended before all rows had their new scores.
             (vec![3, 2, 3], false),
             (vec![2, 2, 2], false),
         ] {
@@ -235,7 +234,7 @@ mod tests {
         }
     }
 
-    /// What the journal holds of a sample.
+    /// The journal entry of a sample.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum RecordedEntry {
         Nothing,
@@ -298,12 +297,12 @@ mod tests {
     #[test]
     fn a_partial_batch_is_resumed_where_each_sample_was_left() {
         use Outcome::{BackendError, EmptyOutput, PluginError, Scored};
-        // The first sample is missing, so that no batch is complete.
+        // The first sample is missing, so no batch is complete.
         for (recorded, retried, expected, kept) in [
             (RecordedEntry::Nothing, None, "row", 0),
             (RecordedEntry::AwaitingJudges, None, "judges", 0),
             (RecordedEntry::Answered, None, "answered", 1),
-            // Scored with its neighbours once more.
+            // Rescored together with its neighbours.
             (RecordedEntry::Scored(Scored), None, "answered", 1),
             (RecordedEntry::Scored(PluginError), Some(PluginError), "answered", 1),
             (RecordedEntry::FinishedWithoutScores(EmptyOutput), None, "done", 1),

@@ -22,11 +22,11 @@ use serde_json::json;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
 
-/// Runs every task of a plan, in order, as many at the same time as are allowed. What is recorded stays
-/// recorded whatever happens. Must not be called from within the async runtime: this thread waits.
+/// Runs the tasks of a plan in order, up to the allowed number at a time. Recorded samples stay recorded whatever
+/// happens. Must not be called from within the async runtime, because it blocks this thread.
 ///
 /// # Errors
-/// When the folder cannot be used, the data has changed, or the run to resume is another.
+/// If the folder cannot be used, the data has changed, or the run to resume differs from this one.
 pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let RunContext { plan, datasets, session, options, run_id, stop, .. } = *context;
     let identity = identity(plan, datasets, session);
@@ -34,7 +34,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let was_complete = manifest.status == RunStatus::Complete;
     let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
     check_sample_limit(plan, options, &index)?;
-    // Not before it is sure that the run goes on: its manifest holds the digests of what it has written.
+    // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs.
     if options.resume {
         manifest.reopen();
         manifest.write(&folder)?;
@@ -44,7 +44,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let budget = Arc::new(BudgetTracker::new(plan));
-    // A complete run has no credit left on; it only writes its reports again.
+    // A complete run cannot exceed a budget again. It only rewrites its reports.
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
     budget.watch_time(stop, context.runtime);
@@ -57,7 +57,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: budget.usage() })
 }
 
-/// Logs what opening the journal has repaired.
+/// Logs the repairs made when the journal was opened.
 fn report_repairs(dropped_bytes: u64, quarantined: Option<&QuarantinedTail>) {
     if let Some(QuarantinedTail { journal, path, lines, bytes }) = quarantined {
         let (journal, path) = (journal.display(), path.display());
@@ -84,7 +84,7 @@ fn emit_end(events: Events, run_id: &str, stopped: Option<&StopReason>) {
     events.end(kind, payload, is_failure);
 }
 
-/// Why the run ended early. A budget that was used up by the last sample has ended nothing.
+/// Returns the reason that the run ended early. A budget that was exhausted by the last sample ended nothing.
 fn stop_reason(stop: &CancelToken, reports: &[TaskReport]) -> Option<StopReason> {
     let reason = stop.reason()?;
     let is_cut_off = reports.iter().any(|report| report.cut_off.is_some());
@@ -102,7 +102,7 @@ fn reason_text(reason: &StopReason) -> String {
     }
 }
 
-/// Makes the folder of a run, or opens it as it is.
+/// Creates the folder of a run, or opens the existing one.
 fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFolder, Manifest), RunError> {
     let RunContext { plan, session, root, run_id, options, .. } = *context;
     let versions = plan
@@ -130,14 +130,14 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
              was updated"
         );
     }
-    // They may differ in what no number depends on, and then the run has the new one.
+    // The identities may differ in values that no result depends on. The run then takes the new ones.
     manifest.identity = identity;
     manifest.facts = identity::facts(plan, session);
     manifest.prompt_versions = versions;
     Ok((folder, manifest))
 }
 
-/// Refuses to go on with fewer samples than are recorded.
+/// Refuses to resume with a sample limit below the number of recorded samples.
 fn check_sample_limit(plan: &Plan, options: &RunOptions, index: &JournalIndex) -> Result<(), RunError> {
     let Some(most) = options.max_samples else { return Ok(()) };
     for task in &plan.tasks {

@@ -6,32 +6,32 @@ use gage_data::DataError;
 use gage_observe::ObserveError;
 use gage_record::{RecordError, is_redacted};
 
-/// Why a run ended before its end.
+/// Reason that a run ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The run folder cannot be written or read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Nobody can be told of what happens.
+    /// The run's observers cannot be set up.
     #[error(transparent)]
     Observe(#[from] ObserveError),
     /// A dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A dataset or a model file is not what it was when the run began.
+    /// A dataset or a model file has changed since the run started.
     #[error("{what}: {message}; restore it and resume, or start a new run")]
     Changed {
         /// The dataset or the backend.
         what: String,
-        /// What is different.
+        /// The difference.
         message: String,
     },
-    /// The run cannot be resumed, since it would not be the same run.
+    /// The run cannot be resumed, because it would not be the same run.
     #[error("the run cannot be resumed, because its configuration has \
         changed:\n  {}{}", .0.join("\n  "), help_of(.0))]
     IdentityMismatch(Vec<String>),
-    /// The run has more samples than it is to have.
+    /// The run has more samples than its limit.
     #[error(
         "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of \
          `{task_id}` is recorded already, and recorded samples are kept"
@@ -39,17 +39,17 @@ pub enum RunError {
     FewerSamples {
         /// The task.
         task_id: String,
-        /// The number of the last of its samples that is in the journal, counted from 1.
+        /// The number of its last sample in the journal, counted from 1.
         recorded: u64,
-        /// How many it is to have.
+        /// The sample limit.
         most: u64,
     },
-    /// Samples were begun and not recorded; a bug.
+    /// Some samples were started but not recorded; a bug.
     #[error("{begun} samples were started, and {recorded} were recorded; resume the run")]
     LostSamples {
-        /// How many were handed to the scorers.
+        /// Number of samples handed to the scorers.
         begun: u64,
-        /// How many are in the journal.
+        /// Number of samples in the journal.
         recorded: u64,
     },
     /// A part of this program panicked or is missing; a bug.
@@ -58,13 +58,13 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// The rows of a dataset are not those that the run is about.
+    /// Builds the error for a dataset whose rows differ from those of the run.
     pub(crate) fn data_changed(dataset: &PlannedDataset, why: &impl std::fmt::Display) -> RunError {
         RunError::Changed { what: dataset.spec.shown_source(), message: why.to_string() }
     }
 }
 
-/// What to do where a value is another that nobody may see.
+/// Returns the advice to show if a difference involves a redacted value.
 fn help_of(differences: &[String]) -> &'static str {
     match differences.iter().any(|one| is_redacted(one)) {
         true => {

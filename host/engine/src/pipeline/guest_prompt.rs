@@ -1,10 +1,10 @@
-//! The prompt that a component made for a model.
+//! Prompts that components make for a model.
 
 use crate::sample::failure::SampleFailure;
 use gage_core::{Message, SamplingParams};
 use gage_plugin::{Prompt, message_from_guest};
 
-/// The messages of a component's prompt, and its parameters over those of the role.
+/// Returns the messages of a component's prompt, and its parameters layered over those of the role.
 pub(crate) fn messages_and_params(
     prompt: Prompt,
     role_params: &SamplingParams,

@@ -53,8 +53,8 @@ struct PreparedRequest {
 }
 
 impl InferenceStep {
-    /// Asks the model about a sample. `None` if the run is stopped before the sample has its permits or while its request
-    /// waits for a retry, or if the backend refuses every request.
+    /// Asks the model about a sample. `None` if the run stops before the sample has its permits or while its request
+    /// awaits a retry. Also `None` if the backend refuses every request.
     pub(crate) async fn infer(&self, sample: SampleRequest) -> Option<Box<SampleResult>> {
         let SampleRequest { index, row_digest, sample, sample_slot } = sample;
         let (task, planned) = (&self.task, &self.task.planned);

@@ -1,4 +1,4 @@
-//! The reader thread of a task: it loads rows and prepares Samples.
+//! The reader thread of a task, which loads rows and prepares Samples.
 
 use crate::limits::cancel_token::CancelToken;
 use crate::limits::invalid_rows::InvalidRows;
@@ -10,32 +10,32 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// What came of reading.
+/// Result of reading.
 pub(crate) struct ReadOutput {
-    /// Reading and preparing, without waiting for the receiver.
+    /// Time spent reading and preparing, excluding waits for the receiver.
     pub(crate) spent: Duration,
-    /// Rows that the dataset's filter left out.
+    /// Number of rows that the dataset's filter excluded.
     pub(crate) filtered: u64,
-    /// Fields that the filter names and that no row had.
+    /// Fields that the filter uses but no row had.
     pub(crate) missing_fields: Vec<MissingField>,
-    /// Why the data could not be read to its end.
+    /// The error, if the data could not be read to the end.
     pub(crate) failure: Option<DataError>,
-    /// Whether every row was handed on.
+    /// True if every row was sent.
     pub(crate) is_complete: bool,
 }
 
-/// Sends rows to the dispatcher through a channel with some capacity beyond the rows in work. Reserves a part of the capacity
-/// at a time, so that this thread is not woken for each row.
+/// Sends rows to the dispatcher through a channel with some capacity beyond the rows in progress. Reserves part of the
+/// capacity at a time, so that this thread is not woken for each row.
 pub(crate) struct PrefetchSender<'s> {
     sender: &'s mpsc::Sender<RowWork>,
     runtime: &'s Handle,
-    /// Places that are reserved together.
+    /// Number of channel slots reserved together.
     reservation: usize,
     reserved: Option<mpsc::PermitIterator<'s, RowWork>>,
 }
 
 impl<'s> PrefetchSender<'s> {
-    /// For a channel of this capacity. Rows are sent from outside of the runtime.
+    /// Creates a sender for a channel of this capacity. Rows are sent from outside the runtime.
     pub(crate) fn new(
         sender: &'s mpsc::Sender<RowWork>,
         capacity: usize,
@@ -44,7 +44,7 @@ impl<'s> PrefetchSender<'s> {
         PrefetchSender { sender, runtime, reservation: (capacity / 4).clamp(1, 64), reserved: None }
     }
 
-    /// Waits for a place and sends a row. Returns whether the dispatcher is there to take it.
+    /// Waits for a slot and sends a row. Returns false if the dispatcher is gone.
     fn send(&mut self, row: RowWork) -> bool {
         loop {
             if let Some(place) = self.reserved.as_mut().and_then(Iterator::next) {
@@ -59,12 +59,12 @@ impl<'s> PrefetchSender<'s> {
     }
 }
 
-/// The repeats of a row, one after the other.
+/// Returns the repeats of a row, in order.
 fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = PreparedRow> {
     let PreparedSample { index, row_digest, result } = prepared;
     let mut kept = Some((row_digest, result));
     (0..repeat).map_while(move |number| {
-        // The last one has what the others copy; most rows are asked once.
+        // The last repeat takes the original and the others clone it, because most rows are asked once.
         let (row_digest, result) = if number + 1 == repeat { kept.take() } else { kept.clone() }?;
         Some(PreparedRow { index: index * repeat + number, row_digest, result })
     })
@@ -73,17 +73,17 @@ fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = Prepar
 /// The parts of a task that reading needs.
 pub(crate) struct ReadContext<'a> {
     pub(crate) preparation: &'a Preparation,
-    /// Threads that prepare rows.
+    /// Number of threads that prepare rows.
     pub(crate) workers: usize,
     pub(crate) invalid: &'a InvalidRows,
     pub(crate) resume: Option<&'a ResumeState>,
-    /// How often each row is asked.
+    /// Number of times each row is asked.
     pub(crate) repeat: u64,
     pub(crate) stop: &'a CancelToken,
 }
 
-/// Reads rows in batches, prepares them, and sends those that still need work, each as often as it is to be asked: as
-/// neighbours, with consecutive numbers.
+/// Reads rows in batches, prepares them, and sends those that still need work. The repeats of a row are neighbours with
+/// consecutive numbers.
 pub(crate) fn read(
     rows: Rows,
     context: &ReadContext<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn read(
             spent: streamed.spent,
             filtered: streamed.filtered,
             missing_fields: streamed.missing_fields,
-            // A filter that keeps nothing is left early when the run is stopped.
+            // When the run is stopped, a filter that keeps no row ends early.
             is_complete: is_whole
                 && streamed.failure.is_none()
                 && !(stop.is_cancelled() && streamed.filtered > 0),

@@ -1,5 +1,5 @@
-//! The thread that writes the journal: what waits is written together and made safe on the
-//! disk once, before any of it counts as done.
+//! The thread that writes the journal. Waiting entries are written together and synced to disk once, before any of them
+//! counts as done.
 
 pub(crate) mod events;
 pub(crate) mod journal_item;
@@ -11,15 +11,15 @@ use journal_item::{JournalItem, RecordRequest};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Most entries that are written together. A busy disk takes tens of milliseconds for a sync, in which thousands of
-/// answers come.
+/// Maximum number of entries written together. A sync of a busy disk takes tens of milliseconds, during which thousands of
+/// answers arrive.
 const MAX_BATCH_ENTRIES: usize = 4_096;
 
-/// The journal is made safe at most once in this time, so that under load many entries share one sync, and
-/// whoever hands them over does not wake this thread for each.
+/// Minimum time between syncs of the journal. Under load, many entries share one sync, and senders do not wake this
+/// thread for each entry.
 const SYNC_INTERVAL: Duration = Duration::from_millis(4);
 
-/// The same while so many entries or more are written together, and no sample waits for one of them to begin.
+/// Minimum time between syncs while batches have at least `BUSY_BATCH_ENTRIES` entries, none of which is awaited.
 const BUSY_SYNC_INTERVAL: Duration = Duration::from_millis(8);
 const BUSY_BATCH_ENTRIES: usize = 64;
 
@@ -58,8 +58,8 @@ pub(crate) fn run(
             }
             permits.extend(permit);
         }
-        // With the last permit of a task everything of it is told. All at once, so that whoever waits for room is
-        // woken once, and not for each.
+        // A task's last permit is released only after everything is reported. Releasing all permits at once wakes a waiter
+        // once, not for each.
         permits.clear();
     }
     Ok(())

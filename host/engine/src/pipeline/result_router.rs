@@ -1,4 +1,4 @@
-//! The router of results: takes a finished row to its scoring batch, the scorers and the journal.
+//! The router of results, which sends a finished row to its scoring batch, the scorers and the journal.
 
 use super::post_process::PostInferenceSteps;
 use super::record::journal_item::{JournalItem, RecordRequest};
@@ -15,13 +15,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// How a row that was begun ended.
+/// End of a started row.
 pub(crate) struct RowResult {
-    /// Whether it has a record; it has none when the run was stopped.
+    /// True if it has a record. It has none if the run was stopped.
     pub(crate) is_recorded: bool,
-    /// Whether an earlier process had asked the model.
+    /// True if the model answered in an earlier process.
     pub(crate) was_resumed: bool,
-    /// The permit for another row, if the row kept it to its end and need not wait for the disk.
+    /// The permit for another row, if this row kept it to its end and need not wait for the disk.
     pub(crate) in_flight: Option<OwnedSemaphorePermit>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Sinks {
     pub(crate) recorder: mpsc::Sender<RecordRequest>,
 }
 
-/// Takes rows that the dispatcher has finished to the threads of the run.
+/// Sends rows that the dispatcher has finished to the threads of the run.
 pub(crate) struct ResultRouter {
     pub(crate) task: Arc<TaskState>,
     pub(crate) permits: Arc<SamplePermits>,
@@ -41,13 +41,12 @@ pub(crate) struct ResultRouter {
 }
 
 impl ResultRouter {
-    /// A row has begun. Returns the batch before its own, if that only waited for this row.
+    /// Marks a row as started. Returns the previous batch, if this completes it.
     pub(crate) fn begin_row(&self, index: u64) -> Option<Vec<PendingAnswer>> {
         self.batches.lock().begin(index)
     }
 
-    /// Runs the post-inference steps of an answer, which is in the journal before they run. None when the run is stopped
-    /// before they have replied.
+    /// Sends an answer to the journal and runs its post-inference steps. `None` if the run is stopped before they have replied.
     pub(crate) async fn run_post_inference(
         &self,
         steps: &PostInferenceSteps,
@@ -61,17 +60,17 @@ impl ResultRouter {
                 permit: None,
                 is_awaited: false,
             };
-            // When the journal cannot be written, its recorder stops the run.
+            // If the journal cannot be written, its recorder stops the run.
             let _ = self.sinks.recorder.send(request).await;
             budget::commit_usage();
         }
-        // The recorder has let go of it by the time the steps have replied.
+        // The recorder has released its reference by the time the steps have replied.
         let judged = steps.run(&self.task, result).await?;
         Some(self.without_secrets(Box::new(judged)))
     }
 
-    /// A result without the secrets of the suite, where they could have come into it. Before it is judged and scored, so that
-    /// the recorded answer gets the same scores.
+    /// Redacts the suite's secrets in a result that may contain them. Runs before judging and scoring, so that the recorded
+    /// answer gets the same scores.
     pub(crate) fn without_secrets(&self, mut result: Box<SampleResult>) -> Box<SampleResult> {
         if self.task.planned.scoring.redacts_secrets {
             result.redact_secrets();
@@ -79,7 +78,7 @@ impl ResultRouter {
         result
     }
 
-    /// Routes the result of a row; the row has none when the run is stopped.
+    /// Routes the result of a row. The row has none if the run is stopped.
     pub(crate) async fn row_ended(
         &self,
         index: u64,
@@ -109,7 +108,7 @@ impl ResultRouter {
         }
     }
 
-    /// An answer goes to the journal at once, and to the scorers with its neighbours.
+    /// Sends an answer to the journal immediately, and to the scorers together with its neighbours.
     async fn record_answer(
         &self,
         result: Box<SampleResult>,
@@ -125,7 +124,7 @@ impl ResultRouter {
         RowResult { is_recorded, was_resumed: false, in_flight }
     }
 
-    /// A sample that needs no scores, and that is counted, goes to the journal.
+    /// Sends a sample that needs no scores, and is already counted, to the journal.
     pub(crate) async fn record_finished(
         &self,
         record: Box<SampleRecord>,
@@ -139,8 +138,8 @@ impl ResultRouter {
         RowResult { is_recorded, was_resumed: false, in_flight }
     }
 
-    /// Hands an item to the recorder. Returns whether the recorder took it, and the `in_flight` permit if the next sample can
-    /// have it and no other sample got it while this one waited.
+    /// Sends an item to the recorder. Returns true if the recorder took it, with the `in_flight` permit if it is free for the
+    /// next sample and no other sample got it while this one waited.
     async fn record(
         &self,
         item: JournalItem,
@@ -157,7 +156,7 @@ impl ResultRouter {
         (send(&self.sinks.recorder, request, &mut in_flight).await, in_flight)
     }
 
-    /// A row has ended; its batch is scored if the row was its last. `in_flight` is released if that has to wait.
+    /// Marks a row as ended, and scores its batch if this completes it. Releases `in_flight` if that has to wait.
     pub(crate) async fn end_row(
         &self,
         index: u64,
@@ -168,7 +167,7 @@ impl ResultRouter {
         self.score(complete, in_flight).await
     }
 
-    /// No more rows come.
+    /// Scores the incomplete batches, because no more rows follow.
     pub(crate) async fn finish(&self) {
         let batches = self.batches.lock().finish();
         for batch in batches {
@@ -176,7 +175,7 @@ impl ResultRouter {
         }
     }
 
-    /// Hands a batch, if there is one, to the scorers. Returns whether they are there to take it.
+    /// Sends a batch, if any, to the scorers. Returns false if they are gone.
     pub(crate) async fn score(
         &self,
         batch: Option<Vec<PendingAnswer>>,
@@ -192,8 +191,8 @@ impl ResultRouter {
     }
 }
 
-/// Sends an item to one of the threads of the run. Returns whether the thread is there to take it. If that has to wait,
-/// another sample gets the `in_flight` permit first, so that the model need not wait for the threads after it.
+/// Sends an item to one of the threads of the run. Returns false if the thread is gone. If the queue is full, first releases
+/// the `in_flight` permit to another sample, so that the model need not wait for later threads.
 async fn send<T>(thread: &mpsc::Sender<T>, item: T, in_flight: &mut Option<OwnedSemaphorePermit>) -> bool {
     match thread.try_send(item) {
         Ok(()) => true,

@@ -1,5 +1,5 @@
-//! The client of a role: acquires the permits of a request, asks the backend, accounts for what the reply used, and says
-//! whether an error ends the run. Every request of the engine goes through it; a component asks through its grant of `llm`
+//! The client of a role: acquires the permits of a request, asks the backend, accounts for the reply's usage, and ends the
+//! run on fatal errors. Every request of the engine goes through it. A component asks through its grant of `llm`
 //! (`gage_backend::RoleModels`).
 
 use super::task_state::TaskState;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// A role with its backend and what bounds its requests.
+/// A role with its backend and its request permits.
 pub(crate) struct RoleClient {
     backend_id: String,
     backend: Arc<dyn Backend>,
@@ -24,11 +24,11 @@ pub(crate) struct RoleClient {
 pub(crate) struct RoleReply<T> {
     pub(crate) output: T,
     pub(crate) timing: RequestTiming,
-    /// The time from the moment the permits were acquired.
+    /// The time since the permits were acquired.
     pub(crate) spent: Duration,
 }
 
-/// Why a request has no reply.
+/// The reason a request has no reply.
 pub(crate) enum RoleError {
     /// The run is stopped, and the sample gets no record.
     Stopped,
@@ -45,7 +45,7 @@ impl From<RoleError> for StepError {
     }
 }
 
-/// An output that carries what it used.
+/// An output that carries its usage.
 pub(crate) trait ReportsUsage {
     fn usage(&self) -> Option<Usage>;
 }
@@ -63,7 +63,7 @@ impl ReportsUsage for EmbedOutput {
 }
 
 impl RoleClient {
-    /// The client of a role whose requests only the run bounds; none where the role has no backend.
+    /// Creates the client of a role without a per-task bound on requests. `None` if the role has no backend.
     pub(crate) fn for_role(
         role: &RoleAdapterSpec,
         session: &Session,
@@ -86,7 +86,7 @@ impl RoleClient {
         self.backend.as_ref()
     }
 
-    /// Waits for the permits of the first request of a sample; none when the task is stopped before.
+    /// Waits for the permits of a sample's first request. `None` if the task is stopped first.
     pub(crate) async fn first_slot(
         &self,
         task: &TaskState,
@@ -99,7 +99,7 @@ impl RoleClient {
         }
     }
 
-    /// Drives a request of the backend to its reply: in `slot`, or in a slot of its own.
+    /// Drives a backend request to its reply, in `slot` or in a slot of its own.
     pub(crate) async fn ask<T: ReportsUsage>(
         &self,
         task: &TaskState,
@@ -108,12 +108,12 @@ impl RoleClient {
     ) -> Result<RoleReply<T>, RoleError> {
         let (reply, spent, slot) = self.send_request(task, slot, request).await?;
         let reply = self.finish_reply(task, reply, spent);
-        // Free only now that the usage is counted, so that no request begins after a budget is used up.
+        // Release the slot only after the usage is counted, so that no request starts after a budget is exhausted.
         drop(slot);
         reply
     }
 
-    /// The same within a time limit, which begins when the permits are acquired; no reply when the time is over.
+    /// Like `ask`, but with a time limit that starts when the permits are acquired. `None` if the limit is reached.
     pub(crate) async fn ask_within<T: ReportsUsage>(
         &self,
         task: &TaskState,
@@ -136,7 +136,7 @@ impl RoleClient {
         let sent = async {
             let slot = match slot {
                 Some(slot) => slot,
-                // The sample has answers that were paid for, so a signal does not end this wait.
+                // The sample already has paid answers, so a signal does not end this wait.
                 None => task.unless_budget_exhausted(RequestSlot::acquire_new(&self.permits, None)).await?,
             };
             let began = Instant::now();
@@ -147,7 +147,7 @@ impl RoleClient {
         sent.flatten().ok_or(RoleError::Stopped)
     }
 
-    /// Accounts for a reply; an error that no further request would escape ends the run.
+    /// Accounts for a reply. An error that would affect every further request ends the run.
     fn finish_reply<T: ReportsUsage>(
         &self,
         task: &TaskState,
@@ -168,7 +168,7 @@ impl RoleClient {
     }
 }
 
-/// The output of work within a time limit; none when the time is over.
+/// Returns the output of `work`, or `None` if the time limit is reached.
 pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
     match limit {
         Some(limit) => timeout(limit, work).await.ok(),

@@ -1,4 +1,4 @@
-//! The scorer threads: they call components with batches of answers, off the async runtime.
+//! The scorer threads, which call components with batches of answers, off the async runtime.
 
 pub(crate) mod batches;
 pub(crate) mod extraction;
@@ -29,7 +29,7 @@ pub(crate) struct ScoreRequest {
     pub(crate) batch: Vec<PendingAnswer>,
 }
 
-/// What all scorers of a run share: the batches, of which each takes one at a time.
+/// The batches that all scorers of a run share. Each scorer takes one at a time.
 pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 
 /// Scores batches of all tasks until the queue is closed and empty.
@@ -101,7 +101,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
         .collect()
 }
 
-/// A sample of a batch after extraction, with the scores that it has so far.
+/// A sample of a batch after extraction, with its scores so far.
 struct ExtractedSample {
     outcome: Outcome,
     scores: Scores,
@@ -109,7 +109,7 @@ struct ExtractedSample {
     model_output: Option<Value>,
 }
 
-/// Lets the extractors of a task find the answers of a batch.
+/// Runs a task's extractors on a batch.
 fn extract_all(task: &Scoring, batch: &[&SampleResult]) -> Vec<ExtractedSample> {
     let unscored = |answer: &&SampleResult| ExtractedSample {
         outcome: answer.outcome,
@@ -131,7 +131,7 @@ fn extract_all(task: &Scoring, batch: &[&SampleResult]) -> Vec<ExtractedSample> 
     samples
 }
 
-/// Scores the samples of a batch that a metric treats alike. Returns the results, and the fuel that counts.
+/// Scores the samples of a batch that share a metric's parameters. Returns the results and the fuel to count.
 fn score_group<'a>(
     planned: &PlannedMetric,
     metric: &Metric,
@@ -150,16 +150,16 @@ fn score_group<'a>(
         metric.resolve(&answer.sample_id, context)
     });
     let scored = metric.score(items.collect());
-    // What a clock says is longer at one time than at another, and so is reading it.
+    // Clock readings vary in length, and so does the fuel to parse them.
     let fuel = if planned.is_timing { 0 } else { scored.fuel };
     (scored.results.into_iter().map(|result| result_of(planned, result)).collect(), fuel)
 }
 
-/// What a model said, with what varies from run to run, for metrics that read it.
+/// Returns a model's output with its timing values, which vary from run to run, for metrics that read them.
 fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     let mut output = output.value().into_owned();
     if let Value::Object(output) = &mut output {
-        // What was kept from earlier took no time of a model.
+        // A cached reply took no model time.
         let took = |time: f64| if timing.attempts > 0 { time.into() } else { Value::Null };
         let values = [took(timing.latency_ms), took(timing.queue_ms), timing.attempts.into()];
         for (key, value) in TIMING_KEYS.into_iter().zip(values) {
@@ -169,11 +169,11 @@ fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     output
 }
 
-/// What the samples of a group change about a metric: some of its parameters, or nothing. An error is the result of a sample
-/// that does not come to the metric at all.
+/// The parameters of a metric that a group of samples overrides, if any. An error is the result of a sample that the metric
+/// does not score.
 type MetricOverride<'s> = Result<Option<&'s Object>, Box<MetricResult>>;
 
-/// The samples of a batch by what they change about a metric: nearly always nothing.
+/// Groups the samples of a batch by their override of a metric. Overrides are rare.
 fn group_by_override<'s>(
     planned: &PlannedMetric,
     batch: &[&'s SampleResult],
@@ -210,7 +210,7 @@ fn group_by_override<'s>(
     others
 }
 
-/// A metric with parameters of a Sample's own, or what is wrong with them.
+/// Returns a metric with a Sample's own parameters. Fails with the sample's result if they are invalid.
 fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<MetricResult>> {
     let refuse = |message: String| {
         Box::new(MetricResult { outcome: Outcome::InvalidSample, error: Some(message), ..skipped(planned) })
@@ -230,7 +230,7 @@ fn skipped(planned: &PlannedMetric) -> MetricResult {
         metric_id: planned.metric_id.as_str().into(),
         schema_version: RESULT_SCHEMA_VERSION.into(),
         scorer_version: planned.metric.description().version.as_str().into(),
-        // Known to whoever knows the task.
+        // `entry_of` sets it from the task.
         prompt_version: CompactString::default(),
         outcome: Outcome::Skipped,
         card: None,
@@ -254,7 +254,7 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
     }
 }
 
-/// Blanks the secrets that are known out of what a metric says in words.
+/// Redacts known secrets in a metric's texts.
 fn redact_secrets_of(result: &mut MetricResult) {
     let clean = |text: &mut String| {
         if let Cow::Owned(clean) = redact(text) {
@@ -264,7 +264,7 @@ fn redact_secrets_of(result: &mut MetricResult) {
     result.error.iter_mut().for_each(clean);
     let Some(card) = &mut result.card else { return };
     card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
-    // Only an escape of JSON could hide a secret from a search of the text.
+    // Only a JSON escape could hide a secret from a text search.
     let is_clean = |text: &str| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
     if !card.detail.is_empty() && !card.detail.text().is_some_and(is_clean) {
         let mut detail = std::mem::take(&mut card.detail).into_value();
@@ -273,7 +273,7 @@ fn redact_secrets_of(result: &mut MetricResult) {
     }
 }
 
-/// The scores of an answer, which fail where one of them did.
+/// Returns the scores entry of an answer, which fails if any of its scores failed.
 fn entry_of(task: &Scoring, answer: &SampleResult, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
         result.prompt_version = task.prompt_version.as_str().into();

@@ -1,4 +1,4 @@
-//! One task: its reader and its dispatcher run, and both end together. Scorers and recorder belong to the run.
+//! One task: runs its reader and its dispatcher, which end together. Scorers and recorder belong to the run.
 
 use super::dispatcher::{DispatchReport, Dispatcher};
 use super::infer::InferenceStep;
@@ -30,33 +30,33 @@ pub(crate) struct TaskResources<'a> {
     pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) post_inference: Option<PostInferenceSteps>,
-    /// The roles that find something for the model to read, in order.
+    /// The roles that supply context for the model, in order.
     pub(crate) support: Vec<SupportRole>,
     /// The role that answers the model's tool calls.
     pub(crate) tools: Option<SupportRole>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) resume: Option<ResumeState>,
-    /// The request permits of all roles, in all tasks.
+    /// The request permits of all roles, shared by all tasks.
     pub(crate) role_permits: &'a RolePermits,
-    /// Threads that prepare rows.
+    /// Number of threads that prepare rows.
     pub(crate) workers: usize,
     pub(crate) sinks: Sinks,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) runtime: &'a Handle,
 }
 
-/// The report of a task that ended, without what is known only after its records are durable.
+/// The report of an ended task, without the figures that are known only after its records are durable.
 pub(crate) struct TaskOutput {
     pub(crate) report: TaskReport,
-    /// How many samples were begun, all of which are recorded unless the journal cannot be written.
+    /// Number of samples started. All of them are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
 }
 
-/// Runs a task to its end, or until it is stopped. Whatever happens, every sample that was
-/// begun is recorded before this returns, unless the journal cannot be written.
+/// Runs a task to its end, or until it is stopped. Every started sample is recorded before this returns, unless the
+/// journal cannot be written.
 ///
-/// Must not be called from within the async runtime: this thread waits.
+/// Must not be called from within the async runtime, because it blocks the thread.
 pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunError> {
     let TaskResources { task, backend, rows, preparation, resume, role_permits, runtime, .. } = resources;
     let planned = Arc::clone(&task.planned);
@@ -100,13 +100,13 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         stop: &task.stop,
     };
     let (read, dispatched) = std::thread::scope(|threads| {
-        // Takes the sender along: the dispatcher ends when it is gone.
+        // The reader owns the sender, so the dispatcher ends when the reader does.
         let reader = spawn_named(threads, "rows", move || {
             let _guard = CancelOnPanic(reading.stop);
             let _span = error_span!("read", task = spec.task_id.as_str()).entered();
             read(rows, &reading, PrefetchSender::new(&next_sender, prefetch, runtime))
         });
-        // Within the runtime, because it spawns futures there and is woken from there.
+        // The dispatcher runs inside the runtime, because it spawns futures there and is woken from there.
         let dispatched = runtime.block_on(runtime.spawn(dispatcher.run()));
         (reader.join(), dispatched)
     });
@@ -115,7 +115,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
     output_of(&task, read, report, &invalid)
 }
 
-/// The output of a task whose reader and dispatcher have ended.
+/// Returns the output of a task whose reader and dispatcher have ended.
 fn output_of(
     task: &TaskState,
     read: Result<ReadOutput, ReadError>,
@@ -129,7 +129,7 @@ fn output_of(
             Err(RunError::data_changed(dataset, &error))
         }
         Ok(read) => {
-            // Whether rows are left that this process should have done.
+            // True if rows are left that this process should have processed.
             let is_cut_off = task.stop.is_cancelled() && (is_cut_off || !read.is_complete);
             let report = TaskReport {
                 task_id: task.id().to_owned(),
@@ -150,7 +150,7 @@ fn output_of(
     }
 }
 
-/// Asks for the end of the run where its thread ends by a panic.
+/// Cancels the token if its thread panics.
 pub(crate) struct CancelOnPanic<'s>(pub(crate) &'s CancelToken);
 
 impl Drop for CancelOnPanic<'_> {

@@ -6,37 +6,37 @@ use gage_core::OutcomeCounts;
 use gage_data::{DataError, MissingField};
 use std::time::Duration;
 
-/// What came of a task in this process.
+/// Result of a task in this process.
 #[derive(Debug, Default)]
 pub struct TaskReport {
     /// The task.
     pub task_id: String,
-    /// How the samples that this process finished ended.
+    /// Outcome counts of the samples that this process finished.
     pub counts: OutcomeCounts,
-    /// How many records it was to have in all, samples times repeats, where that is known.
+    /// Total number of records planned, samples times repeats, if known.
     pub planned: Option<u64>,
-    /// How many of them an earlier process had asked the model about: here they were only judged and scored.
+    /// Number of samples that the model answered in an earlier process. This process only judged and scored them.
     pub resumed: u64,
-    /// Rows that the dataset's filter left out.
+    /// Number of rows that the dataset's filter excluded.
     pub filtered: u64,
-    /// Fields that the filter names and that no row had that was read.
+    /// Fields that the filter uses but none of the rows read had.
     pub missing_fields: Vec<MissingField>,
-    /// Rows that are no Samples, where there were too many of them: the task ended there.
+    /// The invalid rows, if too many of them ended the task.
     pub too_many_invalid: Option<TooManyInvalid>,
-    /// Why the data could not be read to its end: the task ended there, and what was read before counts.
+    /// The error, if the data could not be read to the end. The task ended there, and the rows read before it count.
     pub failure: Option<DataError>,
-    /// Why it ended before its end, where somebody stopped it or its run.
+    /// The reason, if the task or its run was stopped early.
     pub cut_off: Option<StopReason>,
-    /// Loading and preparing rows.
+    /// Time spent loading and preparing rows.
     pub reading: Duration,
-    /// From the first request to the last answer.
+    /// Time from the first request to the last answer.
     pub inference: Duration,
-    /// Scoring, summed over the threads that did it.
+    /// Time spent scoring, summed over threads.
     pub evaluation: Duration,
 }
 
 impl TaskReport {
-    /// Returns whether it ended before all of its rows were dealt with.
+    /// Returns true if the task ended before all of its rows were processed.
     pub fn ended_early(&self) -> bool {
         self.cut_off.is_some() || self.failure.is_some() || self.too_many_invalid.is_some()
     }

@@ -1,4 +1,4 @@
-//! The state of a task that runs, as the threads of the run share it.
+//! The state of a running task, shared by the threads of the run.
 
 use crate::limits::budget::{BudgetTracker, is_failure};
 use crate::limits::cancel_token::{CancelToken, StopReason};
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A task that runs: its plan, what came of it so far, and who can end it.
+/// A running task: its plan, its results so far, and the tokens that end it.
 pub(crate) struct TaskState {
     pub(crate) planned: Arc<PlannedTask>,
-    /// Ends this task; set with that of the run.
+    /// Ends this task. Cancelled together with the run's token.
     pub(crate) stop: CancelToken,
     /// Ends the run.
     pub(crate) run_stop: CancelToken,
-    /// What the run has spent.
+    /// Usage of the run.
     pub(crate) budget: Arc<BudgetTracker>,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
@@ -44,12 +44,12 @@ impl TaskState {
         &self.planned.spec.task_id
     }
 
-    /// A sample is finished and recorded.
+    /// Counts a sample that is finished and recorded.
     pub(crate) fn on_recorded(&self, outcome: Outcome) {
         self.counts.lock().add(outcome);
     }
 
-    /// A sample is finished. Its failure counts before it is recorded: the next ones do not wait for the disk.
+    /// Handles a finished sample. A failure counts before it is recorded, because the next samples do not wait for the disk.
     pub(crate) fn on_finished(&self, outcome: Outcome, sample_id: &str) {
         if !is_failure(outcome) {
             return;
@@ -65,7 +65,7 @@ impl TaskState {
         }
     }
 
-    /// Awaits `work`, for instance a permit for the next request of a sample; `None` if a budget is exhausted first.
+    /// Awaits `work`, such as a permit for the next request of a sample. `None` if a budget is exhausted first.
     pub(crate) async fn unless_budget_exhausted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -74,23 +74,23 @@ impl TaskState {
         }
     }
 
-    /// Returns how the samples that are recorded ended.
+    /// Returns the outcome counts of the recorded samples.
     pub(crate) fn counts(&self) -> OutcomeCounts {
         *self.counts.lock()
     }
 
-    /// Adds time that went into scoring.
+    /// Adds time spent on scoring.
     pub(crate) fn add_evaluation_time(&self, spent: Duration) {
         let nanoseconds = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
         self.evaluation_ns.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// The time that went into scoring, over all threads.
+    /// Returns the time spent on scoring, summed over all threads.
     pub(crate) fn evaluation_time(&self) -> Duration {
         Duration::from_nanos(self.evaluation_ns.load(Ordering::Relaxed))
     }
 
-    /// Ends the run where an error says that no request will fare better. Returns whether it does.
+    /// Ends the run if an error means that no further request can succeed. Returns true if so.
     pub(crate) fn stops_on(&self, backend_id: &str, error: &BackendError) -> bool {
         if error.kind.stops_run() {
             let (backend_id, message) = (backend_id.to_owned(), error.message.clone());

@@ -16,13 +16,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-/// Checks the settings of all backends, and the files that they name.
+/// Checks the settings of all backends, and the files they refer to.
 pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
     check_cycles(config, problems);
     for backend in &config.backends {
         match &backend.kind {
             BackendKind::Http(http) => {
-                // An error when the backend is opened; a run that is played back needs no key.
+                // Only a warning, because a replayed run needs no key. Opening the backend makes it an error.
                 if let Err(wrong) = http.key.outside() {
                     problems.warning(wrong.span, wrong.key, wrong.message).help(wrong.help);
                 }
@@ -66,7 +66,7 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
     }
 }
 
-/// What a model file says of itself, where it is there, is one, and is whole.
+/// Reads the metadata of a model file. Fails if the file is missing, truncated or not a GGUF file.
 fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
     let describe = |how: String| format!("{what} {} {how}", shown_path(path));
     let mut file = File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
@@ -81,7 +81,7 @@ fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
     }
 }
 
-/// Whether an adapter is there, and is one.
+/// Checks that an adapter file exists and is an adapter.
 fn check_adapter(lora: &LoraConfig, problems: &mut Problems) {
     if reference_of(&lora.path).is_some() {
         let message = "an adapter must be a local file; references to a hub are for models";
@@ -100,7 +100,7 @@ fn check_adapter(lora: &LoraConfig, problems: &mut Problems) {
     }
 }
 
-/// A component that may ask a role which it answers itself would wait for itself.
+/// Reports components that may ask a role that leads back to themselves, because they would deadlock.
 fn check_cycles(config: &PipelineConfig, problems: &mut Problems) {
     for backend in &config.backends {
         let mut seen: Vec<&str> = Vec::new();
@@ -124,7 +124,7 @@ fn check_cycles(config: &PipelineConfig, problems: &mut Problems) {
     }
 }
 
-/// Whether the backend of a task can do what is asked of it, as far as is known before it is opened.
+/// Checks that the backend of a task supports its request, as far as is known before the backend is opened.
 pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
     let step = &task.steps.inference;
     if step.request == RequestKind::Loglikelihood

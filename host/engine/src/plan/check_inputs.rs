@@ -6,7 +6,7 @@ use gage_config::{BackendKind, GateSpec, MetricSpec, PipelineConfig, Problems, R
 use gage_core::{FieldPath, Root};
 use gage_plugin::ValueDescription;
 
-/// A cost can be held to where every server that is asked has a price.
+/// Checks that every server in use has a price, which `max_cost` requires.
 pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
     if config.budget.max_cost.is_none() {
         return;
@@ -29,7 +29,7 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
     };
 }
 
-/// Why a metric is never compared with that of another run, where it is not.
+/// Returns the reason a metric is never compared across runs, or `None` if it is.
 fn never_compared(planned: &PlannedMetric) -> Option<&'static str> {
     if planned.is_timing {
         return Some("it reads a clock, so it differs between equal runs");
@@ -38,8 +38,8 @@ fn never_compared(planned: &PlannedMetric) -> Option<&'static str> {
     is_categorical.then_some("it is aggregated by `categorical`, and categories have no scores")
 }
 
-/// A gate on a metric that is never compared has no effect, and a margin as wide as the whole scale of its metric can
-/// never be exceeded.
+/// Reports gates on metrics that are never compared, which have no effect. Also reports margins as wide as the whole
+/// scale of a metric, which can never be exceeded.
 pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problems: &mut Problems) {
     for gate in &config.gate {
         let of_gate =
@@ -76,7 +76,7 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
     }
 }
 
-/// Finds margins as wide as a scale, each once.
+/// Reports margins as wide as a scale, each once.
 fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Problems) {
     let mut reported: Vec<String> = Vec::new();
     for planned in metrics {
@@ -107,7 +107,7 @@ fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Pro
     }
 }
 
-/// A metric that reads nothing but what a step leaves needs that step.
+/// Reports metrics that read only the output of a step that the task does not have.
 pub(super) fn check_required_inputs(
     config: &PipelineConfig,
     task: &TaskSpec,
@@ -127,7 +127,8 @@ pub(super) fn check_required_inputs(
     }
 }
 
-/// The same for answers that were given already, of the task as it was asked: what it left out then is not made up for.
+/// Like `check_required_inputs`, but for recorded answers. Checks the task as it ran, because missing outputs cannot be
+/// added later.
 pub(super) fn check_recorded_inputs(
     task: &TaskSpec,
     config: &PipelineConfig,
@@ -149,7 +150,7 @@ pub(super) fn check_recorded_inputs(
     }
 }
 
-/// A value that metrics read and that only one step produces.
+/// A value that metrics read and only one step produces.
 struct RequiredInput {
     root: Root,
     /// The key below the root; `None` for all keys.
@@ -168,7 +169,7 @@ struct MissingInput<'n> {
     path: String,
 }
 
-/// The inputs that a task does not provide for its metrics.
+/// Returns the inputs that a task does not provide for its metrics.
 fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
     let steps = &asked.steps;
     let step = |root, key, name: &str, before: &str| {
@@ -183,7 +184,7 @@ fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput
     if steps.support.is_empty() {
         absent.push(step(Root::SupportOutput, None, "support", "inference"));
     }
-    // A component may say of its own what others do not.
+    // A component may supply these values by itself.
     let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
     let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
     if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
@@ -198,7 +199,7 @@ fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput
     absent
 }
 
-/// The metrics of a task that read something absent.
+/// Returns the metrics of a task with an absent input.
 fn missing_inputs<'n>(
     task: &'n TaskSpec,
     absent: &'n [RequiredInput],

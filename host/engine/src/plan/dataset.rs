@@ -13,16 +13,16 @@ use std::sync::Arc;
 pub struct PlannedDataset {
     /// The settings.
     pub spec: DatasetSpec,
-    /// The preprocessors, one after the other, each with how the suite names it.
+    /// The preprocessors, in order.
     pub chain: Vec<Arc<Preprocessor>>,
     /// The doc hooks.
     pub hooks: Vec<(HookKind, Arc<DocHook>)>,
-    /// What renders prompts while Samples are made.
+    /// The tokenizer template that renders prompts while Samples are prepared.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
 }
 
 impl PlannedDataset {
-    /// Loads the plugins of a dataset, and looks at its files. Nothing is fetched.
+    /// Loads the plugins of a dataset and checks its files. Fetches nothing.
     pub fn new(spec: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<PlannedDataset> {
         let before = problems.counts().0;
         check_files(spec, problems);
@@ -49,11 +49,11 @@ impl PlannedDataset {
     }
 }
 
-/// Whether the files of a dataset can be read and hold rows.
+/// Checks that the files of a dataset can be read and hold rows.
 fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
     let DataSource::Files(files) = &spec.source else { return };
     if files.paths.is_empty() {
-        // They could not be read from the configuration, which is an error already.
+        // The paths could not be parsed, which is already an error.
         return;
     }
     if let Err(error) = gage_data::check(spec) {
@@ -99,7 +99,7 @@ fn doc_hook(
         declared.is_some_and(|described| described.params_schema["properties"].get(name).is_some())
     };
     let gives = declared.and_then(|described| described.hook).unwrap_or_default();
-    // Pictures and sounds are both media; text is not.
+    // Images and sounds are both media. Text is not.
     if declared.is_some() && (gives == "text") != (spec.kind == HookKind::Text) {
         let message = format!("`{}` is a hook for {gives}, which `{key}` does not accept", spec.reference);
         problems.error(spec.span, key, message).help("`gage-host list hooks` says what each is for");
@@ -126,7 +126,7 @@ fn doc_hook(
     Some((spec.kind, Arc::new(hook)))
 }
 
-/// Points at a hook's own parameters, or at those that it took from the preprocessor.
+/// Reports wrong parameters of a hook, either its own or those taken from the preprocessor.
 fn report_hook_params(found: Vec<FieldError>, spec: &HookSpec, used: PluginUse<'_>, problems: &mut Problems) {
     for problem in found {
         let name = problem.pointer.trim_start_matches('/').split('/').next().unwrap_or_default();

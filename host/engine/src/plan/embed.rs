@@ -1,11 +1,11 @@
-//! The step `embed`, made ready.
+//! Planning of the step `embed`.
 
 use gage_config::{
     BackendKind, BackendSpec, EmbedStep, HttpKind, PipelineConfig, Problems, RoleAdapterSpec, TaskSpec,
 };
 use std::sync::Arc;
 
-/// Who makes the vectors of answers, and which texts are compared.
+/// The role that embeds answers, and the texts to compare.
 pub struct PlannedEmbed {
     /// The role.
     pub role: RoleAdapterSpec,
@@ -13,7 +13,7 @@ pub struct PlannedEmbed {
     pub step: EmbedStep,
 }
 
-/// The step `embed` of a task, where it has one.
+/// Plans the step `embed` of a task, if it has one.
 pub(super) fn plan_embed(
     config: &PipelineConfig,
     task: &TaskSpec,
@@ -30,7 +30,7 @@ pub(super) fn plan_embed(
     Some(Some(Arc::new(PlannedEmbed { role: role.clone(), step: step.clone() })))
 }
 
-/// Returns whether a backend turns texts into vectors.
+/// Returns true if a backend supports embeddings.
 fn has_embeddings(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => true,

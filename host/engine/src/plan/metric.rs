@@ -1,4 +1,4 @@
-//! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
+//! Planning of a task's metrics: loads them, checks their parameters, and plans their aggregation.
 
 use super::PlannedMetric;
 use super::plugin_use::PluginUse;
@@ -37,7 +37,7 @@ pub(super) fn plan_metric(
     })
 }
 
-/// Returns whether one of these inputs varies from run to run.
+/// Returns true if one of these inputs varies from run to run.
 pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
     let is_clock = |path: &gage_core::FieldPath| {
         path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| TIMING_KEYS.contains(&key))
@@ -45,7 +45,7 @@ pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
     inputs.iter().any(|input| input.paths.iter().any(is_clock))
 }
 
-/// Warns of parameters of a metric that its aggregator has too, with another value: the figure is not that of the scores then.
+/// Warns of parameters that a metric and its aggregator set differently, because the aggregate would not match the scores.
 fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, problems: &mut Problems) {
     let own = match &spec.aggregation {
         Some(AggregationSpec::Plugin(call)) => call.params.to_json(),
@@ -71,7 +71,7 @@ fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, p
     }
 }
 
-/// Returns how the scores of a metric become one figure: as the suite says, otherwise as the metric does.
+/// Returns the aggregation of a metric's scores: the suite's choice, or else the metric's default.
 fn plan_aggregation(
     spec: &gage_config::MetricSpec,
     metric: &Metric,
@@ -81,7 +81,7 @@ fn plan_aggregation(
     match &spec.aggregation {
         Some(AggregationSpec::Host(name)) => Some((name.clone(), None)),
         Some(AggregationSpec::Plugin(call)) => {
-            // A name may be meant for the host as well as for a component.
+            // The name may refer to the host's aggregations or a component.
             if let Err(RegistryError::Unknown { known, .. }) =
                 registry.find::<AggregatorKind>(&call.reference)
                 && !registry.is_lacking()

@@ -7,8 +7,7 @@ use gage_config::{BackendKind, LlamaCppConfig, PipelineConfig, Problems, Span, s
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Finds files that are no models but are named as such, and the other way round. `gguf` is what the file that `key` names
-/// says of itself.
+/// Reports files used as models that are not models, and the reverse. `gguf` is the metadata of the file under `key`.
 pub(super) fn check_purpose(
     key: &'static str,
     path: &Path,
@@ -29,7 +28,7 @@ pub(super) fn check_purpose(
     }
 }
 
-/// Finds what is asked of models that are not made for it.
+/// Reports requests that models do not support.
 pub(super) fn check_requested_capabilities<'t>(
     config: &PipelineConfig,
     tasks: impl Iterator<Item = &'t PlannedTask>,

@@ -1,17 +1,17 @@
-//! The files of a model, as a suite names them: a path, or a reference to a hub.
+//! The files of a model, as the suite writes them: a path or a reference to a hub.
 
 use gage_config::{LlamaCppConfig, Span};
 use gage_data::hub::ModelReference;
 use std::path::Path;
 
-/// The hub that a reference is checked against before it is known which one is meant.
+/// The hub to check a reference against before the actual hub is known.
 const ANY_HUB: &str = "https://huggingface.co";
 
-/// What to write where a reference cannot be read.
+/// Help for a reference that cannot be parsed.
 pub(crate) const REFERENCE_HELP: &str =
     "write a path, or hub:owner/name/file.gguf with @revision if it is not main";
 
-/// The files that a model is made of, as the suite names them, with their keys and places.
+/// Returns the files of a model, as the suite writes them, with their keys and spans.
 pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Span)> {
     let mut files = vec![("model_path", config.model_path.as_path(), config.model_path_span)];
     if let Some(mmproj) = &config.mmproj {
@@ -20,7 +20,7 @@ pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Spa
     files
 }
 
-/// Returns whether the name of a file is a reference to a hub: nothing where it is a path.
+/// Parses a file name as a reference to a hub. `None` if it is a path.
 pub(crate) fn reference_of(name: &Path) -> Option<Result<ModelReference, String>> {
     let text = name.to_str().filter(|text| ModelReference::is_one(text))?;
     Some(ModelReference::read(text, ANY_HUB))

@@ -1,4 +1,5 @@
-//! The plugins that a suite uses: each is found, its parameters are checked, and problems point at the suite.
+//! Lookup of the plugins that a suite uses: finds each, checks its parameters, and reports problems at their place in the
+//! suite.
 
 use gage_config::{Node, PluginCall, PluginReference, Problems, Span};
 use gage_core::FieldError;
@@ -24,8 +25,8 @@ impl<'u> PluginUse<'u> {
         PluginUse { reference, params: Some(params), span: *span, key, params_key: key }
     }
 
-    /// Finds the component, and the name of its member. A name that leads nowhere is not reported if it may be in a plugin
-    /// that could not be loaded, which is an error already.
+    /// Finds the component, and the name of its member. An unknown name is not reported if it may belong to a plugin that
+    /// failed to load, which is already an error.
     pub(super) fn find<K: AnyKind>(
         &self,
         registry: &Registry,
@@ -56,7 +57,7 @@ impl<'u> PluginUse<'u> {
             .ok()
     }
 
-    /// Points at the parameters that are wrong.
+    /// Reports wrong parameters at their place in the suite.
     pub(super) fn report_params(&self, found: Vec<FieldError>, problems: &mut Problems) {
         for problem in found {
             let span = self.params.map_or(self.span, |node| node.nearest(&problem.pointer).span);
@@ -65,7 +66,7 @@ impl<'u> PluginUse<'u> {
         }
     }
 
-    /// Refuses parameters that are paths and made of a secret: paths stand in figures and reports as they are.
+    /// Rejects path parameters that contain a secret, because paths appear unredacted in records and reports.
     pub(super) fn check_paths(&self, inputs: &[InputDescription], problems: &mut Problems) -> Option<()> {
         let params = self.params?;
         let (given, public) = (params.to_json(), params.to_public_json());

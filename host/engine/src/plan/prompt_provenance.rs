@@ -1,4 +1,4 @@
-//! Provenance of a task's prompts, as results name it.
+//! Provenance of a task's prompts, as shown in results.
 
 use super::PlannedTask;
 use gage_config::{HookKind, RoleAdapterSpec};
@@ -6,16 +6,16 @@ use gage_core::prompt_version;
 use gage_plugin::{ConfiguredMember, PluginKind};
 use gage_template::PromptRenderer;
 
-/// The name and the digest of each prompt or component that writes something for a model.
+/// The name and digest of each prompt or component that writes text for a model.
 #[derive(Default)]
 struct PromptProvenance<'t> {
     found: Vec<(&'t str, String)>,
-    /// The roles whose prompts are among them.
+    /// The roles whose prompts are already added.
     roles: Vec<&'t str>,
 }
 
 impl<'t> PromptProvenance<'t> {
-    /// Adds the prompt of a role, each role once, and tells whether it has one.
+    /// Adds the prompt of a role, each role once. Returns true if the role has one.
     fn add_prompt(&mut self, role: &'t RoleAdapterSpec, prompt: Option<&'t PromptRenderer>) -> bool {
         let Some(prompt) = prompt else { return false };
         if !self.roles.contains(&role.adapter_id.as_str()) {
@@ -30,9 +30,9 @@ impl<'t> PromptProvenance<'t> {
     }
 }
 
-/// The version of what writes the prompts of a task: of the model under test, then of the roles that support it, then of
-/// its judges. Where a role has a prompt it is that. Otherwise it is the component that makes the messages: that of the
-/// judge or of the role, and for the model under test the preprocessors of the dataset with its text hook.
+/// Returns the version of a task's prompts: of the model under test, then its support roles, then its judges. A role's
+/// prompt counts if it has one. Otherwise, the component that makes the messages counts: the role's or the judge's, or
+/// for the model under test, the dataset's preprocessors with its text hook.
 pub(super) fn version_of(task: &PlannedTask) -> String {
     let mut provenance = PromptProvenance::default();
     if !provenance.add_prompt(&task.role, task.prompt.as_deref()) {

@@ -1,4 +1,4 @@
-//! The steps after the model: judges, and extractors of the final answer.
+//! Planning of the steps after inference: judges, and extractors of the final answer.
 
 use super::plan_prompt;
 use super::plugin_use::PluginUse;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An extractor of a task, ready to be called.
 pub struct PlannedExtractor {
-    /// How the suite names it.
+    /// The suite's reference to the extractor.
     pub reference: PluginReference,
     /// The extractor.
     pub extractor: Extractor,
@@ -19,11 +19,11 @@ pub struct PlannedExtractor {
 
 /// The judges of a task.
 pub struct PlannedJudges {
-    /// Each of them.
+    /// The judges.
     pub judges: Vec<Arc<PlannedJudge>>,
-    /// How their scores become one.
+    /// The combination of their scores.
     pub combine: ScoreCombination,
-    /// How often one is asked at most.
+    /// Maximum number of attempts per judge.
     pub attempts: u32,
 }
 
@@ -31,13 +31,13 @@ pub struct PlannedJudges {
 pub struct PlannedJudge {
     /// The name in results.
     pub judge_id: String,
-    /// The role that is asked.
+    /// The role of the judge.
     pub role: RoleAdapterSpec,
-    /// What renders the prompt; without it the component does.
+    /// Renderer of the prompt. `None` if the component renders it.
     pub prompt: Option<Arc<PromptRenderer>>,
-    /// How the suite names the component.
+    /// The suite's reference to the component.
     pub reference: PluginReference,
-    /// The component that reads replies.
+    /// The component that parses replies.
     pub judge: Arc<Judge>,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn plan_judges(
     Some(Some(PlannedJudges { judges, combine: *combine, attempts: *attempts }))
 }
 
-/// Returns whether a judge can read replies to the prompt of its role, where that has one.
+/// Returns true if a judge can parse replies to its role's prompt, or if the role has none.
 fn reads_prompt(judge: &Judge, span: Span, role: &RoleAdapterSpec, problems: &mut Problems) -> bool {
     let Some(prompt_id) = role.prompt_id.as_deref().filter(|_| judge.needs_own_prompts()) else {
         return true;

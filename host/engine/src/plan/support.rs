@@ -1,4 +1,4 @@
-//! The roles that support a model: components loaded, their parameters checked.
+//! Planning of the roles that support a model: loads components and checks their parameters.
 
 use super::plan_prompt;
 use super::plugin_use::PluginUse;
@@ -10,18 +10,18 @@ use gage_plugin::{Registry, RoleAdapter, RoleAdapterKind};
 use gage_template::PromptRenderer;
 use std::sync::Arc;
 
-/// A role that finds something for the model, or answers its calls of tools.
+/// A role that supplies context for the model, or answers its tool calls.
 pub struct PlannedSupportRole {
     /// The role.
     pub role: RoleAdapterSpec,
-    /// What renders its request, where it has no component.
+    /// Renderer of its request, if it has no component.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// The component.
     pub adapter: Option<Arc<RoleAdapter>>,
 }
 
 impl PlannedSupportRole {
-    /// Returns how the suite names its component.
+    /// Returns the suite's reference to its component.
     pub fn reference(&self) -> Option<&PluginReference> {
         self.role.adapter.as_ref().map(|call| &call.reference)
     }
@@ -45,15 +45,15 @@ impl PlannedSupportRole {
     }
 }
 
-/// Who answers the calls of tools of a task.
+/// The role that answers a task's tool calls.
 pub struct PlannedTools {
     /// The role.
     pub support_role: Arc<PlannedSupportRole>,
-    /// How long that may go on.
+    /// Limits of the tool loop.
     pub bounds: ToolLoopSpec,
 }
 
-/// The roles of the support steps of a task, in order.
+/// Plans the roles of a task's support steps, in order.
 pub(super) fn plan_support(
     config: &PipelineConfig,
     task: &TaskSpec,
@@ -69,7 +69,7 @@ pub(super) fn plan_support(
     planned.into_iter().collect()
 }
 
-/// The role that answers the calls of tools of a task, where it has one.
+/// Plans the role that answers a task's tool calls, if it has one.
 pub(super) fn plan_tools(
     config: &PipelineConfig,
     task: &TaskSpec,
@@ -88,12 +88,12 @@ pub(super) fn plan_tools(
     Some(Some(PlannedTools { support_role, bounds: bounds.clone() }))
 }
 
-/// Returns whether the model's calls of tools are read out of what a backend says.
+/// Returns true if a backend reports the model's tool calls.
 fn calls_tools(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => false,
         BackendKind::Http(http) => !matches!(http.kind, HttpKind::Tgi | HttpKind::HfInferenceEndpoint),
-        // Its component may.
+        // The component may report them.
         BackendKind::CustomScript(_) => true,
     }
 }

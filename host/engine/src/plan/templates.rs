@@ -1,4 +1,4 @@
-//! The templates that a suite writes: compiled, and everything that they name looked for.
+//! Compilation of the suite's templates.
 
 use gage_config::{
     ChatTemplate as ChatTemplateChoice, LlamaCppConfig, PipelineConfig, Problems, PromptSpec, RoleAdapterSpec,
@@ -7,7 +7,7 @@ use gage_core::Object;
 use gage_template::{ChatTemplate, PromptRenderer};
 use std::sync::Arc;
 
-/// The prompt of a role, where it has one.
+/// Compiles the prompt of a role, if it has one.
 pub(super) fn plan_prompt(
     config: &PipelineConfig,
     role: &RoleAdapterSpec,
@@ -17,7 +17,7 @@ pub(super) fn plan_prompt(
     compile_prompt(spec, &role.prompt_params, problems).map(Some)
 }
 
-/// Compiles a prompt, and points at each template that is not valid.
+/// Compiles a prompt, and reports each invalid template.
 pub(super) fn compile_prompt(
     spec: &PromptSpec,
     params: &Object,
@@ -35,7 +35,7 @@ pub(super) fn compile_prompt(
     }
 }
 
-/// Compiles a chat template that the suite gives; that of a model shows when the model is opened.
+/// Compiles a chat template from the suite. The model's own template is checked when the model is opened.
 pub(super) fn check_chat_template(llama: &LlamaCppConfig, problems: &mut Problems) {
     if let ChatTemplateChoice::Text(text) = &llama.chat_template
         && let Err(error) = ChatTemplate::compile(text, "", "")

@@ -3,11 +3,10 @@
 use gage_core::Object;
 use serde_json::Value;
 
-/// What payloads hold beside what support steps found; an adapter of such a name is found under `support`
-/// alone.
+/// Payload keys with a fixed meaning. The output of an adapter with such a name is found only under `support`.
 const RESERVED: [&str; 6] = ["sample", "support", "history", "tool_call", "model_output", "judge_output"];
 
-/// What support steps found, as payloads hold it: each by the name of its adapter, and all under `support`.
+/// Returns the output of support steps as payloads hold it: each under its adapter's name, and all under `support`.
 pub(crate) fn payload_of(support_output: &Value) -> Object {
     let Value::Object(found) = support_output else { return Object::new() };
     let named = found.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()));
@@ -16,15 +15,15 @@ pub(crate) fn payload_of(support_output: &Value) -> Object {
     payload
 }
 
-/// The texts that support steps found under `context`, as one; nothing where there are none.
+/// Joins the texts that support steps found under `context`. `None` if there are none.
 pub(crate) fn context_of(support_output: &Value) -> Option<String> {
     let outputs = support_output.as_object().into_iter().flat_map(Object::values);
     let texts: Vec<String> = outputs.filter_map(|output| output.get("context")).flat_map(texts_of).collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The texts of a context: of a text itself, of a list those of its items, of an object that in `text` or
-/// `content`. What is none of them is shown as JSON.
+/// Returns the texts of a context: a text itself, the texts of a list's items, or an object's `text` or `content`. Any
+/// other value is shown as JSON.
 fn texts_of(context: &Value) -> Vec<String> {
     match context {
         Value::Null => Vec::new(),

@@ -1,4 +1,4 @@
-//! The work that a row still needs.
+//! The remaining work of a row.
 
 use gage_core::Sample;
 use gage_data::Rejection;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 
 /// A row that needs work.
 pub(crate) enum RowWork {
-    /// It is for the model, or is no Sample.
+    /// The row is for the model, or is not a Sample.
     Row(PreparedRow),
-    /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
+    /// An earlier process got the answer. Its scores, or those of a neighbour, are missing.
     Answered(Box<SampleRecord>),
-    /// The model has answered it in an earlier process; its judges are to be asked.
+    /// An earlier process got the answer. Its judges are still to be asked.
     AwaitingJudges(Box<SampleRecord>),
 }
 
-/// A row, once for each time that it is asked.
+/// A row, once for each time it is asked.
 pub(crate) struct PreparedRow {
-    /// The number in the task, repeats counted.
+    /// The row number in the task, counting repeats.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
     /// The Sample, which its repeats share.
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }
 
-/// Why reading ended early.
+/// Reason that reading ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error(transparent)]

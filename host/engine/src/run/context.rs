@@ -1,4 +1,4 @@
-//! The parts of a run, and its settings.
+//! The inputs of a run, and its settings.
 
 use crate::limits::cancel_token::CancelToken;
 use crate::plan::Plan;
@@ -11,32 +11,31 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Settings of a run that do not change what comes of it.
+/// Settings of a run that do not change its results.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub concurrency: usize,
-    /// Run at most this many samples of each task.
+    /// Maximum number of samples per task.
     pub max_samples: Option<u64>,
-    /// Threads that score.
+    /// Number of scorer threads.
     pub workers: usize,
-    /// Tasks that run at the same time; where it is missing what the suite says.
+    /// Number of tasks that run at the same time. `None` for the suite's value.
     pub task_parallelism: Option<usize>,
-    /// Go on with the run of this id, rather than begin it.
+    /// True to resume the run with this id, rather than start a new one.
     pub resume: bool,
-    /// Of a run that goes on, samples that ended in one of these ways are tried again, besides those that failed in
-    /// the backend.
+    /// Outcomes of samples to retry in a resumed run, in addition to samples that failed in the backend.
     pub retry: Vec<Outcome>,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
-    /// Who is told of what happens.
+    /// The observers of the run.
     pub observability: Observability,
 }
 
-/// The parts of a run.
+/// The inputs of a run.
 #[derive(Clone, Copy)]
 pub struct RunContext<'r> {
-    /// What is run.
+    /// The plan to run.
     pub plan: &'r Plan,
     /// The datasets of the plan.
     pub datasets: &'r Datasets,
@@ -46,9 +45,9 @@ pub struct RunContext<'r> {
     pub root: &'r Path,
     /// The name of the run, and of its folder.
     pub run_id: &'r str,
-    /// Settings that do not change what comes of the run.
+    /// Settings that do not change the results of the run.
     pub options: &'r RunOptions,
-    /// Who shows how the run goes on.
+    /// The observer of the run's progress.
     pub progress: &'r Arc<dyn Progress>,
     /// Ends the run.
     pub stop: &'r CancelToken,

@@ -1,20 +1,20 @@
-//! The report of a run: what this process did of each task.
+//! The report of a run: what this process did for each task.
 
 use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::StopReason;
 use crate::pipeline::task_report::TaskReport;
 use gage_record::{Manifest, RunFolder};
 
-/// What came of a run in this process.
+/// Result of a run in this process.
 pub struct RunReport {
     /// The run's folder, still locked.
     pub folder: RunFolder,
-    /// The manifest, in which it still runs.
+    /// The manifest, in which the run is still marked as running.
     pub manifest: Manifest,
-    /// All tasks, in their order.
+    /// All tasks, in order.
     pub tasks: Vec<TaskReport>,
-    /// Why the run ended before its end, where somebody stopped it.
+    /// The reason that the run ended early, if it was stopped.
     pub stopped: Option<StopReason>,
-    /// What all processes of the run have spent.
+    /// Usage of all processes of the run.
     pub spent: RunUsage,
 }

@@ -1,5 +1,5 @@
-//! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
-//! is asked, and no dataset is read.
+//! Rescoring: scores the answers of a run again, with other metrics or a newer version of the same. No model is asked,
+//! and no dataset is read.
 
 use super::report::RunReport;
 use crate::identity;
@@ -24,22 +24,22 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Batches that may wait, for each thread.
+/// Number of batches that may wait, per thread.
 const BATCHES_WAITING: usize = 2;
 
-/// Why answers could not be scored.
+/// Reason that answers could not be scored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RescoreError {
     /// A run folder cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// No task of the suite is one of the run.
+    /// No task of the suite is in the run.
     #[error("the run has no answers of the task `{task_id}`, or of another of the suite; it has: {known}")]
     UnknownTask {
-        /// The task.
+        /// The suite's first task.
         task_id: String,
-        /// Those of the run.
+        /// The run's tasks.
         known: String,
     },
     /// A thread of this program panicked; a bug.
@@ -47,16 +47,16 @@ pub enum RescoreError {
     Internal(&'static str),
 }
 
-/// The parts of a run that scores the answers of another.
+/// The inputs of a run that scores the answers of another.
 #[derive(Clone, Copy)]
 pub struct RescoreContext<'r> {
     /// The run whose answers are scored.
     pub parent: &'r RunReader,
-    /// The suite that scores, as it may be written down.
+    /// The suite to score with, in the form that is recorded.
     pub config: &'r Value,
-    /// The digests of what `config` is without.
+    /// The digests of the values removed from `config`.
     pub redacted: &'r BTreeMap<String, String>,
-    /// What scores the answers of each task.
+    /// The scoring of each task.
     pub tasks: &'r [Scoring],
     /// The folder of all runs.
     pub root: &'r Path,
@@ -64,31 +64,31 @@ pub struct RescoreContext<'r> {
     pub run_id: &'r str,
     /// The version of the program, for the manifest.
     pub host_version: &'r str,
-    /// Threads that score.
+    /// Number of scorer threads.
     pub workers: usize,
-    /// Who shows how the run goes on.
+    /// The observer of the run's progress.
     pub progress: &'r dyn Progress,
     /// Ends the run.
     pub stop: &'r CancelToken,
 }
 
-/// Scores the answers of a run into a new folder, which names the run that they are from. Answers that
-/// never came, or were not to be scored, are taken over as they are.
+/// Scores the answers of a run into a new folder, which names that run. Samples without an answer, or with one that was
+/// not to be scored, are copied unchanged.
 ///
 /// # Errors
-/// When a folder cannot be read or written, and when a task is not one of the run's.
+/// If a folder cannot be read or written, or if no task is one of the run's.
 pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> {
     let RescoreContext { parent, tasks, root, run_id, progress, stop, .. } = *context;
     let index = parent.journal()?;
     let known = index.task_ids();
     let is_known = |task: &&Scoring| known.contains(&task.task_id.as_str());
-    // A run without any sample has nothing of any task.
+    // A run without any sample has no tasks in its journal.
     let is_empty = known.is_empty();
     if let (Some(task), None, false) = (tasks.first(), tasks.iter().find(is_known), is_empty) {
         return Err(RescoreError::UnknownTask { task_id: task.task_id.clone(), known: known.join(", ") });
     }
     let before = &parent.manifest().identity;
-    // Those that took part before the answers were scored did so still.
+    // The other parts of the identity produced the answers, so they still apply.
     let mut identity = RunIdentity {
         config: context.config.clone(),
         host: identity::host_identity(),
@@ -113,7 +113,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         );
         let (counts, evaluation) = rescore_task(context, &index, task, &mut writer)?;
         progress.task_finished(&task.task_id);
-        // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
+        // Needed if rescoring itself is stopped. Samples missing from the parent run are that run's concern.
         let planned = Some(index.samples(&task.task_id).count() as u64);
         let (task_id, cut_off) = (task.task_id.clone(), stop.reason());
         reports.push(TaskReport { task_id, counts, evaluation, planned, cut_off, ..TaskReport::default() });
@@ -121,12 +121,12 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
 
-/// Returns how many samples of a task have ended, or need only scores for it.
+/// Returns the number of samples of a task that have ended, or that only need scores.
 fn count_judged(index: &JournalIndex, task: &Scoring) -> u64 {
     index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).count() as u64
 }
 
-/// Neighbours of the parent's journal.
+/// Neighbouring samples of the parent's journal.
 #[derive(Default)]
 struct RescoreBatch {
     answers: Vec<SampleResult>,
@@ -169,8 +169,8 @@ fn rescore_task(
                 }
             });
         }
-        // With the last scorer the queue is closed, so that the reader waits for none that is gone, as when the
-        // journal cannot be written.
+        // The queue closes with its last scorer, so that the reader never waits for scorers that are gone, for instance
+        // if the journal cannot be written.
         drop((scored_sender, batches));
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
         for ScoredBatch { batch, scores, spent: took } in scored {
@@ -196,7 +196,7 @@ fn next(batches: &Mutex<Receiver<RescoreBatch>>) -> Option<RescoreBatch> {
     batches.lock().recv().ok()
 }
 
-/// Reads the samples of a task in order, and hands on those that are neighbours, until nobody takes them.
+/// Reads the samples of a task in order, and hands on neighbours together, until the receiver is gone.
 fn read(
     index: &JournalIndex,
     task: &Scoring,
@@ -206,7 +206,7 @@ fn read(
     let mut answers = index.answers();
     let mut whole = index.whole_records(&task.task_id);
     let mut batch = RescoreBatch::default();
-    // What was not judged has nothing that could be scored, and has not ended.
+    // A sample that awaits its judges has nothing to score and has not ended.
     let mut samples = index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).peekable();
     while let Some((row, sample)) = samples.next() {
         if stop.is_cancelled() {

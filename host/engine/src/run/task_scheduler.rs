@@ -1,4 +1,4 @@
-//! The tasks of a run, in order or several at a time, and the threads that all of them share.
+//! Runs the tasks of a run, in order or several at a time, and the threads that they share.
 
 use super::context::RunContext;
 use crate::limits::cancel_token::StopReason;
@@ -29,14 +29,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use tracing::error_span;
 
-/// Entries that may wait for the recorder: about as many as it writes together.
+/// Number of entries that may wait for the recorder: about as many as it writes together.
 const RECORD_QUEUE_CAPACITY: usize = 4_096;
-/// Rows that are counted when a run is stopped: about two seconds of reading.
+/// Maximum number of rows to count when a run is stopped: about two seconds of reading.
 const MAX_COUNTED_ROWS: u64 = 1_000_000;
-/// Batches that may wait for a scorer.
+/// Number of batches that may wait for a scorer.
 const SCORE_QUEUE_CAPACITY: usize = 4;
 
-/// A run on its way: what all tasks share.
+/// A running run: the state that all tasks share.
 pub(crate) struct TaskScheduler<'r> {
     run: &'r RunContext<'r>,
     index: &'r Arc<JournalIndex>,
@@ -54,7 +54,7 @@ impl<'r> TaskScheduler<'r> {
         TaskScheduler { run, index, events, permits }
     }
 
-    /// Runs the tasks, with scorers and a recorder that all of them share.
+    /// Runs the tasks, with shared scorers and a shared recorder.
     pub(crate) fn run_tasks(
         &self,
         tasks: &[Arc<TaskState>],
@@ -74,12 +74,12 @@ impl<'r> TaskScheduler<'r> {
                     })
                 })
                 .collect();
-            // With the last scorer the queue is closed, so that nobody waits for one that is gone.
+            // The queue closes with its last scorer, so that senders never wait for scorers that are gone.
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
                 let result = record::run(writer, &mut entries, self.run.progress.as_ref(), self.events);
-                // With the receiver gone nobody waits for a journal that cannot be written.
+                // Without a receiver, no sender waits for a journal that cannot be written.
                 drop(entries);
                 if result.is_err() {
                     stop.cancel();
@@ -99,7 +99,7 @@ impl<'r> TaskScheduler<'r> {
         })
     }
 
-    /// Runs tasks in their order, as many at a time as are allowed.
+    /// Runs tasks in order, up to the allowed number at a time.
     fn run_in_parallel(
         &self,
         tasks: &[Arc<TaskState>],
@@ -129,7 +129,7 @@ impl<'r> TaskScheduler<'r> {
         ended.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Runs a task to its end; none when the run is stopped before the task begins.
+    /// Runs a task to its end. `None` if the run is stopped before the task starts.
     fn run_one(&self, task: &Arc<TaskState>, sinks: &Sinks) -> Result<Option<TaskOutput>, RunError> {
         if task.stop.is_cancelled() {
             return Ok(None);
@@ -145,7 +145,7 @@ impl<'r> TaskScheduler<'r> {
             Err(error @ DataError::Changed { .. }) => {
                 return Err(RunError::data_changed(&planned.dataset, &error));
             }
-            // The other tasks have data of their own.
+            // Not an error of the run, because the other tasks have their own data.
             Err(failure) => {
                 let (task_id, failure) = (task.id().to_owned(), Some(failure));
                 let report = TaskReport { task_id, failure, ..TaskReport::default() };
@@ -156,14 +156,14 @@ impl<'r> TaskScheduler<'r> {
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
         let TaskOutput { mut report, begun } = run_task(self.resources_of(task, sinks, dataset, rows)?)?;
         self.run.session.check_model_files()?;
-        // A task that came to its end has shown how many rows there are.
+        // A task that ran to the end has shown how many rows there are.
         report.planned =
             if report.ended_early() { total.or_else(|| self.count_planned(task)) } else { total };
         self.on_task_finished(task, &report);
         Ok(Some(TaskOutput { report, begun }))
     }
 
-    /// The parts of a task; reports how many samples it has.
+    /// Collects the parts of a task, and reports its number of samples.
     fn resources_of(
         &self,
         task: &Arc<TaskState>,
@@ -213,7 +213,7 @@ impl<'r> TaskScheduler<'r> {
         })
     }
 
-    /// Reports the end of a task, and ends the others where its failure ends the run.
+    /// Reports the end of a task. Ends the other tasks if its failure ends the run.
     fn on_task_finished(&self, task: &TaskState, report: &TaskReport) {
         let task_id = task.id();
         let outcomes: Object = task
@@ -240,14 +240,13 @@ impl<'r> TaskScheduler<'r> {
         }
     }
 
-    /// Returns how many records a task is to have: its rows are counted, and not prepared. None where they cannot
-    /// be read, or are
-    /// too many to be counted while somebody waits for the end of the run.
+    /// Returns the number of records planned for a task, by counting its rows without preparing them. `None` if they
+    /// cannot be read, or if they are too many to count while the user waits for the run to end.
     fn count_planned(&self, task: &TaskState) -> Option<u64> {
         let planned = &task.planned;
         let spec = &planned.spec;
         let most = [spec.max_samples, self.run.options.max_samples].into_iter().flatten().min();
-        // In another order there are as many.
+        // The number of rows does not depend on their order.
         let dataset = DatasetSpec { shuffle: false, ..planned.dataset.spec.clone() };
         let rows = self.run.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
         let count = match rows.total() {

@@ -1,10 +1,10 @@
-//! The outcome of a sample by the reply of its model.
+//! The outcome of a sample, according to its model's reply.
 
 use gage_core::{FinishReason, ModelOutput, Outcome};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Returns how a sample ends by its reply, unless the task scores such replies all the same.
+/// Returns the outcome that a reply gives its sample. `Scored` if the task scores such replies anyway.
 pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
     let is_empty = || output.answer.trim().is_empty();
     let has_calls =
@@ -13,7 +13,7 @@ pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
         FinishReason::ContentFilter => Outcome::Refused,
         FinishReason::Length => Outcome::Truncated,
         FinishReason::Stop | FinishReason::Other if is_empty() => Outcome::EmptyOutput,
-        // It says that it calls tools, and calls none.
+        // The reply claims tool calls but contains none.
         FinishReason::ToolCalls if is_empty() && !has_calls() => Outcome::EmptyOutput,
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Scored | FinishReason::Other => {
             Outcome::Scored

@@ -4,31 +4,30 @@
 //! {"metrics": {"exact_match": {"case_sensitive": true}, "contains": false}, "judge": {"strict": {"scale": [0, 10]}}}
 //! ```
 //!
-//! The keys below `metrics` are ids of metrics, those below `judge` ids of judges; their parameters win over
-//! those of the suite, and `false` leaves a metric out for this Sample. Ids that the suite does not have
-//! are for other suites.
+//! The keys below `metrics` are metric ids, and those below `judge` are judge ids. Their parameters override the
+//! suite's, and `false` skips a metric for this Sample. Ids that the suite does not have are for other suites.
 
 use gage_core::{FieldError, Object, SampleView};
 use serde_json::Value;
 
-/// What a Sample changes about one metric.
+/// A Sample's override of one metric or judge.
 pub(crate) enum ParamOverride<'s> {
-    /// Nothing.
+    /// No override.
     None,
-    /// It is left out.
+    /// The metric is skipped.
     Skip,
     /// Some of its parameters.
     Params(&'s Object),
-    /// Something that is neither.
+    /// An invalid value.
     Invalid,
 }
 
-/// What a Sample changes about a metric.
+/// Returns a Sample's override of a metric.
 pub(crate) fn of_metric<'s>(sample: &'s SampleView, metric_id: &str) -> ParamOverride<'s> {
     param_override(sample, "metrics", metric_id)
 }
 
-/// What a Sample changes about a judge, who cannot be left out.
+/// Returns a Sample's override of a judge, which cannot be skipped.
 pub(crate) fn of_judge<'s>(sample: &'s SampleView, judge_id: &str) -> ParamOverride<'s> {
     match param_override(sample, "judge", judge_id) {
         ParamOverride::Skip => ParamOverride::Invalid,
@@ -50,7 +49,7 @@ fn param_override<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOver
     }
 }
 
-/// What is wrong with changed parameters, in one text.
+/// Describes the problems of overridden parameters in one text.
 pub(crate) fn describe_problems(what: &str, id: &str, problems: &[FieldError]) -> String {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("eval_config.{what}.{id}: {}", problems.join("; "))

@@ -4,7 +4,7 @@ use gage_backend::BackendError;
 use gage_core::Outcome;
 use gage_plugin::ItemError;
 
-/// Why a sample ends without a score.
+/// Reason that a sample ends without a score.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SampleFailure {
     pub(crate) outcome: Outcome,
@@ -18,12 +18,12 @@ impl SampleFailure {
         SampleFailure { outcome, kind: kind.to_owned(), message: message.into() }
     }
 
-    /// The failure of a component, or of what the host made of its reply.
+    /// Creates the failure of a component, or of its reply when the host cannot use it.
     pub(crate) fn of_plugin(kind: &str, message: impl Into<String>) -> SampleFailure {
         SampleFailure::new(Outcome::PluginError, kind, message)
     }
 
-    /// The same failure with the name of what failed before its message.
+    /// Prefixes the message with the name of what failed.
     pub(crate) fn named(self, name: &str) -> SampleFailure {
         SampleFailure { message: format!("{name}: {}", self.message), ..self }
     }
@@ -41,7 +41,7 @@ impl From<ItemError> for SampleFailure {
     }
 }
 
-/// Why a step of a sample has no result.
+/// Reason that a step of a sample has no result.
 #[derive(Debug)]
 pub(crate) enum StepError {
     Failed(SampleFailure),

@@ -15,31 +15,31 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// The observers of a run, told by its threads. Nobody waits for them.
+/// The observers of a run. Its threads report to them without waiting.
 pub(crate) struct Events {
     trace: Trace,
     observability: Observability,
-    /// Answers that await their scores: as many as are in flight.
+    /// Answers that await their scores. Bounded by the samples in flight.
     answers: Mutex<HashMap<(String, u64), (AnswerMeasurements, SystemTime)>>,
-    /// How long servers are waited for at the end.
+    /// Time to wait for servers at the end.
     shutdown_timeout: Duration,
 }
 
 impl Events {
-    /// Begins to tell of the run in a folder.
+    /// Starts reporting the run in a folder.
     ///
     /// # Errors
-    /// When its file of events cannot be opened.
+    /// If its event file cannot be opened.
     pub(crate) fn begin(folder: &RunFolder, observability: &Observability) -> Result<Events, ObserveError> {
         let (file, unsent) = (folder.path_of(EVENTS_FILE), folder.path_of(UNSENT_EVENTS_FILE));
         let trace = observability.begin(folder.run_id(), &file, &unsent)?;
         let observability = observability.clone();
-        // Until it is known how the run ends.
+        // The default until the outcome of the run is known.
         let shutdown_timeout = SHUTDOWN_TIMEOUT_AFTER_FAILURE;
         Ok(Events { trace, observability, answers: Mutex::default(), shutdown_timeout })
     }
 
-    /// Tells of the end of the run, and waits for those who are told, within bounds.
+    /// Reports the end of the run, and waits for the observers up to a timeout.
     pub(crate) fn end(mut self, kind: &'static str, payload: Value, is_failure: bool) {
         self.emit_run(kind, payload);
         if !is_failure {
@@ -67,10 +67,10 @@ impl Events {
         self.trace.emit(Event::new(kind, level, payload).of_task(task_id));
     }
 
-    /// Something of a sample is in the journal.
+    /// Reports an item of a sample that is now in the journal.
     pub(crate) fn recorded(&self, task_id: &str, item: &JournalItem) {
         match item {
-            // It is told of when it is judged.
+            // Reported once it is judged.
             JournalItem::AnswerAwaitingPostInference(_) => {}
             JournalItem::Answer(result) => self.answered(task_id, result),
             JournalItem::Scores(entry) => {
@@ -127,7 +127,7 @@ impl Events {
         }
     }
 
-    /// A sample is finished. What is not scored is told of always.
+    /// Reports a finished sample. Samples without a score are always reported.
     fn ended(&self, task_id: &str, end: &RunEnd<'_>, scores: impl FnOnce() -> Map<String, Value>) {
         let Observability { meters, telemetry, sampling, .. } = &self.observability;
         let outcome = end.outcome.name();
@@ -195,13 +195,13 @@ impl Events {
 }
 
 impl Drop for Events {
-    /// Writes what was told, also of a run that ends by an error.
+    /// Flushes the reports, even if the run ends with an error.
     fn drop(&mut self) {
         self.observability.end(&self.trace, self.shutdown_timeout);
     }
 }
 
-/// How a sample ended.
+/// End of a sample.
 struct RunEnd<'a> {
     index: u64,
     sample_id: &'a str,

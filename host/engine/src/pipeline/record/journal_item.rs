@@ -1,4 +1,4 @@
-//! The items that the journal gets.
+//! The items of the journal.
 
 use crate::pipeline::task_state::TaskState;
 use crate::progress::FinishedSample;
@@ -7,28 +7,28 @@ use gage_record::{AnswerEntry, JournalEntry, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// What is to be recorded.
+/// A request to record an item.
 pub(crate) struct RecordRequest {
     pub(crate) task: Arc<TaskState>,
     pub(crate) item: JournalItem,
-    /// The `in_flight`, `unsynced` or `unscored` permit that is released when the item is on the disk; none for an item whose
-    /// sample keeps its permits.
+    /// The `in_flight`, `unsynced` or `unscored` permit that is released when the item is on disk. `None` if the sample keeps
+    /// its permits.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// Whether another sample may begin only when it is recorded.
+    /// True if another sample can start only after this item is recorded.
     pub(crate) is_awaited: bool,
 }
 
 pub(crate) enum JournalItem {
-    /// An answer of which judges are asked.
+    /// An answer for the post-inference steps.
     AnswerAwaitingPostInference(Arc<SampleResult>),
     /// An answer that awaits its scores.
     Answer(Arc<SampleResult>),
-    /// The scores of an answer that was recorded before.
+    /// The scores of an answer that is already recorded.
     Scores(Box<ScoresEntry>),
     /// A sample that is finished without scores.
     FinishedWithoutScores {
         record: Box<SampleRecord>,
-        /// Whether an earlier process had asked the model.
+        /// True if the model answered in an earlier process.
         was_resumed: bool,
     },
 }
@@ -45,7 +45,7 @@ impl JournalItem {
         }
     }
 
-    /// The sample, where it is finished with this.
+    /// Returns the sample, if this item finishes it.
     pub(super) fn finished_sample(&self) -> Option<FinishedSample<'_>> {
         match self {
             JournalItem::AnswerAwaitingPostInference(_) | JournalItem::Answer(_) => None,

@@ -1,6 +1,5 @@
-//! The batches of answers that are scored together: those of neighbouring rows, whenever their answers come. So the
-//! batches of a run are the same however many requests and threads it has, and however often it was
-//! interrupted, and what a scorer makes of them is too.
+//! Batches of answers that are scored together. A batch holds neighbouring rows, whatever order their answers arrive in.
+//! So the batches of a run, and their scores, do not depend on the number of requests, threads or interruptions.
 
 use crate::sample::batch_rows::batch_of;
 use crate::sample::result::SampleResult;
@@ -8,18 +7,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// An answer that waits for its neighbours, with the permit that bounds how many do.
+/// An answer that waits for its neighbours, with the permit that bounds their number.
 pub(crate) struct PendingAnswer {
     pub(crate) answer: Arc<SampleResult>,
     /// Released when the scores are in the journal.
     pub(crate) unscored: OwnedSemaphorePermit,
 }
 
-/// The batches that are not complete. Rows are begun in their order and end in any.
+/// The incomplete batches. Rows start in order and end in any order.
 #[derive(Default)]
 pub(crate) struct Batches {
     open: BTreeMap<u64, OpenBatch>,
-    /// The batch of the row that was begun last; further rows of it may come.
+    /// The batch of the most recently started row. More of its rows may follow.
     current: Option<u64>,
 }
 
@@ -31,7 +30,7 @@ struct OpenBatch {
 }
 
 impl Batches {
-    /// A row is on its way. Returns the batch before it, where that only waited for this.
+    /// Marks a row as started. Returns the previous batch, if this completes it.
     pub(crate) fn begin(&mut self, index: u64) -> Option<Vec<PendingAnswer>> {
         let batch = batch_of(index);
         self.open.entry(batch).or_default().begun += 1;
@@ -41,7 +40,7 @@ impl Batches {
         }
     }
 
-    /// A row has ended: with an answer to score, or without one. Returns its batch where it was the last.
+    /// Marks a row as ended, with or without an answer to score. Returns its batch, if this completes it.
     pub(crate) fn end(&mut self, index: u64, answer: Option<PendingAnswer>) -> Option<Vec<PendingAnswer>> {
         let batch = batch_of(index);
         if let Some(open) = self.open.get_mut(&batch) {
@@ -51,7 +50,7 @@ impl Batches {
         if self.current == Some(batch) { None } else { self.remove_complete(batch) }
     }
 
-    /// No further row comes: what is there is scored as it is.
+    /// Returns the remaining batches as they are, because no more rows follow.
     pub(crate) fn finish(&mut self) -> Vec<Vec<PendingAnswer>> {
         let batches = std::mem::take(&mut self.open);
         batches.into_values().map(OpenBatch::sorted).filter(|batch| !batch.is_empty()).collect()
@@ -67,7 +66,7 @@ impl Batches {
 }
 
 impl OpenBatch {
-    /// Returns its answers in the order of their rows.
+    /// Returns the answers in row order.
     fn sorted(mut self) -> Vec<PendingAnswer> {
         self.answers.sort_by_key(|pending| pending.answer.index);
         self.answers
@@ -91,8 +90,8 @@ mod tests {
     }
 
     proptest! {
-        /// Rows begin in order, end in any order, some without an answer: all answers come out, in the
-        /// same batches, whatever the order.
+        /// Rows start in order and end in any order, some without an answer. All answers come out in the same batches,
+        /// whatever the order.
         #[test]
         fn batches_do_not_depend_on_when_answers_come(
             rows in proptest::collection::vec((0_u64..3, any::<bool>(), any::<u32>()), 0..200),
@@ -106,7 +105,7 @@ mod tests {
             }
             let mut batches = Batches::default();
             let mut found = Vec::new();
-            // Each ends some rows after it was begun, as its number says.
+            // Each row ends after a number of further rows, given by its third field.
             let mut running: Vec<(u64, bool, u32)> = Vec::new();
             for row in &begun {
                 found.extend(batches.begin(row.0));

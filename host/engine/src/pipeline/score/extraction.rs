@@ -1,4 +1,4 @@
-//! The final answer in what a model wrote: the extractors of a task, one after the other.
+//! Extraction of the final answer from a model's output, by the extractors of a task in order.
 
 use crate::plan::PlannedExtractor;
 use crate::sample::result::SampleResult;
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 /// The result of the extractors for one answer.
 pub(crate) struct ExtractionResult {
-    /// The model's output, with what was found in it, and what the model wrote as `written`.
+    /// The model's output with the extracted values, and the original answer as `written`.
     pub(crate) model_output: Value,
-    /// What was found: `answer`, `parsed` and `extraction`.
+    /// Extracted values: `answer`, `parsed` and `extraction`.
     pub(crate) found: Object,
-    /// Why there is none, where an extractor failed.
+    /// The error, if an extractor failed.
     pub(crate) error: Option<(Outcome, ErrorNote)>,
 }
 
-/// Lets the extractors find the answers of a batch: the first that finds one wins. Where none does,
-/// `answer` is null: a failure to parse never scores.
+/// Extracts the answers of a batch. The first extractor that finds an answer wins. If none does, `answer` is null, so a
+/// parse failure never scores.
 pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) -> Vec<ExtractionResult> {
     let mut states: Vec<ExtractionState> =
         batch.iter().map(|answer| ExtractionState::new(answer.model_output.document())).collect();
@@ -43,9 +43,9 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) 
 }
 
 struct ExtractionState {
-    /// The model's output; its answer is what earlier extractors have left of it.
+    /// The model's output, with its answer as earlier extractors left it.
     output: Value,
-    /// What was found: `parsed` and `extraction`.
+    /// Extracted values: `parsed` and `extraction`.
     found: Object,
     error: Option<ItemError>,
 }
@@ -104,8 +104,7 @@ impl ExtractionState {
     }
 }
 
-/// The answer as metrics on text read it: a value as it is, a list of items, the final answer of an
-/// argument.
+/// Returns the answer as text metrics read it: the value, the items of a list, or the final answer of an argument.
 fn text_of(parsed: &Value) -> Value {
     let value = parsed.get("value").or_else(|| parsed.get("items"));
     value.or_else(|| parsed.get("final_answer")?.get("value")).unwrap_or(parsed).clone()
