@@ -31,6 +31,7 @@ INTRODUCTION = """\
 The errors and warnings of gage-host, as the tests of bad input cause them. An error ends with the place, if it has one, and with what to do.
 Numbers, names and paths are examples. The exit code of a command is not part of the message: see [exit codes](exit-codes.md).
 """
+REPOSITORY = Path(__file__).resolve().parent.parent
 FIRST = re.compile(r"^(?:error|warning|note)(?:\[\w+\])?: ")
 # A line of the log: its level, and its message after the spans and the target.
 LOG = re.compile(r"^\s*(?:\S+T\S+ +)?(WARN|ERROR) +(?:\w+(?:\{[^}]*\})?: )*(?:(?:gage_\w+(?:::\w+)*|plugin): )?(.*)$")
@@ -39,6 +40,7 @@ LOG = re.compile(r"^\s*(?:\S+T\S+ +)?(WARN|ERROR) +(?:\w+(?:\{[^}]*\})?: )*(?:(?
 def normal(line: str) -> str:
     line = re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
     line = re.sub(r"(?:/[\w.+-]+)*/\.tmp\w+", "/suites", line)
+    line = line.replace(str(REPOSITORY), "/repository")
     line = re.sub(r"(?:/[\w.+-]+)+/target/(?:tmp|debug)(?=/)", "/target", line)
     line = re.sub(r"\b(127\.0\.0\.1|localhost|\[::1\]):\d{4,5}\b", r"\1:8000", line)
     line = re.sub(r"\b20\d{6}-\d{6}-\w+", "20260102-030405-abcd", line)
