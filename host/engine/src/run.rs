@@ -22,8 +22,8 @@ use serde_json::json;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
 
-/// Runs the tasks of a plan in order, up to the allowed number at a time. Recorded samples stay recorded whatever
-/// happens. Must not be called from within the async runtime, because it blocks this thread.
+/// Runs the tasks of a plan in order, up to the allowed number at a time. Recorded samples always stay
+/// recorded. Must not be called from within the async runtime, because it blocks this thread.
 ///
 /// # Errors
 /// If the folder cannot be used, the data has changed, or the run to resume differs from this one.

@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// What each backend counted so far, by its id; without those that count nothing.
+    /// Returns the counters of each backend, by id. Backends without counters are left out.
     pub fn statistics(&self) -> BTreeMap<String, Object> {
         let all = self.backends.iter().map(|(id, backend)| (id.clone(), backend.statistics()));
         all.filter(|(_, statistics)| !statistics.is_empty()).collect()
@@ -93,7 +93,7 @@ impl Session {
         })
     }
 
-    /// The backend with this id.
+    /// Returns the backend with this id.
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
@@ -102,7 +102,7 @@ impl Session {
 /// A model file that changed after its model was loaded.
 pub(crate) struct ChangedModelFile {
     pub(crate) backend_id: String,
-    /// What is different.
+    /// Description of the change.
     pub(crate) message: String,
 }
 

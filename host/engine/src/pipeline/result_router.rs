@@ -138,8 +138,8 @@ impl ResultRouter {
         RowResult { is_recorded, was_resumed: false, in_flight }
     }
 
-    /// Sends an item to the recorder. Returns true if the recorder took it, with the `in_flight` permit if it is free for the
-    /// next sample and no other sample got it while this one waited.
+    /// Sends an item to the recorder. Returns true if the recorder took it. Also returns the `in_flight` permit if it is free for
+    /// the next sample and no other sample got it meanwhile.
     async fn record(
         &self,
         item: JournalItem,

@@ -157,7 +157,7 @@ struct RequiredInput {
     key: Option<&'static str>,
     /// The step or setting that produces it, for messages.
     source: String,
-    /// That step as the suite spells it.
+    /// The step as the suite spells it.
     entry: String,
     remedy: String,
 }

@@ -169,8 +169,8 @@ fn rescore_task(
                 }
             });
         }
-        // The queue closes with its last scorer, so that the reader never waits for scorers that are gone, for instance
-        // if the journal cannot be written.
+        // The queue closes with its last scorer. So the reader never waits for scorers that are gone, such as after a
+        // failure of the journal.
         drop((scored_sender, batches));
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
         for ScoredBatch { batch, scores, spent: took } in scored {

@@ -16,22 +16,22 @@ pub(crate) struct SampleResult {
     pub(crate) sample_id: String,
     /// The Sample, for metrics and the record.
     pub(crate) sample: SampleView,
-    /// What support steps found, by adapter; null where there are none.
+    /// Results of support steps, by adapter; null if there are none.
     pub(crate) support_output: Value,
-    /// What the model said; null where it said nothing.
+    /// Answer of the model; null if there is none.
     pub(crate) model_output: OutputView,
-    /// What the judges said; null where nobody was asked.
+    /// Verdicts of the judges; null if none was asked.
     pub(crate) judge_output: Value,
-    /// `scored` as long as nothing speaks against it.
+    /// Outcome so far; `scored` until a step fails.
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<ErrorNote>,
     pub(crate) timing: SampleTiming,
-    /// Whether the model answered an earlier process, which is not to be counted again.
+    /// True if an earlier process recorded the answer, so its cost is not counted again.
     pub(crate) was_resumed: bool,
 }
 
 impl SampleResult {
-    /// An answer that was recorded by an earlier process, and is to be scored, or to be judged before.
+    /// Restores an answer that an earlier process recorded, to be judged or scored.
     pub(crate) fn of_record(record: SampleRecord) -> SampleResult {
         SampleResult {
             index: record.index,
@@ -48,13 +48,13 @@ impl SampleResult {
         }
     }
 
-    /// An answer that was recorded by an earlier process, and of which judges are to be asked, as if nobody had been.
+    /// Restores an answer that an earlier process recorded, to be judged from the start.
     pub(crate) fn awaiting_judges(record: SampleRecord) -> SampleResult {
         let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
         SampleResult::of_record(record)
     }
 
-    /// Blanks the secrets that are known out of all that is scored and recorded of it.
+    /// Redacts known secrets in everything that is scored and recorded.
     pub(crate) fn redact_secrets(&mut self) {
         if let Cow::Owned(clean) = redact(&self.sample_id) {
             self.sample_id = clean;
@@ -65,13 +65,13 @@ impl SampleResult {
         redact_value(&mut self.judge_output);
     }
 
-    /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
+    /// Returns the error of an invalid Sample.
     pub(crate) fn invalid_message(&self) -> Option<&str> {
         let error = self.error.as_ref().filter(|_| self.outcome == Outcome::InvalidSample)?;
         Some(&error.message)
     }
 
-    /// Returns its line in the journal, before it is scored.
+    /// Returns the sample's line in the journal before it is scored.
     pub(crate) fn entry<'a>(&'a self, task_id: &'a str) -> AnswerEntry<'a> {
         AnswerEntry {
             task_id,

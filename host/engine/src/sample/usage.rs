@@ -3,7 +3,7 @@
 use gage_core::{Object, OutputView, Usage};
 use serde_json::{Value, json};
 
-/// What two requests took together, as far as it is known.
+/// Adds the usage of two requests, as far as it is known.
 pub(crate) fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
     let (Some(before), Some(more)) = (before, more) else { return before.or(more) };
     Some(Usage {

@@ -13,22 +13,22 @@ use std::sync::Arc;
 
 /// A dataset whose files are on this machine.
 pub struct LocatedDataset {
-    /// What reads it.
+    /// Plan of reading it.
     pub planned: Arc<PlannedDataset>,
-    /// Where its files are, and their digests.
+    /// Paths and digests of its files.
     pub located: LocatedFiles,
     media: Arc<MediaStore>,
 }
 
 /// The datasets of a run, by id.
 pub struct Datasets {
-    /// Each, or why it was not found.
+    /// Each dataset, or the reason why it was not found.
     by_id: HashMap<String, Result<LocatedDataset, String>>,
 }
 
 impl Datasets {
-    /// Finds the datasets of a plan, each once. What cannot be found, or is another than the suite
-    /// says, is a problem.
+    /// Finds the datasets of a plan, each once. A dataset that is missing or differs from the suite's digest is a
+    /// problem.
     pub fn locate(plan: &Plan, options: &LocateOptions<'_>, problems: &mut Problems) -> Option<Datasets> {
         let mut by_id = HashMap::new();
         for task in &plan.tasks {
@@ -57,7 +57,7 @@ impl Datasets {
         Datasets { by_id }
     }
 
-    /// Why a dataset was not found.
+    /// Returns the reason why a dataset was not found.
     pub(crate) fn why_missing(&self, dataset_id: &str) -> &str {
         self.by_id.get(dataset_id).and_then(|located| located.as_ref().err()).map_or("", String::as_str)
     }
@@ -96,10 +96,10 @@ impl LocatedDataset {
         }
     }
 
-    /// Opens it; at most so many rows are given.
+    /// Opens the dataset, for at most `most` rows.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn open(&self, most: Option<u64>) -> Result<Rows, DataError> {
         self.open_as(&self.planned.spec, most)
     }
@@ -119,7 +119,7 @@ impl LocatedDataset {
     /// # Errors
     /// When the data cannot be read to their end.
     pub fn media_digest(&self) -> Result<Option<Digest>, DataError> {
-        // In the order of the file, whatever a run takes of it.
+        // All rows in the order of the file, regardless of the rows that a run takes.
         let spec = DatasetSpec { shuffle: false, ..self.planned.spec.clone() };
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let mut digest = None;
@@ -136,12 +136,12 @@ impl LocatedDataset {
         streamed.failure.map_or(Ok(digest), Err)
     }
 
-    /// What turns its rows into Samples.
+    /// Returns the preparation of its rows.
     pub fn preparation(&self) -> Preparation {
         self.preparation_of(&self.planned)
     }
 
-    /// The same, as a task wants it.
+    /// Returns the preparation of its rows for a task.
     pub(crate) fn preparation_of(&self, planned: &PlannedDataset) -> Preparation {
         let of_kind = |is_text: bool| {
             let chosen = planned.hooks.iter().filter(move |(kind, _)| (*kind == HookKind::Text) == is_text);

@@ -8,9 +8,9 @@ use gage_data::{LocateOptions, stream};
 use std::ops::ControlFlow;
 
 impl Plan {
-    /// Looks at the first row of each dataset whose backend does not take all media, as far as its configuration says
-    /// that, and as far as the dataset is at hand: the same as [`Session::check_media`](crate::Session::check_media), without
-    /// a model.
+    /// Checks the first row of each dataset whose backend does not accept all media. Without a model, it knows only what the
+    /// configuration says, and reads only local datasets. Otherwise it equals
+    /// [`Session::check_media`](crate::Session::check_media).
     pub fn check_media(&self, locating: &LocateOptions<'_>, problems: &mut Problems) {
         let takes = |task: &PlannedTask| media_support(&self.config.backend_of(&task.role)?.kind);
         let mut datasets = None;
@@ -50,12 +50,11 @@ pub(crate) fn check_first_row(
     });
 }
 
-/// Returns whether the first row of a task becomes a Sample with media that a backend does not take. What cannot
-/// be read is
-/// found when it is run.
+/// Returns true if the first row of a task becomes a Sample with media that the backend does not accept. Read errors
+/// are left for the run.
 fn first_sample_is_refused(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
     let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
-    // As the row lies in the file: to shuffle, all of them would have to be read.
+    // The first row in the file: a shuffle would have to read all of them.
     let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
     let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
     let mut is_refused = false;

@@ -8,8 +8,8 @@ use gage_data::hub::{ModelHub, ModelReference};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Fetches the model files of a plan that lie on a hub into the cache, each once, and says for each where it lies.
-/// What cannot be had is a problem.
+/// Downloads the model files of a plan that are on a hub into the cache, each once, and returns their paths.
+/// A failed download is a problem.
 pub fn fetch_models(
     plan: &Plan,
     hub: &ModelHub,

@@ -1,4 +1,4 @@
-//! Batches of answers that are scored together. A batch holds neighbouring rows, whatever order their answers arrive in.
+//! Batches of answers that are scored together. A batch holds neighbouring rows, regardless of the order of their answers.
 //! So the batches of a run, and their scores, do not depend on the number of requests, threads or interruptions.
 
 use crate::sample::batch_rows::batch_of;
