@@ -1,6 +1,5 @@
-//! Runs an evaluation. A configuration becomes a [`Plan`], in which everything that can be
-//! known without a model is checked; its [`Datasets`] are found, and fetched where they are elsewhere; a
-//! plan becomes a [`Session`] with its models loaded; and
+//! Runs an evaluation. A configuration becomes a [`Plan`], which checks everything that can be known without a model. Its
+//! [`Datasets`] are located, and fetched if they are remote. The plan becomes a [`Session`] with its models loaded. Then
 //! [`run`] streams the samples of each task through the model and the scorers into the journal.
 //!
 //! ```text
@@ -10,16 +9,16 @@
 //!
 //! All queues between them are bounded, so memory does not grow with the number of samples.
 //!
-//! The modules have one order; each imports only from those before it:
+//! The modules are ordered. Each imports only from earlier ones:
 //!
-//! 1. `sample`, `progress`: the types of one sample, and the trait that shows a run.
-//! 2. `plan`, `resume`: what is checked without a model; what earlier processes of a run left to do.
+//! 1. `sample`, `progress`: the types of one sample, and the trait that reports the progress of a run.
+//! 2. `plan`, `resume`: checks without a model; the work that earlier processes of a run left.
 //! 3. `limits`, `request`, `session`: cancellation, budgets and permits; prompts; datasets and models.
-//! 4. `identity`, `estimate`, `run_error`: what a run is made from, what it would take, why it ends.
+//! 4. `identity`, `estimate`, `run_error`: the inputs of a run, its estimated cost, and the errors that end it.
 //! 5. `pipeline`: one task, from the reader to the journal.
 //! 6. `run`: all tasks, their shared threads, rescoring.
 //!
-//! The crate imports everything below it in the workspace, and knows nothing of terminals or of how results are shown.
+//! The crate may import all lower crates in the workspace. It knows nothing of terminals or the display of results.
 
 mod estimate;
 mod identity;

@@ -1,4 +1,4 @@
-//! The request of a sample: its messages, its parameters, and how large it is.
+//! The request of a sample: its messages, parameters and size.
 
 pub(crate) mod support_context;
 

@@ -52,7 +52,7 @@ pub enum RunError {
         /// Number of samples in the journal.
         recorded: u64,
     },
-    /// A part of this program panicked or is missing; a bug.
+    /// A part of this program panicked or is missing. This is a bug.
     #[error("internal error: the {0} failed")]
     Internal(&'static str),
 }

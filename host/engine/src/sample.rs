@@ -1,4 +1,4 @@
-//! The types of one sample that several folders share: its result, its failure, what it used. Imports no other folder.
+//! The types of one sample that several folders share: its result, failure and usage. Imports no other folder.
 
 pub(crate) mod answer_outcome;
 pub(crate) mod batch_rows;

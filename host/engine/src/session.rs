@@ -20,7 +20,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens every backend that the plan needs, and checks that each can do what is asked.
+    /// Opens every backend that the plan needs, and checks that each supports its requests.
     pub async fn open(
         plan: &Plan,
         registry: &Registry,
@@ -71,8 +71,8 @@ impl Session {
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }
 
-    /// Looks at the first row of each dataset whose backend does not take all media: one with others is an error
-    /// before anything is sent. Further rows that hold some end as `invalid_sample`.
+    /// Checks the first row of each dataset whose backend does not accept all media. Unsupported media in it are an error
+    /// before anything is sent. Later rows with unsupported media end as `invalid_sample`.
     pub fn check_media(&self, plan: &Plan, datasets: &Datasets, problems: &mut Problems) {
         for task in &plan.tasks {
             let Some(backend) = self.backend(&task.role.backend_id) else { continue };
@@ -106,7 +106,7 @@ pub(crate) struct ChangedModelFile {
     pub(crate) message: String,
 }
 
-/// Gives the roles of the run to the components that were granted some.
+/// Passes the roles of the run to the components that are granted some.
 fn set_models(plan: &Plan, backends: &HashMap<String, Arc<dyn Backend>>) {
     let roles = plan.config.role_adapters.iter().filter_map(|role| {
         let backend = backends.get(&role.backend_id)?;

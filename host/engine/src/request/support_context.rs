@@ -1,4 +1,4 @@
-//! The output of support steps, as payloads and prompts hold it.
+//! The output of support steps, as it appears in payloads and prompts.
 
 use gage_core::Object;
 use serde_json::Value;

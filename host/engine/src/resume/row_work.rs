@@ -20,7 +20,7 @@ pub(crate) struct PreparedRow {
     /// The row number in the task, counting repeats.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
-    /// The Sample, which its repeats share.
+    /// The Sample, shared by all repeats.
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }
 

@@ -39,7 +39,7 @@ pub struct RunContext<'r> {
     pub plan: &'r Plan,
     /// The datasets of the plan.
     pub datasets: &'r Datasets,
-    /// The models of the plan, loaded.
+    /// The loaded models of the plan.
     pub session: &'r Session,
     /// The folder of all runs.
     pub root: &'r Path,

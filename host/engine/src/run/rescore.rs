@@ -42,7 +42,7 @@ pub enum RescoreError {
         /// The run's tasks.
         known: String,
     },
-    /// A thread of this program panicked; a bug.
+    /// A thread of this program panicked. This is a bug.
     #[error("internal error: the {0} failed")]
     Internal(&'static str),
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A sample that the model has seen, or that failed on the way to it.
+/// A sample that the model answered, or that failed before or during its request.
 #[derive(Clone)]
 pub(crate) struct SampleResult {
     pub(crate) index: u64,
@@ -83,14 +83,14 @@ impl SampleResult {
             support_output: Some(&self.support_output).filter(|output| !output.is_null()),
             model_output: self.model_output.document(),
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
-            // When it was answered; its scores come later, with a time of their own.
+            // The time of the answer. The scores follow later with their own time.
             timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
             awaits_scores: true,
             awaits_judges: false,
         }
     }
 
-    /// Returns its record, where it is not to be scored.
+    /// Returns the record of a sample without scores.
     pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
         let output = self.model_output.document();
         let model_output = if output.is_null() { None } else { Some(output.value().into_owned().into()) };
@@ -112,14 +112,14 @@ impl SampleResult {
         }
     }
 
-    /// The sample ends by a failure.
+    /// Marks the sample as failed.
     pub(crate) fn fail(&mut self, stage: Stage, failure: SampleFailure) {
         let SampleFailure { outcome, kind, message } = failure;
         self.outcome = outcome;
         self.error = Some(ErrorNote { stage, kind, message, pointer: None });
     }
 
-    /// The sample ends because no request can be made of it; the error names its row.
+    /// Marks the sample as invalid, because it makes no valid request. The error names its row.
     pub(crate) fn into_invalid(mut self: Box<Self>, mut error: ErrorNote) -> Box<SampleResult> {
         let origin = |key| self.sample.dataset_metadata(key);
         let (path, row) = (origin("path").and_then(Value::as_str), origin("row").and_then(Value::as_u64));

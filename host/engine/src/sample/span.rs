@@ -1,15 +1,15 @@
-//! The spans that tie a log line to its samples. All are of the level `error`, so that every line that a filter lets through
-//! has them.
+//! The spans that tie a log line to its samples. All have level `error`, so that every line that passes the filter has
+//! them.
 
 use super::result::SampleResult;
 use tracing::{Span, error_span};
 
-/// The span of everything that is done for one sample.
+/// Creates the span of all work on one sample.
 pub(crate) fn of_sample(task_id: &str, sample_id: &str) -> Span {
     error_span!("sample", task = task_id, sample = sample_id)
 }
 
-/// The span of a batch that is scored: its task, its first and its last sample, and how many it has.
+/// Creates the span of a scored batch: its task, its first and last samples, and their number.
 pub(crate) fn of_batch(task_id: &str, batch: &[&SampleResult]) -> Span {
     let first = batch.first().map_or("", |answer| answer.sample_id.as_str());
     let last = batch.last().map_or("", |answer| answer.sample_id.as_str());
@@ -38,7 +38,7 @@ mod tests {
         }
     }
 
-    /// The lines that a filter lets through while `work` runs.
+    /// Returns the lines that pass a filter while `work` runs.
     fn lines_of(level: LevelFilter, work: impl FnOnce()) -> String {
         let lines = LogLines::default();
         let writer = lines.clone();

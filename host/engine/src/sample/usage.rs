@@ -1,4 +1,4 @@
-//! Token usage of requests, as outputs carry it.
+//! Token usage of requests, as stored in outputs.
 
 use gage_core::{Object, OutputView, Usage};
 use serde_json::{Value, json};
@@ -12,17 +12,17 @@ pub(crate) fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage
     })
 }
 
-/// The usage under its name.
+/// Returns an object with the usage under its key.
 pub(crate) fn named(usage: Option<Usage>) -> Object {
     usage.map(|usage| ("usage".to_owned(), json!(usage))).into_iter().collect()
 }
 
-/// The usage that an output carries.
+/// Returns the usage in an output.
 pub(crate) fn usage_in(output: Option<&Value>) -> Option<Usage> {
     usage_at(output?, "usage")
 }
 
-/// The usage of what a model said.
+/// Returns the usage of a model's output.
 pub(crate) fn usage_of(output: &OutputView) -> Option<Usage> {
     match output {
         OutputView::Read(output) => output.usage,
@@ -30,7 +30,7 @@ pub(crate) fn usage_of(output: &OutputView) -> Option<Usage> {
     }
 }
 
-/// The usage under a key of an output.
+/// Returns the usage under a key of an output.
 pub(crate) fn usage_at(output: &Value, key: &str) -> Option<Usage> {
     let usage = output.get(key)?;
     let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);

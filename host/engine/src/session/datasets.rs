@@ -1,4 +1,4 @@
-//! The datasets of a run, found: those on a hub are fetched, and each has the digest that it must have.
+//! The located datasets of a run. Those on a hub are fetched, and each matches its expected digest.
 
 use crate::plan::{Plan, PlannedDataset};
 use gage_config::{DatasetSpec, HookKind, Problems};
@@ -42,7 +42,7 @@ impl Datasets {
         Some(Datasets { by_id })
     }
 
-    /// Finds those datasets of a plan that are there; the others are no problem.
+    /// Finds the datasets of a plan that are present. Missing datasets are not reported.
     pub fn locate_present(plan: &Plan, options: &LocateOptions<'_>) -> Datasets {
         let mut by_id = HashMap::new();
         for task in &plan.tasks {
@@ -62,7 +62,7 @@ impl Datasets {
         self.by_id.get(dataset_id).and_then(|located| located.as_ref().err()).map_or("", String::as_str)
     }
 
-    /// The dataset with this id.
+    /// Returns the dataset with this id.
     pub fn get(&self, dataset_id: &str) -> Option<&LocatedDataset> {
         self.by_id.get(dataset_id)?.as_ref().ok()
     }
@@ -104,20 +104,20 @@ impl LocatedDataset {
         self.open_as(&self.planned.spec, most)
     }
 
-    /// Opens it in the order that a task wants.
+    /// Opens the dataset in the order of a task.
     pub(crate) fn open_as(&self, spec: &DatasetSpec, most: Option<u64>) -> Result<Rows, DataError> {
         open_located(spec, &self.located, most)
     }
 
-    /// The media of its Samples.
+    /// Returns the media of its Samples.
     pub fn media(&self) -> &Arc<MediaStore> {
         &self.media
     }
 
-    /// The media of all its rows as one digest; nothing where no row has any. Prepares every row, and keeps none.
+    /// Returns one digest of the media of all rows, or `None` if no row has media. Prepares every row, and keeps none.
     ///
     /// # Errors
-    /// When the data cannot be read to their end.
+    /// If the data cannot be read to the end.
     pub fn media_digest(&self) -> Result<Option<Digest>, DataError> {
         // All rows in the order of the file, regardless of the rows that a run takes.
         let spec = DatasetSpec { shuffle: false, ..self.planned.spec.clone() };
@@ -127,7 +127,7 @@ impl LocatedDataset {
         let has_media = |sample: Arc<Sample>| HasMedia(!sample.media_meta.is_empty());
         let streamed = stream_kept(rows, &self.preparation(), workers, &|| false, &has_media, |prepared| {
             if prepared.result == Ok(HasMedia(true)) {
-                // The digest of a row is made of those of its media too.
+                // The digest of a row includes those of its media.
                 let before = digest.map(|digest: Digest| digest.to_string()).unwrap_or_default();
                 digest = Some(Digest::of_bytes(format!("{before} {}", prepared.row_digest).as_bytes()));
             }

@@ -1,4 +1,4 @@
-//! Media in the Samples of a task, and a backend that does not take them.
+//! Checks for media in the Samples of a task that its backend does not accept.
 
 use crate::plan::{Plan, PlannedTask};
 use crate::session::datasets::Datasets;
@@ -25,7 +25,7 @@ impl Plan {
     }
 }
 
-/// Looks at the first row of a task: media in it that the backend does not take are an error.
+/// Checks the first row of a task. Media that the backend does not accept are an error.
 pub(crate) fn check_first_row(
     task: &PlannedTask,
     takes: MediaSupport,

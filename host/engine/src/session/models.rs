@@ -1,4 +1,4 @@
-//! The files of models that a suite names on a hub, fetched.
+//! Fetching of a suite's model files from a hub.
 
 use crate::plan::Plan;
 use crate::plan::model_files::files_of;

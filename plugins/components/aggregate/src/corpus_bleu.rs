@@ -49,7 +49,10 @@ impl Aggregator for CorpusBleu {
         if state.rows == 0 {
             state.counts = counts;
         } else if !state.counts.add(&counts) {
-            return Err(refuse(&row, "was scored to another order of n-grams than those before it"));
+            return Err(refuse(
+                &row,
+                "was scored with an order of n-grams that differs from the samples before it",
+            ));
         }
         state.rows += 1;
         Ok(())

@@ -117,7 +117,7 @@ impl Aggregator for CorpusPerplexity {
             return Err(refuse(&row, "has a likelihood that is no number, or no units"));
         }
         if *state.measure.get_or_insert(found.measure) != found.measure {
-            return Err(refuse(&row, "was scored by another measure than those before it"));
+            return Err(refuse(&row, "was scored with a measure that differs from the samples before it"));
         }
         state.rows += 1;
         let (loss, units) = (-found.loglikelihood, found.units as f64);

@@ -181,7 +181,7 @@ impl CanonicalAnswer {
 /// Returns the error for an answer of unknown type.
 fn unknown_answer_type() -> PluginError {
     PluginError::invalid_input(
-        "nothing says of which type the answer is; set 'answer_type' to choice, number, list, text or \
+        "the type of the answer is unknown; set 'answer_type' to choice, number, list, text or \
          reasoning, or give the ground truth in canonical form",
     )
 }

@@ -117,8 +117,8 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
         }
         Some((text, None)) if text.starts_with('[') && text.ends_with(']') => {
             return Err(
-                "is a text that looks like a printed list and cannot be read as one; items stand in quotes, \
-                        with commas between them, as in ['a', 'b']"
+                "is a text that looks like a printed list, but cannot be read as one; items need quotes, \
+                        and commas between them, as in ['a', 'b']"
                     .to_owned(),
             );
         }
@@ -142,8 +142,8 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
     raw.into_iter()
         .enumerate()
         .map(|(index, (id, value))| {
-            let said =
-                text(value).ok_or_else(|| format!("has an option that is no text, number {}", index + 1))?;
+            let said = text(value)
+                .ok_or_else(|| format!("has an option that is not a text, number {}", index + 1))?;
             let own = names.as_ref().and_then(|names| names.get(index)).cloned();
             Ok(Choice { label: own.unwrap_or_else(|| letter(index)), id, text: strip(&said).to_owned() })
         })

@@ -63,7 +63,7 @@ impl Metric for SemanticSimilarity {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let Some(semantic) = read(inputs.value(SEMANTIC))? else {
-            let message = "there are no similarities; add {step: embed} behind the inference";
+            let message = "there are no similarities; add {step: embed} after the inference";
             return Ok(ScoreCard::none(message).tag("missing_prediction"));
         };
         let detail = |best: Option<usize>| json!({ "model": semantic.model, "reference": best });

@@ -55,7 +55,7 @@ impl Call {
                     }
                 }
                 None | Some(Value::Null) if is_message => {}
-                Some(_) => return Err(refuse(format!("step {index} has 'tool_calls' that are no list"))),
+                Some(_) => return Err(refuse(format!("step {index} has 'tool_calls' that are not a list"))),
                 None => {
                     calls.push(Call::read(step).map_err(|error| refuse(format!("step {index} {error}")))?)
                 }
@@ -166,7 +166,7 @@ mod tests {
         for (trajectory, expected) in [
             (json!({"name": "a"}), "a list of messages"),
             (json!([7]), "step 0 is neither"),
-            (json!([{"role": "assistant", "tool_calls": 7}]), "no list"),
+            (json!([{"role": "assistant", "tool_calls": 7}]), "not a list"),
             (json!([{"role": "assistant", "tool_calls": [{"function": 7}]}]), "step 0 is neither"),
             (long, "at most 256"),
         ] {
