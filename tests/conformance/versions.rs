@@ -49,7 +49,7 @@ fn compare(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>
         match recorded.iter().find(|before| before.scorer == now.scorer) {
             Some(before) if before == now => {}
             Some(before) if before.version == now.version && now.changed(before) > 0 => wrong.push(format!(
-                "{}: {} of {} results are others than before, and its version is \"{}\" still; raise it in its plugin",
+                "{}: {} of {} results changed, but its version is still \"{}\"; raise it in its plugin",
                 now.scorer,
                 now.changed(before),
                 now.results.len(),

@@ -38,7 +38,7 @@ impl Metric for SemanticSimilarity {
 
     fn spec() -> MetricSpec {
         let mut spec = MetricSpec::new(
-            "1",
+            "2",
             "Similarity in meaning of the answer to the nearest reference, \
             by embeddings",
         )
