@@ -24,8 +24,8 @@ fn samples_without_a_usable_reference_are_reported() {
     assert_eq!(report["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{report}");
     let shown = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0).stdout;
     assert!(shown.contains("1 (there is no reference), as q1"), "{shown}");
-    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    let warning = "1 sample has no reference that `exact_match` can use";
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let warning = "1 sample has no reference for `exact_match`, and no score";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
     // There is no warning if all samples have a reference.
     workspace.write("rows.jsonl", format!("{}\n", rows[0]));

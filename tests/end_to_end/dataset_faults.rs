@@ -58,7 +58,8 @@ fn broken_chat_template_is_found_before_the_run() {
 #[test]
 fn samples_found_invalid_late_count_towards_max_invalid() {
     let server = Server::start(|_| completion("answer 1"));
-    let template = "{{ sample.metadata.hint }}";
+    // One of the rows that are examined before the run can be rendered.
+    let template = "{% if row.question.endswith('5') %}{{ row.question }}{% else %}{{ {}.hint }}{% endif %}";
     // Two of 40 rows may be invalid.
     let workspace = workspace_with_prompt(&server, 40, template, "");
     let run = ["run", "suite.yaml", "--run-id", "r", "--set", "custom.mode=sequential"];
@@ -66,9 +67,9 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     for expected in ["3 of the first ", "5.0 % is allowed (max_invalid). The first: row 1 of rows.jsonl: "] {
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     }
-    assert!(ended.stderr.contains("`sample.metadata` is undefined"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("undefined"), "{}", ended.stderr);
     let recorded = workspace.samples("r");
-    assert_eq!(recorded.len(), 3, "one more than is allowed, and none behind it");
+    assert_eq!(recorded.len(), 3, "one more than is allowed, and none after it");
     assert!(recorded.iter().all(|sample| sample["outcome"] == "invalid_sample"), "{recorded:?}");
     assert!(workspace.read("runs/r/events.jsonl").contains("too_many_invalid"));
     // Invalid rows of an earlier process count too.
@@ -84,7 +85,7 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     let lenient = workspace_with_prompt(&server, 40, template, ", max_invalid: 1");
     lenient.run(&run).expect_code(4);
     assert_eq!(lenient.samples("r").len(), 40);
-    assert_eq!(server.requests(), 0);
+    assert_eq!(server.requests(), 4);
 }
 
 #[test]

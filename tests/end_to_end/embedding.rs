@@ -107,7 +107,7 @@ fn similarities_are_recorded_and_rescored_without_a_model() {
     assert!(is_close(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
     // The run is rescored and verified from its records, and replayed without the server.
     let asked = server.requests();
-    workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(4);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
     workspace.run(&["verify", "r"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"]);

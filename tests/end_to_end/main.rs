@@ -23,6 +23,7 @@ mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;
+mod importing;
 mod interruption;
 mod judged_runs;
 mod judging;
@@ -34,14 +35,17 @@ mod observing;
 mod planning;
 mod plugin_commands;
 mod plugins;
+mod prompt_checks;
 mod redacted_values;
 mod reference_pages;
 mod references;
+mod rejudging;
 mod run_folders;
 mod scripted_backend;
 mod secret_texts;
 mod secrets;
 mod server;
+mod structured_answers;
 mod suites;
 mod support;
 mod support_steps;

@@ -23,7 +23,7 @@ fn image_for_a_text_only_backend_is_found_before_any_request() {
     let samples = workspace.samples("r");
     assert_eq!(
         (&samples[0]["outcome"], &samples[1]["outcome"]),
-        (&json!("scored"), &json!("invalid_sample"))
+        (&json!("missing_reference"), &json!("invalid_sample"))
     );
     assert_eq!(samples[1]["error"]["kind"], "media_unsupported");
 }

@@ -311,6 +311,6 @@ fn unwritable_log_loses_no_sample() {
         .stderr(full)
         .stdout(std::process::Stdio::null())
         .status();
-    assert_eq!(status.expect("the program runs").code(), Some(0));
+    assert_eq!(status.expect("the program runs").code(), Some(4));
     assert_eq!(workspace.samples("r").len(), 200);
 }

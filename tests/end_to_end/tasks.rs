@@ -387,8 +387,7 @@ fn sent_sampling_parameters_are_recorded() {
         )
         + "tasks: [{task_id: t, dataset_id: rows, sampling_params: {seed: 3}}]\n";
     let workspace = workspace(1, &text);
-    let own =
-        json!({"id": "q1", "sampling_params": {"seed": 4}, "messages": [{"role": "user", "content": "hi"}]});
+    let own = json!({"id": "q1", "answer": "a", "sampling_params": {"seed": 4}, "messages": [{"role": "user", "content": "hi"}]});
     let own = format!("{own}\n");
     workspace.write("rows.jsonl", rows(1) + &own);
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(0);

@@ -79,7 +79,7 @@ fn download_without_a_place_or_from_no_hub_is_refused() {
 #[test]
 fn missing_field_is_reported_once() {
     let workspace = workspace("[{exact_match: {label_field: sample.nothing, on_missing_field: warn}}]");
-    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert_eq!(ended.stderr.matches("this is reported once").count(), 1, "{}", ended.stderr);
 }
 

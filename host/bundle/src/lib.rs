@@ -48,6 +48,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
             "boxed",
             "final_answer",
             "json_field",
+            "json_object",
             "regex",
             "choice_letter",
             "list_items",

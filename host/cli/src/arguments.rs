@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod data;
 mod export;
+mod import;
 mod model;
 mod observe;
 mod plan;
@@ -24,6 +25,7 @@ pub(crate) use completions::{CompletionsArguments, ManPagesArguments};
 pub(crate) use data::{DataArguments, DataCommand, StatsArguments};
 pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
+pub(crate) use import::{ImportCommand, ImportGageArguments};
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
 };
@@ -101,6 +103,9 @@ pub(crate) enum Command {
     /// List, show and delete run folders; choose baselines and show trends.
     #[command(subcommand)]
     Runs(RunsCommand),
+    /// Convert a suite of another program to a suite of gage-host.
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Report every mistake in a suite without running it.
     Validate(ValidateArguments),
     /// Inspect a dataset: its first Samples, its invalid rows, its statistics.
@@ -206,6 +211,18 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
     pub(crate) retry: Vec<Outcome>,
 
+    /// With --resume, ask these judges (default all) again about every recorded answer, for a suite whose judges or metrics
+    /// have changed.
+    #[arg(
+        long,
+        value_name = "JUDGES",
+        value_delimiter = ',',
+        num_args = 0..=1,
+        default_missing_value = ALL_JUDGES,
+        requires = "resume"
+    )]
+    pub(crate) rejudge: Option<Vec<String>>,
+
     /// Fetch no dataset; use only datasets fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
@@ -264,6 +281,15 @@ pub(crate) struct ScoreArguments {
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Ask this judge again about the recorded answers, or `all`; may be given several times. Needs the dataset, but asks
+    /// no other model.
+    #[arg(long = "judge", value_name = "NAME", conflicts_with = "metrics")]
+    pub(crate) judges: Vec<String>,
+
+    /// Requests to judges in flight; by default 16.
+    #[arg(short = 'j', long, value_name = "N", requires = "judges")]
+    pub(crate) concurrency: Option<usize>,
+
     /// Replace a value of the suite; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
@@ -283,6 +309,9 @@ pub(crate) struct ScoreArguments {
     #[command(flatten)]
     pub(crate) print: OutcomeArguments,
 }
+
+/// Stands for every judge of a suite.
+pub(crate) const ALL_JUDGES: &str = "all";
 
 const METRICS_EXAMPLES: &str = "\
 Examples:

@@ -8,6 +8,7 @@ pub(crate) mod env;
 pub(crate) mod export;
 mod failure;
 mod history;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 mod listener;

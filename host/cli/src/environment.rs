@@ -3,6 +3,7 @@
 
 mod foreign_variables;
 mod legacy_variables;
+mod old_options;
 
 use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
@@ -28,6 +29,9 @@ pub(crate) fn parse() -> Arguments {
         let message = error.print();
         if let Some(name) = variable_behind(&command, &error).filter(|_| message.is_ok()) {
             eprintln!("\nThe value is that of the variable {name}.");
+        }
+        if let Some(help) = old_options::help_for(&error).filter(|_| message.is_ok()) {
+            eprintln!("\nhelp: {help}");
         }
         std::process::exit(error.exit_code())
     });

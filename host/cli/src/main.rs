@@ -26,6 +26,7 @@ fn main() -> std::process::ExitCode {
         Command::Export(export) => commands::export::execute(&export),
         Command::View(view) => commands::view::execute(&view),
         Command::Plan(plan) => commands::plan::execute(&plan),
+        Command::Import(import) => commands::import::execute(&import),
         Command::Validate(validate) => commands::validate::execute(&validate),
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),

@@ -8,7 +8,7 @@ pub mod embed_step;
 pub mod gate;
 pub mod judge_step;
 pub mod metric;
-mod metric_call;
+pub mod metric_call;
 pub mod plugin;
 pub mod plugin_call;
 pub mod pricing;

@@ -10,6 +10,7 @@ mod elements;
 mod expand;
 mod mapping_reader;
 mod node;
+mod old_names;
 mod overrides;
 mod parse;
 mod pipeline;
@@ -42,6 +43,7 @@ pub use elements::embed_step::EmbedStep;
 pub use elements::gate::{GateSpec, SubScoreGate};
 pub use elements::judge_step::{JudgeSpec, JudgeStep, ScoreCombination};
 pub use elements::metric::{AggregationSpec, MetricSpec};
+pub use elements::metric_call::parse_call;
 pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
 };

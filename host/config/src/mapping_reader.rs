@@ -1,6 +1,7 @@
 //! Reads a mapping key by key; missing, mistyped and unknown keys become problems.
 
 use crate::node::{Entry, Node, NodeValue};
+use crate::old_names::old_key;
 use crate::problems::{Problem, Problems};
 use crate::source::Span;
 use strum::VariantArray;
@@ -278,20 +279,27 @@ impl<'n> MappingReader<'n> {
         (self.entries.iter().filter(is_further).collect(), self.asked)
     }
 
-    /// Reports the unknown keys.
+    /// Reports the unknown keys. One of the older program has its own help, and is a warning if it had no effect.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in self.entries {
             let key = entry.key.as_str();
-            if !self.asked.contains(&key) && !self.refused.contains(&key) {
-                let place =
-                    if self.path.is_empty() { "the document".to_owned() } else { format!("`{}`", self.path) };
-                problems
-                    .error(
-                        entry.key_span,
-                        &self.path_of(&entry.key),
-                        format!("unknown key `{}` in {place}", entry.key),
-                    )
-                    .known(&entry.key, self.asked.iter().copied());
+            if self.asked.contains(&key) || self.refused.contains(&key) {
+                continue;
+            }
+            let place =
+                if self.path.is_empty() { "the document".to_owned() } else { format!("`{}`", self.path) };
+            let path = self.path_of(key);
+            let message = format!("unknown key `{key}` in {place}");
+            match old_key(&self.path, key) {
+                Some(old) if old.is_inert(&entry.node) => {
+                    problems.warning(entry.key_span, &path, message).help(old.help);
+                }
+                Some(old) => {
+                    problems.error(entry.key_span, &path, message).help(old.help);
+                }
+                None => {
+                    problems.error(entry.key_span, &path, message).known(key, self.asked.iter().copied());
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Problems of a configuration, and their display.
 
+use crate::old_names::new_name;
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -221,10 +222,13 @@ impl Problem {
         self
     }
 
-    /// Lists the known names, the nearest first.
+    /// Lists the known names, and the one that was meant: that of an old name, or else the nearest.
     pub fn known<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Problem {
         let known: Vec<&str> = known.into_iter().collect();
         let allowed = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        if let Some(new) = new_name(typed, &known) {
+            return self.help(format!("`{typed}` of gage-eval is `{new}` here; known are: {allowed}"));
+        }
         let help = match gage_core::nearest(typed, known.iter().copied()) {
             Some(nearest) => format!("did you mean `{nearest}`? known are: {allowed}"),
             None => format!("known are: {allowed}"),

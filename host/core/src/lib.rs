@@ -43,10 +43,11 @@ pub use lazy_object::LazyObject;
 pub use long_integers::quote_long_integers;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
-    ContinuationScore, FinishReason, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
+    ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
 pub use sample::{
-    AnswerProblem, ChoiceOption, FewShotExample, Messages, Reference, Sample, SandboxSpec, TaskType,
+    AnswerProblem, ChoiceOption, FewShotExample, Messages, OptionDisplay, Reference, Sample, SandboxSpec,
+    TaskType,
 };
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};

@@ -43,6 +43,8 @@ pub enum Outcome {
     InvalidSample,
     /// A preprocessor skipped the row, or a metric had nothing to score.
     Skipped,
+    /// The row has no reference that the metric could compare the answer with.
+    MissingReference,
 }
 
 impl Outcome {

@@ -79,6 +79,9 @@ pub fn word_count(text: &str) -> u64 {
 /// run to run, which no stored output contains.
 pub const TIMING_KEYS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
 
+/// Key of a judge's output with the time of all its requests in milliseconds, for metrics only.
+pub const JUDGE_CLOCK: &str = "latency_ms";
+
 /// A model's output for a sample. Holds nothing that varies from run to run; its duration is recorded
 /// separately.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,7 @@
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
 use crate::{Digest, LazyObject, Object, SamplingParams, json_decode};
+use option_display::missing_options;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -12,11 +13,13 @@ mod checks;
 mod from_value;
 mod label;
 mod messages;
+mod option_display;
 mod parts;
 mod task_type;
 
 pub use answer::AnswerProblem;
 pub use messages::Messages;
+pub use option_display::OptionDisplay;
 pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 pub use task_type::TaskType;
 
@@ -149,12 +152,18 @@ impl Sample {
 
     /// Returns the conversation to send: the few-shot examples, each with its first correct answer as the
     /// assistant's turn, between the system message and the question. No answer is added to an example that
-    /// already ends with an assistant's turn.
-    pub fn conversation(&self) -> Vec<Message> {
+    /// already ends with an assistant's turn. The options are shown as `display` says.
+    pub fn conversation(&self, display: OptionDisplay) -> Vec<Message> {
         let leading = self.messages.iter().take_while(|message| message.role == Role::System).count();
         let mut messages: Vec<Message> = self.messages.iter().take(leading).cloned().collect();
         for example in &self.few_shot_examples {
             messages.extend(example.messages.iter().cloned());
+            if display == OptionDisplay::AfterQuestion {
+                let label = example.label.as_deref();
+                if let Some(text) = missing_options(&example.messages, &example.options, label) {
+                    option_display::append(&mut messages, &text);
+                }
+            }
             if !example.is_answered() {
                 let answer = example.references.first().map_or_else(
                     || vec![ContentPart::text(example.label.clone().unwrap_or_default())],
@@ -164,7 +173,20 @@ impl Sample {
             }
         }
         messages.extend(self.messages.iter().skip(leading).cloned());
+        if let Some(text) = self.missing_options(display) {
+            option_display::append(&mut messages, &text);
+        }
         messages
+    }
+
+    /// Returns the text to append to the question to show its options; `None` if the messages can be sent unchanged.
+    fn missing_options(&self, display: OptionDisplay) -> Option<String> {
+        match display {
+            OptionDisplay::AfterQuestion => {
+                missing_options(&self.messages, &self.options, self.label.as_deref())
+            }
+            OptionDisplay::AsWritten => None,
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::{AnswerProblem, Message, Sample};
+use gage_core::{AnswerProblem, Message, OptionDisplay, Sample};
 use gage_plugin::{DocHook, Preprocessor};
-use gage_template::TokenizerTemplate;
+use gage_template::{ROW_KEY, TokenizerTemplate};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct PreparedSample<K = Arc<Sample>> {
     pub index: u64,
     /// Short digest of the row.
     pub row_digest: String,
+    /// Share of the row in the time to prepare its batch, in milliseconds. Varies from run to run.
+    pub preprocess_ms: f64,
     /// The Sample or its projection, or the reason for its rejection.
     pub result: Result<K, Box<Rejection>>,
 }
@@ -81,6 +83,10 @@ pub struct Preparation {
     pub media: Arc<MediaStore>,
     /// Renders the prompt of each Sample.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
+    /// Whether such a prompt shows the options of its Sample.
+    pub option_display: OptionDisplay,
+    /// Whether Samples hold their row under [`ROW_KEY`], because a prompt reads it.
+    pub keeps_row: bool,
     /// Name of the dataset within the suite.
     pub dataset_id: String,
     /// Origin of the dataset, recorded in the Samples.
@@ -102,7 +108,7 @@ impl Preparation {
         for preprocessor in &self.chain {
             batch.convert(preprocessor);
         }
-        batch.validate(|sample, number| self.complete(sample, number));
+        batch.validate(|sample, number, row| self.complete(sample, number, row));
         batch.each(check_sampling);
         if let Some(hook) = &self.doc_to_text {
             hooks::set_text(&mut batch, hook);
@@ -118,18 +124,21 @@ impl Preparation {
                 .map_err(|error| Rejection::of_sample(error.kind.name(), error.message, error.pointer))
         });
         if let Some(tokenizer) = &self.tokenizer {
-            batch.each(|sample| render(sample, tokenizer));
+            batch.each(|sample| render(sample, tokenizer, self.option_display));
         }
         Some(batch.finish(keep))
     }
 
-    /// Records in a Sample its dataset and its row.
-    fn complete(&self, sample: &mut Sample, number: u64) {
+    /// Records in a Sample its dataset, the number of its row and, if prompts read it, the row itself.
+    fn complete(&self, sample: &mut Sample, number: u64, row: Option<&str>) {
         // A row must not override its own origin.
         sample.dataset_id = Some(self.dataset_id.clone());
         let metadata = &mut sample.dataset_metadata;
         metadata.insert("path".to_owned(), self.dataset_path.as_str().into());
         metadata.insert("row".to_owned(), number.into());
+        if let Some(row) = row.filter(|_| self.keeps_row).and_then(|row| serde_json::from_str(row).ok()) {
+            sample.extra.insert(ROW_KEY.to_owned(), row);
+        }
     }
 }
 
@@ -143,11 +152,15 @@ fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
 
 /// Renders the conversation into `inputs.prompt`, unless the row already has a rendered prompt, and records that in
 /// the flags of the Sample.
-fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Rejection> {
+fn render(
+    sample: &mut Sample,
+    tokenizer: &TokenizerTemplate,
+    display: OptionDisplay,
+) -> Result<(), Rejection> {
     if sample.rendered_prompt().is_some() {
         return Ok(());
     }
-    let conversation = sample.conversation();
+    let conversation = sample.conversation(display);
     let prompt = match tokenizer.of(&sample.tools).render(&conversation, &sample.tools) {
         Ok(prompt) => prompt,
         // A text-only template cannot take media; the messages are sent, and the receiver renders them.

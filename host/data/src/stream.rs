@@ -196,8 +196,13 @@ fn work<K: SampleProjection>(
         };
         let Some((rows, reply)) = next else { return spent };
         let began = Instant::now();
-        let prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
-        spent += began.elapsed();
+        let mut prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
+        let elapsed = began.elapsed();
+        spent += elapsed;
+        if let Some(prepared) = &mut prepared {
+            let share = elapsed.as_secs_f64() * 1_000.0 / prepared.len().max(1) as f64;
+            prepared.iter_mut().for_each(|one| one.preprocess_ms = share);
+        }
         // Without a reply, after a stop or a panic, neither this batch nor a later one is wanted.
         if prepared.is_none_or(|prepared| reply.send(prepared).is_err()) {
             return spent;

@@ -23,10 +23,10 @@ pub use support::{PlannedSupportRole, PlannedTools};
 use backends::{check_backends, check_request};
 use check_inputs::{check_budget, check_gate, check_recorded_inputs, check_required_inputs};
 use gage_config::{
-    BackendKind, BackendSpec, DatasetSpec, FailurePolicy, PipelineConfig, PluginReference, PluginSource,
-    PluginSpec, Problems, RoleAdapterSpec, TaskSpec,
+    BackendKind, BackendSpec, ContinuationText, DatasetSpec, FailurePolicy, PipelineConfig, PluginReference,
+    PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, TaskSpec,
 };
-use gage_core::{Object, SamplingParams};
+use gage_core::{Object, OptionDisplay, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
@@ -291,7 +291,7 @@ fn plan_task(
     let backend = config.backend_of(role)?;
     let mut planned = PlannedTask {
         spec: task.clone(),
-        dataset: ordered(dataset?, task),
+        dataset: dataset?,
         role: role.clone(),
         sampling_params: config.sampling_params_of(task),
         backend: backend.clone(),
@@ -303,20 +303,31 @@ fn plan_task(
         judges: judges?,
         scoring: scoring?,
     };
+    let reads_row = planned.prompts().iter().any(|(_, prompt)| prompt.reads_row());
+    planned.dataset = for_task(planned.dataset, task, reads_row);
     planned.scoring.prompt_version = prompt_provenance::version_of(&planned);
     planned.scoring.redacts_secrets = config.shows_secrets_to_samples();
     Some(planned)
 }
 
-/// Returns a dataset with the task's shuffle settings.
-fn ordered(dataset: Arc<PlannedDataset>, task: &TaskSpec) -> Arc<PlannedDataset> {
+/// Returns a dataset as a task uses it: with the task's shuffle settings, without options in requests if these are the
+/// texts whose likelihood is measured, and with the row in each Sample if a prompt reads it.
+fn for_task(dataset: Arc<PlannedDataset>, task: &TaskSpec, keeps_row: bool) -> Arc<PlannedDataset> {
     let spec = &dataset.spec;
     let (shuffle, seed) = (task.shuffle.unwrap_or(spec.shuffle), task.shuffle_seed.unwrap_or(spec.seed));
-    if (shuffle, seed) == (spec.shuffle, spec.seed) {
+    let step = &task.steps.inference;
+    let option_display = match (step.request, step.continuation) {
+        (RequestKind::Generate, _) | (RequestKind::Loglikelihood, ContinuationText::Id) => {
+            dataset.option_display
+        }
+        (RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood, _) => OptionDisplay::AsWritten,
+    };
+    let is_same = (shuffle, seed, option_display) == (spec.shuffle, spec.seed, dataset.option_display);
+    if is_same && keeps_row == dataset.keeps_row {
         return dataset;
     }
     let spec = DatasetSpec { shuffle, seed, ..spec.clone() };
-    Arc::new(PlannedDataset { spec, ..PlannedDataset::clone(&dataset) })
+    Arc::new(PlannedDataset { spec, option_display, keeps_row, ..PlannedDataset::clone(&dataset) })
 }
 
 /// Loads the entries of `plugins`.

@@ -128,7 +128,10 @@ impl PromptParts {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             prompt_note("sampling_params", message, Some("/sampling_params"))
         });
-        let messages = if task.prompt.is_none() { Messages::of(sample) } else { Messages::default() };
+        let messages = match &task.prompt {
+            None => Messages::of(sample, task.dataset.option_display),
+            Some(_) => Messages::default(),
+        };
         let has_media = messages.iter().any(Message::has_media);
         // A server's template has to place media and tool results, so such conversations are sent as messages.
         let is_rendered = task.prompt.is_none() && task.tools.is_none() && !has_media;
@@ -265,7 +268,11 @@ fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
 }
 
 /// Returns the context in which the prompt of the model under test is rendered.
-fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
+pub(crate) fn prompt_context<'c>(
+    task: &'c PlannedTask,
+    sample: &'c Value,
+    payload: &'c Object,
+) -> PromptContext<'c> {
     PromptContext {
         sample,
         payload,

@@ -17,6 +17,8 @@ pub(crate) struct ResumeState {
     retried: Vec<Outcome>,
     /// The numbers of the batches that need no further work.
     complete: HashSet<u64>,
+    /// Whether rows without an answer are left out, rather than asked.
+    is_without_model: bool,
 }
 
 /// Recorded progress of a batch.
@@ -74,7 +76,13 @@ impl ResumeState {
             task_id: task_id.to_owned(),
             retried: retried.to_vec(),
             complete,
+            is_without_model: false,
         }
+    }
+
+    /// Leaves out the rows that the model would have to be asked about.
+    pub(crate) fn without_model(self) -> ResumeState {
+        ResumeState { is_without_model: true, ..self }
     }
 
     /// Returns the number of samples that are not redone, except perhaps for their scores.
@@ -142,8 +150,10 @@ impl RemainingWork<'_> {
     /// Returns the remaining work of a row. `None` if the row is finished. An answer in an incomplete batch is scored
     /// with its neighbours, as in a run without an interruption.
     pub(crate) fn next_step(&mut self, row: PreparedRow) -> Result<Option<RowWork>, ReadError> {
-        let ResumeState { index, task_id, .. } = self.resume;
-        let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(RowWork::Row(row))) };
+        let ResumeState { index, task_id, is_without_model, .. } = self.resume;
+        let to_ask =
+            |row: PreparedRow| (!is_without_model || row.result.is_err()).then_some(RowWork::Row(row));
+        let Some(recorded) = index.get(task_id, row.index) else { return Ok(to_ask(row)) };
         if !recorded.is_of_row(&row.row_digest) {
             return Err(ReadError::Changed { row: row.index });
         }
@@ -157,20 +167,24 @@ impl RemainingWork<'_> {
         {
             return Ok(Some(RowWork::Answered(Box::new(record))));
         }
-        if recorded.awaits_judges()
+        let is_unread = recorded.is_answered() && recorded.outcome == Outcome::JudgeUnparseable;
+        if (recorded.awaits_judges() || is_unread)
             && let Some(record) = self.answers.read(task_id, row.index)?
         {
-            return Ok(Some(RowWork::AwaitingJudges(Box::new(record))));
+            let judge_output = record.judge_output.filter(|_| !is_unread);
+            return Ok(Some(RowWork::AwaitingJudges(Box::new(SampleRecord { judge_output, ..record }))));
         }
         if !is_retried && recorded.is_finished() {
             return Ok(None);
         }
         // If a judge or the embedding model failed, only the steps after inference are repeated.
         let failed = self.answers.read_whole(task_id, row.index)?;
-        Ok(Some(match failed.filter(failed_after_inference) {
-            Some(record) => RowWork::AwaitingJudges(Box::new(record)),
-            None => RowWork::Row(row),
-        }))
+        Ok(match failed.filter(failed_after_inference) {
+            Some(record) => {
+                Some(RowWork::AwaitingJudges(Box::new(SampleRecord { judge_output: None, ..record })))
+            }
+            None => to_ask(row),
+        })
     }
 }
 
@@ -291,7 +305,12 @@ mod tests {
             pointer: None,
             row: "".into(),
         };
-        PreparedRow { index, row_digest: row_digest.to_owned(), result: Err(Box::new(rejection)) }
+        PreparedRow {
+            index,
+            row_digest: row_digest.to_owned(),
+            preprocess_ms: 0.0,
+            result: Err(Box::new(rejection)),
+        }
     }
 
     #[test]

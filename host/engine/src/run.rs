@@ -1,6 +1,7 @@
 //! A whole run: its folder, its tasks and its report.
 
 pub(crate) mod context;
+mod rejudge;
 pub(crate) mod report;
 pub(crate) mod rescore;
 pub(crate) mod task_scheduler;
@@ -40,6 +41,18 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         manifest.write(&folder)?;
     }
     report_repairs(dropped_bytes, quarantined.as_ref());
+    let index = match &options.rejudge {
+        None => index,
+        Some(judges) => {
+            match context.answers_of {
+                Some(parent) => {
+                    rejudge::await_judges(&plan.tasks, &parent.journal()?, judges, true, &mut writer)?
+                }
+                None => rejudge::await_judges(&plan.tasks, &index, judges, false, &mut writer)?,
+            }
+            JournalIndex::read(&folder)?
+        }
+    };
     let index = Arc::new(index);
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
@@ -111,8 +124,12 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         .map(|task| (task.spec.task_id.clone(), task.scoring.prompt_version.clone()))
         .collect();
     if !options.resume {
+        if let Some(parent) = context.answers_of {
+            check_answers(&parent.manifest().identity, &identity)?;
+        }
         let folder = RunFolder::create(root, run_id)?;
         let mut manifest = Manifest::new(run_id, options.host_version, identity);
+        manifest.parent_run = context.answers_of.map(|parent| parent.manifest().run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
         manifest.write(&folder)?;
@@ -120,9 +137,14 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
-    let found = manifest.identity.differences(&identity);
-    if !found.is_empty() {
-        return Err(RunError::IdentityMismatch(found));
+    match &options.rejudge {
+        Some(_) => check_answers(&manifest.identity, &identity)?,
+        None => {
+            let found = manifest.identity.differences(&identity);
+            if !found.is_empty() {
+                return Err(RunError::IdentityMismatch(found));
+            }
+        }
     }
     if manifest.identity.config["metadata"] != identity.config["metadata"] {
         tracing::warn!(
@@ -135,6 +157,12 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     manifest.facts = identity::facts(plan, session);
     manifest.prompt_versions = versions;
     Ok((folder, manifest))
+}
+
+/// Checks that a run would get the answers that another has recorded, whatever their judges and metrics are.
+fn check_answers(recorded: &RunIdentity, now: &RunIdentity) -> Result<(), RunError> {
+    let found = recorded.of_answers().differences(&now.of_answers());
+    if found.is_empty() { Ok(()) } else { Err(RunError::OtherAnswers(found)) }
 }
 
 /// Refuses to resume with a sample limit below the number of recorded samples.

@@ -31,6 +31,10 @@ pub enum RunError {
     #[error("the run cannot be resumed, because its configuration has \
         changed:\n  {}{}", .0.join("\n  "), help_of(.0))]
     IdentityMismatch(Vec<String>),
+    /// The recorded answers cannot be judged again, because the model would give other answers now.
+    #[error("the recorded answers cannot be judged again, because more than their judges and metrics has \
+        changed:\n  {}{}", .0.join("\n  "), help_of(.0))]
+    OtherAnswers(Vec<String>),
     /// The run has more samples than its limit.
     #[error(
         "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of \

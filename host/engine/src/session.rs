@@ -3,6 +3,7 @@
 pub(crate) mod datasets;
 pub(crate) mod media;
 pub(crate) mod models;
+pub(crate) mod prompts;
 
 use crate::plan::Plan;
 use crate::session::datasets::Datasets;

@@ -20,6 +20,14 @@ pub struct UnfoundPath {
     pub is_empty: bool,
 }
 
+impl UnfoundPath {
+    /// Returns whether a metric was to read its scores' input there, and no sample has such a path. The run then has no
+    /// valid figure of that metric.
+    pub fn is_of_metric(&self) -> bool {
+        !self.is_empty && self.key != "slices" && self.key != "cluster_by"
+    }
+}
+
 impl std::fmt::Display for UnfoundPath {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let UnfoundPath { key, path, nearest, is_empty } = self;
@@ -30,7 +38,11 @@ impl std::fmt::Display for UnfoundPath {
                  without it"
             );
         }
-        write!(formatter, "no sample has a value at `{path}` ({key}); figures are made without it")?;
+        write!(formatter, "no sample has a value at `{path}` ({key})")?;
+        formatter.write_str(match self.is_of_metric() {
+            true => ", so this metric has no valid figure",
+            false => "; figures are made without it",
+        })?;
         match nearest {
             Some(nearest) => write!(formatter, "; did you mean `{nearest}`?"),
             None => Ok(()),

@@ -84,6 +84,53 @@ pub struct TaskTimings {
     pub latency: Option<LatencyFigures>,
     /// Time from the start of a call to the first chunk of its answer; null if no chunks were seen.
     pub first_token: Option<LatencyFigures>,
+    /// Requests to the judges of the task; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeTimings>,
+}
+
+/// The requests to the judges of a task, over all processes of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeTimings {
+    /// Judged samples.
+    pub samples: u64,
+    /// Time of all requests for one sample, with their retries.
+    pub latency: LatencyFigures,
+    /// Tokens of the prompts, as far as the backends count them.
+    pub prompt_tokens: u64,
+    /// Tokens of the replies, as far as the backends count them.
+    pub completion_tokens: u64,
+}
+
+/// Builds the timings of judges.
+#[derive(Default)]
+struct JudgeBuilder {
+    latency: LatencyBuilder,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+}
+
+impl JudgeBuilder {
+    fn add(&mut self, record: &SampleRecord) {
+        let judge_ms = record.timing.stages.judge_ms;
+        if judge_ms > 0.0 {
+            self.latency.add(judge_ms);
+        }
+        let Some(output) = &record.judge_output else { return };
+        let judges = output.get("judges").and_then(Value::as_object);
+        let outputs = judges.map_or_else(|| vec![output], |judges| judges.values().collect());
+        for usage in outputs.into_iter().filter_map(|output| output.get("usage")) {
+            let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+            self.prompt_tokens += tokens("prompt_tokens");
+            self.completion_tokens += tokens("completion_tokens");
+        }
+    }
+
+    fn finish(self) -> Option<JudgeTimings> {
+        let samples = self.latency.count();
+        let JudgeBuilder { latency, prompt_tokens, completion_tokens } = self;
+        Some(JudgeTimings { samples, latency: latency.finish()?, prompt_tokens, completion_tokens })
+    }
 }
 
 /// All data that varies from run to run. A rate whose time is 0, and a latency without samples, is null.
@@ -122,7 +169,8 @@ pub struct Timings {
     pub latency_total_ms_per_sample: Option<f64>,
     /// Inference time over samples.
     pub latency_inference_ms_per_sample: Option<f64>,
-    /// Further parts of the run: `<name>_total_s`.
+    /// Further parts of the run, as `<name>_total_s`: loading models, and the stages of samples summed over all samples of
+    /// all processes (`preprocess`, `support`, `prompt`, `embed`, `judge`, `extract`).
     pub stages: BTreeMap<String, f64>,
     /// Samples underlying the rates: those that this process finished, except those whose model call was made by an earlier
     /// one.
@@ -183,6 +231,8 @@ pub struct TimingsBuilder<'a> {
     latency: LatencyBuilder,
     first_token: LatencyBuilder,
     queue: LatencyBuilder,
+    /// Sums of the stages of all samples, in milliseconds, by name.
+    stages: BTreeMap<&'static str, f64>,
     samples: u64,
 }
 
@@ -191,6 +241,7 @@ struct TaskBuilder<'a> {
     first_token: LatencyBuilder,
     retries: u64,
     scoring_fuel: u64,
+    judge: JudgeBuilder,
     metrics: FigureSet<'a>,
 }
 
@@ -203,6 +254,7 @@ impl<'a> TimingsBuilder<'a> {
             first_token: LatencyBuilder::default(),
             retries: 0,
             scoring_fuel: 0,
+            judge: JudgeBuilder::default(),
             metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
         };
         TimingsBuilder {
@@ -210,6 +262,7 @@ impl<'a> TimingsBuilder<'a> {
             latency: LatencyBuilder::default(),
             first_token: LatencyBuilder::default(),
             queue: LatencyBuilder::default(),
+            stages: BTreeMap::new(),
             samples: 0,
         }
     }
@@ -223,6 +276,10 @@ impl<'a> TimingsBuilder<'a> {
         self.samples += 1;
         task.retries += u64::from(record.timing.retries());
         task.scoring_fuel += record.timing.scoring_fuel;
+        for (name, milliseconds) in record.timing.stages.passed() {
+            *self.stages.entry(name).or_default() += milliseconds;
+        }
+        task.judge.add(record);
         if record.model_output.is_some() && record.timing.attempts > 0 {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
@@ -256,6 +313,7 @@ impl<'a> TimingsBuilder<'a> {
                 scoring_fuel: task.scoring_fuel,
                 latency: task.latency.finish(),
                 first_token: task.first_token.finish(),
+                judge: task.judge.finish(),
             });
         }
         Timings {
@@ -274,11 +332,7 @@ impl<'a> TimingsBuilder<'a> {
             throughput_completion_tokens_per_s: of_inference(phases.completion_tokens),
             latency_total_ms_per_sample: per_sample(phases.wall),
             latency_inference_ms_per_sample: per_sample(phases.inference),
-            stages: phases
-                .stages
-                .iter()
-                .map(|(name, time)| (format!("{name}_total_s"), seconds(*time)))
-                .collect(),
+            stages: stage_totals(&self.stages, &phases.stages),
             samples: phases.samples,
             finished: phases.finished,
             samples_of_run: self.samples,
@@ -295,6 +349,16 @@ impl<'a> TimingsBuilder<'a> {
             machine,
         }
     }
+}
+
+/// Returns the total of each stage in seconds: of those of the samples, and of those of the run.
+fn stage_totals(
+    of_samples: &BTreeMap<&'static str, f64>,
+    of_run: &BTreeMap<String, Duration>,
+) -> BTreeMap<String, f64> {
+    let of_samples = of_samples.iter().map(|(name, ms)| ((*name).to_owned(), ms / 1_000.0));
+    let of_run = of_run.iter().map(|(name, time)| (name.clone(), time.as_secs_f64()));
+    of_samples.chain(of_run).map(|(name, seconds)| (format!("{name}_total_s"), seconds)).collect()
 }
 
 fn divide(dividend: f64, divisor: f64) -> Option<f64> {

@@ -60,7 +60,7 @@ pub enum TelemetryError {
 }
 
 /// A finished sample.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SampleEnd<'a> {
     /// ID of the task.
     pub task_id: &'a str,
@@ -76,6 +76,8 @@ pub struct SampleEnd<'a> {
     pub answered: Option<(AnswerMeasurements, SystemTime)>,
     /// Share of the scoring time, in milliseconds.
     pub scoring_ms: Option<f64>,
+    /// The other stages that it passed, in order, with their times in milliseconds.
+    pub stages: Vec<(&'static str, f64)>,
 }
 
 /// Sends a trace of the run with a span for each task, and metrics. Each sampled sample gets a trace of its own,
@@ -196,9 +198,12 @@ impl Telemetry {
         let milliseconds = |ms: f64| Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default();
         let before = |time: SystemTime, ms: f64| time.checked_sub(milliseconds(ms)).unwrap_or(time);
         let scored_from = before(end, sample.scoring_ms.unwrap_or_default());
-        let start = sample
+        let asked_from = sample
             .answered
             .map_or(scored_from, |(answered, at)| before(at, answered.latency_ms + answered.queue_ms));
+        let is_before = |name: &str| matches!(name, "preprocess" | "support" | "prompt");
+        let earlier: f64 = sample.stages.iter().filter(|(name, _)| is_before(name)).map(|(_, ms)| ms).sum();
+        let start = before(asked_from, earlier);
         let mut attributes = vec![
             task(sample.task_id),
             KeyValue::new("gage.sample_id", sample.sample_id.to_owned()),
@@ -233,6 +238,23 @@ impl Telemetry {
                 .with_start_time(before(at, answered.latency_ms))
                 .with_attributes(attributes);
             self.stage(stage, at, &whole);
+        }
+        let answered_at = sample.answered.map_or(scored_from, |(_, at)| at);
+        let (mut next, mut next_after) = (start, answered_at);
+        for (name, ms) in &sample.stages {
+            let begin = match *name {
+                // Extraction is the first part of scoring.
+                "extract" => scored_from,
+                name if is_before(name) => next,
+                _ => next_after,
+            };
+            let over = begin.checked_add(milliseconds(*ms)).unwrap_or(begin);
+            match is_before(name) {
+                true => next = over,
+                false => next_after = over,
+            }
+            let stage = SpanBuilder::from_name(*name).with_kind(SpanKind::Internal).with_start_time(begin);
+            self.stage(stage, over, &whole);
         }
         if sample.scoring_ms.is_some() {
             let stage =

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 /// Stages that may have a rate of their own.
-const STAGES: [&str; 2] = ["inference", "scoring"];
+const STAGES: [&str; 8] =
+    ["preprocess", "support", "prompt", "inference", "embed", "judge", "extract", "scoring"];
 
 /// Share of the samples' events that is kept, by stage. The choice of a sample depends only on its name, so it is the
 /// same in every run. A sample that is kept at a low rate is kept at every higher one. Events of samples that fail

@@ -167,6 +167,7 @@ fn run_by(telemetry: &Telemetry, by: Instant) -> u64 {
         error: None,
         answered: Some((answered, SystemTime::now())),
         scoring_ms: Some(5.0),
+        stages: vec![("preprocess", 1.0), ("judge", 2.0), ("extract", 0.5)],
     };
     telemetry.sample(&sample);
     telemetry.finished("t", "scored");
@@ -178,6 +179,7 @@ fn run_by(telemetry: &Telemetry, by: Instant) -> u64 {
         error,
         answered: None,
         scoring_ms: None,
+        stages: Vec::new(),
         ..sample
     });
     telemetry.finished("t", "backend_error");
@@ -218,7 +220,7 @@ async fn a_collector_gets_a_trace_of_the_run_and_one_of_each_sample() {
     }
     let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
     let (runs, tasks, samples) = (named("run"), named("task"), named("sample"));
-    assert_eq!((runs.len(), tasks.len(), samples.len(), spans.len()), (1, 1, 2, 6));
+    assert_eq!((runs.len(), tasks.len(), samples.len(), spans.len()), (1, 1, 2, 9));
     assert_eq!(tasks[0].parent_span_id, runs[0].span_id);
     assert_eq!(tasks[0].trace_id, runs[0].trace_id);
     for sample in &samples {
@@ -232,7 +234,11 @@ async fn a_collector_gets_a_trace_of_the_run_and_one_of_each_sample() {
     assert_eq!(inference.parent_span_id, scored.span_id);
     assert_eq!(text(&inference.attributes, "gen_ai.usage.input_tokens").as_deref(), Some("7"));
     assert_eq!(inference.end_time_unix_nano - inference.start_time_unix_nano, 400_000_000);
-    assert_eq!(inference.start_time_unix_nano - scored.start_time_unix_nano, 100_000_000);
+    // A queue of 100 ms, after the row was prepared.
+    assert_eq!(inference.start_time_unix_nano - scored.start_time_unix_nano, 101_000_000);
+    let judge = named("judge")[0];
+    assert_eq!(judge.parent_span_id, scored.span_id);
+    assert_eq!(judge.start_time_unix_nano, inference.end_time_unix_nano);
     let scoring = named("scoring")[0];
     assert_eq!(scoring.end_time_unix_nano - scoring.start_time_unix_nano, 5_000_000);
 
@@ -258,7 +264,7 @@ async fn spans_that_a_collector_refuses_are_counted() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(400)).mount(&server).await;
     let uri = server.uri();
-    assert_eq!(blocking(move || run(&telemetry(uri))).await, 6);
+    assert_eq!(blocking(move || run(&telemetry(uri))).await, 9);
 }
 
 #[tokio::test]
@@ -283,7 +289,7 @@ async fn hanging_servers_do_not_delay_the_end_of_a_run() {
         (trace.finish(Instant::now()), run_by(&telemetry, Instant::now()))
     })
     .await;
-    assert_eq!((lost, lost_spans), (0, 6));
+    assert_eq!((lost, lost_spans), (0, 9));
     let text = std::fs::read_to_string(fallback).expect("a file");
     assert_eq!(text.lines().map(id_of).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
 }

@@ -278,6 +278,12 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
         &self.inputs.list
     }
 
+    /// Returns whether a sample without a reference keeps the score that the member gives it, because the suite sets
+    /// `on_missing_field: ignore`.
+    pub fn scores_missing_references(&self) -> bool {
+        self.inputs.scores_missing_references()
+    }
+
     /// Resolves the inputs of one sample.
     pub fn resolve(&self, sample_id: &str, roots: EvalContext<'_>) -> MetricItem {
         let inputs = self.inputs.resolve(self.name(), sample_id, roots);

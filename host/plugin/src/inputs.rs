@@ -26,6 +26,9 @@ pub struct Input {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum OnMissing {
+    /// The parameter is not set.
+    Default,
+    /// A missing reference scores what the member returns for it.
     Ignore,
     Warn,
     Error,
@@ -39,6 +42,11 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Returns whether a sample without a reference keeps the score that the member gives it.
+    pub(crate) fn scores_missing_references(&self) -> bool {
+        self.missing == OnMissing::Ignore
+    }
+
     /// Resolves the inputs of one sample. `member` names the member in warnings.
     pub(crate) fn resolve(
         &self,
@@ -69,7 +77,7 @@ impl Inputs {
             let paths: Vec<&str> = input.paths.iter().map(FieldPath::as_str).collect();
             let paths = paths.join(", ");
             match self.missing {
-                OnMissing::Ignore => {}
+                OnMissing::Default | OnMissing::Ignore => {}
                 OnMissing::Warn => {
                     if !self.has_warned.swap(true, Ordering::Relaxed) {
                         tracing::warn!(%member, sample = %sample_id, "nothing at {paths}; this is reported once");
@@ -161,14 +169,14 @@ pub(crate) fn split_params(
     }
     let found = if specs.is_empty() { None } else { own.shift_remove(ON_MISSING) };
     let missing = match found {
-        None | Some(Value::Null) => OnMissing::Ignore,
+        None | Some(Value::Null) => OnMissing::Default,
         Some(Value::String(text)) if text == "ignore" => OnMissing::Ignore,
         Some(Value::String(text)) if text == "warn" => OnMissing::Warn,
         Some(Value::String(text)) if text == "error" => OnMissing::Error,
         Some(other) => {
             let message = format!("`{ON_MISSING}` must be ignore, warn or error, found {other}");
             problems.push(FieldError { pointer: format!("/{ON_MISSING}"), message });
-            OnMissing::Ignore
+            OnMissing::Default
         }
     };
     let own_value = Value::Object(own);

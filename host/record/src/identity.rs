@@ -6,6 +6,7 @@
 //! (threads, slots, processor names) are not part of an identity: [`Manifest::facts`](crate::Manifest) holds
 //! them.
 
+mod answers;
 mod plugin_names;
 mod settings;
 

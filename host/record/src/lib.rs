@@ -43,5 +43,5 @@ pub use journal::{
 pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
-pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
+pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};
 pub use samples::{SampleLine, SamplesWriter};

@@ -62,6 +62,62 @@ pub struct ErrorNote {
     pub pointer: Option<String>,
 }
 
+/// Times of the stages of a sample beside inference and scoring, in milliseconds. 0 for a stage that it did not pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageTimes {
+    /// The sample's share of the time to read its batch of rows, and to make Samples of them.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub preprocess_ms: f64,
+    /// Support steps, including the requests of their roles.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub support_ms: f64,
+    /// Building the request: rendering the prompt and reading media.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub prompt_ms: f64,
+    /// Embedding the answer and its references.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub embed_ms: f64,
+    /// All requests to judges, with their retries.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub judge_ms: f64,
+    /// The sample's share of the time of extractors, which is part of the scoring time.
+    #[serde(skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub extract_ms: f64,
+}
+
+impl StageTimes {
+    /// Returns whether the sample passed none of these stages.
+    pub fn is_empty(&self) -> bool {
+        *self == StageTimes::default()
+    }
+
+    /// Returns the stages that the sample passed, by name, in the order in which it passed them.
+    pub fn passed(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let all = [
+            ("preprocess", self.preprocess_ms),
+            ("support", self.support_ms),
+            ("prompt", self.prompt_ms),
+            ("embed", self.embed_ms),
+            ("judge", self.judge_ms),
+            ("extract", self.extract_ms),
+        ];
+        all.into_iter().filter(|(_, milliseconds)| *milliseconds > 0.0)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_nothing(milliseconds: &f64) -> bool {
+    *milliseconds == 0.0
+}
+
+/// Writes milliseconds rounded to microseconds, and 0 for numbers that are not finite.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn microseconds<S: Serializer>(milliseconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let rounded = (milliseconds * 1_000.0).round() / 1_000.0;
+    serializer.serialize_f64(if rounded.is_finite() { rounded } else { 0.0 })
+}
+
 /// Timing of a sample. Varies from run to run. Numbers that are not finite are stored as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleTiming {
@@ -81,6 +137,9 @@ pub struct SampleTiming {
     /// request only one answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
+    /// Times of the other stages.
+    #[serde(default, skip_serializing_if = "StageTimes::is_empty")]
+    pub stages: StageTimes,
     /// The sample's share of the scoring time, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,

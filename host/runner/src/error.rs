@@ -182,6 +182,14 @@ pub enum RunnerError {
         /// The key.
         key: String,
     },
+    /// No task has the judge that is to be asked again.
+    #[error("{}", unknown_judge(.judge, .known))]
+    UnknownJudge {
+        /// The name; empty for all judges.
+        judge: String,
+        /// The judges of the suite.
+        known: String,
+    },
     /// The repeats of a task differ from those of its run.
     #[error("the task `{task_id}` has `repeat: {repeat}`, and the run asked with `repeat: {asked}`")]
     OtherRepeats {
@@ -221,6 +229,14 @@ pub enum RunnerError {
 
 fn listed(missing: &[MissingVariable]) -> String {
     missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the message for a judge that does not exist.
+fn unknown_judge(judge: &str, known: &str) -> String {
+    match (judge, known) {
+        (_, "") => "no answer can be judged: no task of the suite has the step `judge`".to_owned(),
+        (judge, known) => format!("the suite has no judge `{judge}`; known are: {known}"),
+    }
 }
 
 impl RunnerError {
@@ -275,6 +291,7 @@ fn is_of_user(error: &RunError) -> bool {
     matches!(
         error,
         RunError::IdentityMismatch(_)
+            | RunError::OtherAnswers(_)
             | RunError::Changed { .. }
             | RunError::Data(_)
             | RunError::FewerSamples { .. }

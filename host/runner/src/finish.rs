@@ -8,8 +8,8 @@ use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, StopReason, TaskReport};
 use gage_figures::{
-    Completeness, Phases, Summary, TaskCompleteness, TaskDescription, TaskSummary, WrittenReports,
-    write_reports,
+    Completeness, MetricFigure, Phases, Summary, TaskCompleteness, TaskDescription, TaskSummary,
+    WrittenReports, write_reports,
 };
 use gage_observe::RequestTotals;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
@@ -170,8 +170,18 @@ fn shortfalls(
     let mut shortfalls: Vec<Shortfall> = invalid.map(Shortfall::InvalidRows).collect();
     shortfalls.extend(ran.iter().filter_map(|task| failed_fast(task, stopped)));
     let of_tasks = config.tasks.iter().zip(&reports.summary.tasks).zip(ran);
-    let uncovered = of_tasks.filter_map(|((spec, summary), ran)| uncovered(spec, summary, ran));
-    shortfalls.extend(uncovered.map(Shortfall::Coverage));
+    for ((spec, summary), ran) in of_tasks {
+        let uncovered = match uncovered(spec, summary, ran) {
+            Some(task) => vec![task],
+            None => uncovered_metrics(spec, summary),
+        };
+        shortfalls.extend(uncovered.into_iter().map(Shortfall::Coverage));
+        let unfound = summary.unfound.iter().filter(|path| path.is_of_metric());
+        shortfalls.extend(unfound.map(|path| Shortfall::UnfoundPath {
+            task_id: summary.task_id.clone(),
+            message: path.to_string(),
+        }));
+    }
     if let Origin::Answers { parent, .. } = origin {
         shortfalls.extend(parent.clone());
     }
@@ -198,10 +208,32 @@ fn uncovered(spec: &TaskSpec, summary: &TaskSummary, ran: &TaskReport) -> Option
     let is_short = (scored.is_none() || is_lacking && !is_enough) && !is_to_come;
     is_short.then(|| CoverageShortfall {
         task_id: spec.task_id.clone(),
+        metric_id: None,
         scored: scored.unwrap_or(0),
         total: samples.total,
         total_is_least: samples.total_is_least,
         coverage: samples.coverage,
         min_coverage: spec.min_coverage,
     })
+}
+/// Returns the shortfalls of metrics that lack scores because references are missing or judges' replies are unreadable.
+fn uncovered_metrics(spec: &TaskSpec, summary: &TaskSummary) -> Vec<CoverageShortfall> {
+    const OF_ONE_METRIC: [Outcome; 2] = [Outcome::MissingReference, Outcome::JudgeUnparseable];
+    if spec.failure_policy == FailurePolicy::BestEffort {
+        return Vec::new();
+    }
+    let is_short = |figure: &&MetricFigure| {
+        figure.coverage < spec.min_coverage
+            && OF_ONE_METRIC.iter().any(|outcome| figure.outcomes.contains_key(outcome))
+    };
+    let shortfall = |figure: &MetricFigure| CoverageShortfall {
+        task_id: spec.task_id.clone(),
+        metric_id: Some(figure.metric_id.clone()),
+        scored: figure.n,
+        total: figure.total,
+        total_is_least: summary.samples.total_is_least,
+        coverage: figure.coverage,
+        min_coverage: spec.min_coverage,
+    };
+    summary.metrics.iter().filter(is_short).map(shortfall).collect()
 }

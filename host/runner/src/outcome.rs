@@ -100,6 +100,13 @@ pub enum Shortfall {
     },
     /// Fewer samples of a task were scored than the suite requires.
     Coverage(CoverageShortfall),
+    /// A metric reads a path at which no sample has a value.
+    UnfoundPath {
+        /// The task.
+        task_id: String,
+        /// The parameter with the path, and similar paths that exist, in words.
+        message: String,
+    },
     /// The parent run, whose answers were scored, had ended early.
     ParentEndedEarly {
         /// The id of that run.
@@ -116,11 +123,13 @@ pub enum Shortfall {
     },
 }
 
-/// A task with fewer scored samples than the suite requires.
+/// A task, or one of its metrics, with fewer scored samples than the suite requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoverageShortfall {
     /// The task.
     pub task_id: String,
+    /// The metric, if only this metric lacks scores.
+    pub metric_id: Option<String>,
     /// Number of scored samples.
     pub scored: u64,
     /// Total number of samples.

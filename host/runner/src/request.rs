@@ -73,9 +73,12 @@ pub struct ResumeRequest {
     pub run: RunRequest,
     /// Outcomes whose samples are retried, besides backend failures.
     pub retry: Vec<Outcome>,
+    /// Judges that are asked again about all recorded answers, whatever has changed about judges and metrics; all if it is
+    /// empty. `None` if none is.
+    pub rejudge: Option<Vec<String>>,
 }
 
-/// A request to score the answers of a run again, without model calls.
+/// A request to score the answers of a run again, without calls of the model under test.
 #[derive(Clone, Default)]
 pub struct RescoreRequest {
     /// The machine, the progress listener, and the cancellation token.
@@ -94,6 +97,10 @@ pub struct RescoreRequest {
     pub output_folder: Option<PathBuf>,
     /// Name of the new run; default created from the date and the time.
     pub run_id: Option<String>,
+    /// Judges that are asked again; all if it is empty. `None` to keep the recorded verdicts.
+    pub judges: Option<Vec<String>>,
+    /// Maximum number of requests to judges in flight; default [`DEFAULT_CONCURRENCY`].
+    pub concurrency: Option<usize>,
 }
 
 impl RescoreRequest {

@@ -1,4 +1,4 @@
-//! Rescoring: scores the answers of a run with other metrics, or newer versions of them.
+//! Rescoring: scores the answers of a run with other metrics, or newer versions of them, and asks judges again.
 
 mod overrides;
 
@@ -7,9 +7,9 @@ use crate::describe::describe;
 use crate::finish::{EndedRun, Origin, completeness_of_parent};
 use crate::outcome::Shortfall;
 use crate::progress::EngineEvents;
-use crate::request::RescoreRequest;
-use crate::run::{cores, new_run_id};
-use crate::suite_source::Variables;
+use crate::request::{DEFAULT_CONCURRENCY, RescoreRequest, RunRequest};
+use crate::run::{cores, new_run_id, rejudge};
+use crate::suite_source::{SuiteSource, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_config::{
     Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, redacted_digests,
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Scores the answers of a run again, into a new run folder, without model calls.
+/// Scores the answers of a run again, into a new run folder. Only judges are asked, if the request names some.
 ///
 /// # Errors
 /// Fails if the answers cannot be read or scored, or the new folder cannot be written.
@@ -36,6 +36,9 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
         return Err(RunnerError::RunExists { run_id, root });
     }
     check_parent(&parent)?;
+    if let Some(judges) = &request.judges {
+        return judge_again(request, &parent, judges, root, run_id);
+    }
     let (config, scoring) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started);
@@ -56,6 +59,33 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
         began,
     };
     ended.finish()
+}
+
+/// Asks judges again about the answers of a run.
+fn judge_again(
+    request: &RescoreRequest,
+    parent: &RunReader,
+    judges: &[String],
+    root: PathBuf,
+    run_id: String,
+) -> Result<RunOutcome, RunnerError> {
+    let suite = suite(request, &request.overrides, parent)?;
+    if !suite.missing.is_empty() && !suite.problems.has_errors() {
+        return Err(RunnerError::MissingVariables(suite.missing));
+    }
+    let source = SuiteSource {
+        path: request.suite.clone().unwrap_or_else(|| request.run.clone()),
+        overrides: request.overrides.clone(),
+        plugin_folders: request.plugin_folders.clone(),
+    };
+    let run = RunRequest {
+        context: request.context.clone(),
+        output_folder: root,
+        run_id: Some(run_id),
+        concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
+        ..RunRequest::new(source)
+    };
+    rejudge(&run, parent, judges, suite)
 }
 
 /// Returns the folder for the new run.

@@ -10,7 +10,7 @@ use crate::request::{ResumeRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
 use gage_backend::{HttpRecording, KernelVariant, OpenOptions, RecordingError};
-use gage_config::Problems;
+use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::Outcome;
 use gage_engine::{
     Datasets, Plan, Progress, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
@@ -18,7 +18,7 @@ use gage_engine::{
 };
 use gage_observe::Observability;
 use gage_plugin::Registry;
-use gage_record::{MissingManifest, RecordError, RunFolder, rfc3339};
+use gage_record::{MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
 use gage_suite::{Lock, newest_unfinished};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ use uuid::Uuid;
 /// # Errors
 /// Fails if the run cannot begin, or its folder cannot be written.
 pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
-    SuiteRun { request, retry: None }.execute()
+    SuiteRun { request, retry: None, rejudge: None, answers_of: None }.execute()
 }
 
 /// Resumes an unfinished run.
@@ -43,7 +43,23 @@ pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
 /// # Errors
 /// Fails as [`run`] does. Also fails if there is no such run, or its suite was a different one.
 pub fn resume(request: &ResumeRequest) -> Result<RunOutcome, RunnerError> {
-    SuiteRun { request: &request.run, retry: Some(&request.retry) }.execute()
+    let rejudge = request.rejudge.as_deref();
+    SuiteRun { request: &request.run, retry: Some(&request.retry), rejudge, answers_of: None }.execute()
+}
+
+/// Judges the answers of a run again, into a new run folder. `judges` are those to be asked; all if it is empty. No other
+/// model is asked.
+pub(crate) fn rejudge(
+    request: &RunRequest,
+    parent: &RunReader,
+    judges: &[String],
+    suite: RecordedConfig,
+) -> Result<RunOutcome, RunnerError> {
+    let began = Instant::now();
+    let run = SuiteRun { request, retry: None, rejudge: Some(judges), answers_of: Some(parent) };
+    let prepared = run.prepare(suite.config, suite.problems)?;
+    let (prepared, opened) = run.open(prepared, BTreeMap::new())?;
+    run.run_tasks(&prepared, opened, None, began)
 }
 
 /// A run to be started or resumed.
@@ -51,6 +67,10 @@ struct SuiteRun<'r> {
     request: &'r RunRequest,
     /// Outcomes that are retried, if the run is resumed.
     retry: Option<&'r [Outcome]>,
+    /// Judges to ask again about recorded answers; all if it is empty.
+    rejudge: Option<&'r [String]>,
+    /// The run whose answers are judged.
+    answers_of: Option<&'r RunReader>,
 }
 
 /// A suite with its datasets and model files, before any model is loaded.
@@ -94,7 +114,8 @@ impl SuiteRun<'_> {
             Some(locked) => lock::explained(error, locked, &request.suite, &request.context.host, suite),
             None => error,
         };
-        let prepared = self.prepare(&mut suite).map_err(|error| explained(&suite, error))?;
+        let (config, problems) = (suite.loaded.config.take(), std::mem::take(&mut suite.loaded.problems));
+        let prepared = self.prepare(config, problems).map_err(|error| explained(&suite, error))?;
         let kernel_variants = match (&locked, &request.lock) {
             (Some(locked), Some(path)) => {
                 let program = &request.context.host.model_program;
@@ -135,27 +156,52 @@ impl SuiteRun<'_> {
     }
 
     /// Checks the suite, and locates its datasets and model files.
-    fn prepare(&self, suite: &mut ReadSuite) -> Result<PreparedSuite, RunnerError> {
+    fn prepare(
+        &self,
+        config: Option<PipelineConfig>,
+        mut problems: Problems,
+    ) -> Result<PreparedSuite, RunnerError> {
         let context = &self.request.context;
         let mut registry = context.registry(&self.request.suite.plugin_folders)?;
-        let mut problems = std::mem::take(&mut suite.loaded.problems);
-        let config = suite.loaded.config.take().map(|mut config| {
+        let config = config.map(|mut config| {
             config.budget = self.request.budget.clone().over(&config.budget);
             config
         });
         let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
             return Err(RunnerError::problems(problems));
         };
+        self.check_judges(&plan)?;
         let run_id = self.run_id(&plan)?;
         let fetching = FetchEvents(&*context.progress);
         let locating = context.locate_options(self.request.is_offline, &fetching);
         let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
             return Err(RunnerError::problems(problems));
         };
+        plan.check_prompts(&datasets, &mut problems);
+        if problems.has_errors() {
+            return Err(RunnerError::problems(problems));
+        }
         let Some(model_files) = fetch_models(&plan, &context.host.hub, &locating, &mut problems) else {
             return Err(RunnerError::problems(problems));
         };
         Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems })
+    }
+
+    /// Checks that the judges to be asked again exist.
+    fn check_judges(&self, plan: &Plan) -> Result<(), RunnerError> {
+        let Some(asked) = self.rejudge else { return Ok(()) };
+        let judges = plan.tasks.iter().filter_map(|task| task.judges.as_ref());
+        let mut known: Vec<&str> =
+            judges.flat_map(|judges| &judges.judges).map(|judge| judge.judge_id.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        match asked.iter().find(|name| !known.contains(&name.as_str())) {
+            None if !known.is_empty() => Ok(()),
+            unknown => Err(RunnerError::UnknownJudge {
+                judge: unknown.cloned().unwrap_or_default(),
+                known: known.join(", "),
+            }),
+        }
     }
 
     /// Returns the id of the run: the given one, the one to resume, or a new one.
@@ -267,6 +313,7 @@ impl SuiteRun<'_> {
             workers: request.scoring_threads.unwrap_or_else(cores),
             task_parallelism: request.task_parallelism,
             resume: self.retry.is_some(),
+            rejudge: self.rejudge.map(<[String]>::to_vec),
             retry: self.retry.unwrap_or_default().to_vec(),
             host_version: HOST_VERSION,
             observability: opened.observability.clone(),
@@ -281,6 +328,7 @@ impl SuiteRun<'_> {
             session: &opened.session,
             root: &request.output_folder,
             run_id: &prepared.run_id,
+            answers_of: self.answers_of,
             options: &options,
             progress: &events,
             stop: &request.context.stop,

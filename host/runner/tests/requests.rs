@@ -106,11 +106,11 @@ fn a_stopped_run_is_resumed_to_its_end() {
     assert!(matches!(run(&workspace.request("nightly")), Err(RunnerError::RunExists { .. })));
     // The run is found without an id.
     let rest = RunRequest { run_id: None, ..workspace.request("") };
-    let outcome = resume(&ResumeRequest { run: rest, retry: Vec::new() }).unwrap();
+    let outcome = resume(&ResumeRequest { run: rest, retry: Vec::new(), rejudge: None }).unwrap();
     assert_eq!((outcome.run_id.as_str(), outcome.status), ("nightly", RunStatus::Complete));
     assert_eq!(workspace.server.requests(), ROWS);
     let none = RunRequest { run_id: None, ..workspace.request("") };
-    let error = resume(&ResumeRequest { run: none, retry: Vec::new() }).unwrap_err();
+    let error = resume(&ResumeRequest { run: none, retry: Vec::new(), rejudge: None }).unwrap_err();
     assert!(matches!(error, RunnerError::NothingToResume { .. }), "{error}");
 }
 

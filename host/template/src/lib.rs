@@ -5,6 +5,8 @@
 
 mod chat;
 mod injection_fence;
+mod known_names;
+mod name_uses;
 mod prompt;
 mod taint;
 mod template_lint;
@@ -12,5 +14,6 @@ mod tokenizer;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
 pub use injection_fence::InjectionFence;
+pub use known_names::{KnownNames, ROW_KEY};
 pub use prompt::{PromptContext, PromptError, PromptRenderer};
 pub use tokenizer::{TokenizerError, TokenizerTemplate};

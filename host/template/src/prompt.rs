@@ -1,6 +1,8 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
 use crate::InjectionFence;
+use crate::known_names::{KnownNames, ROW_KEY, VARIABLES};
+use crate::name_uses::{NameUse, required_names};
 use crate::taint::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
 use crate::template_lint::{UnknownName, unknown_names};
 use gage_config::PromptSpec;
@@ -8,6 +10,8 @@ use gage_core::{Digest, Message, Object, Role};
 use minijinja::value::{Kwargs, Serde, StringInput};
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Maximum number of steps of a template, which stops endless loops.
 const FUEL: u64 = 1_000_000;
@@ -55,13 +59,19 @@ pub struct PromptContext<'c> {
     pub role_type: &'c str,
 }
 
-/// The compiled templates of one prompt. A template sees `sample`, `payload`, `history`, `params`, `adapter_id` and
-/// `role_type`. An undefined variable is an error, not an empty text.
+/// The compiled templates of one prompt. A template sees `sample`, `row`, `params`, `payload`, `history`, `adapter_id`
+/// and `role_type`, and `raw`, which is the same as `row`. A plain name is a parameter or a field of the row. An
+/// undefined variable is an error, not an empty text, and so is a null value that would be printed.
 pub struct PromptRenderer {
     environment: Environment<'static>,
     prompt_id: String,
     roles: Vec<Role>,
-    params: minijinja::Value,
+    params: Object,
+    /// Plain names in the templates, which are parameters or fields of the row.
+    plain_names: Vec<String>,
+    reads_row: bool,
+    /// Variables without which no Sample can be rendered, with the index of their message.
+    required: Vec<(usize, NameUse)>,
     digest: Digest,
 }
 
@@ -116,8 +126,41 @@ impl PromptRenderer {
             .collect();
         let digest = Digest::of_json(&json!({"messages": messages, "params": merged}));
         let roles = spec.messages.iter().map(|message| message.role).collect();
-        let params = minijinja::Value::from(Serde(&merged));
-        Ok(PromptRenderer { environment, prompt_id: spec.prompt_id.clone(), roles, params, digest })
+        let names = (0..count).map(|number| name_of(&spec.prompt_id, number, count));
+        let required = names.clone().enumerate().flat_map(|(number, name)| {
+            required_names(&environment, &name).into_iter().map(move |one| (number, one))
+        });
+        let required = required.collect();
+        let read = read_names(&environment, names);
+        let is_plain = |name: &&String| !VARIABLES.contains(&name.as_str());
+        let plain_names: Vec<String> = read.iter().filter(is_plain).cloned().collect();
+        let reads_row = read.iter().any(|name| name == "row" || name == "raw")
+            || plain_names.iter().any(|name| !merged.contains_key(name));
+        Ok(PromptRenderer {
+            environment,
+            prompt_id: spec.prompt_id.clone(),
+            roles,
+            params: merged,
+            plain_names,
+            reads_row,
+            required,
+            digest,
+        })
+    }
+
+    /// Returns whether a template reads the row, so that Samples must hold it under [`ROW_KEY`].
+    pub fn reads_row(&self) -> bool {
+        self.reads_row
+    }
+
+    /// Returns an error for each variable that no Sample could define, or that may mean two things.
+    pub fn undefined_names(&self, known: &KnownNames<'_>) -> Vec<PromptError> {
+        let problem = |(message, name): &(usize, NameUse)| {
+            let text = known.problem_of(name, &self.params)?;
+            let template = name_of(&self.prompt_id, *message, self.roles.len());
+            Some(PromptError { message: *message, template, line: name.line, text })
+        };
+        self.required.iter().filter_map(problem).collect()
     }
 
     /// Returns the prompt's id.
@@ -178,7 +221,8 @@ impl PromptRenderer {
         most: usize,
         finished: impl Fn(String) -> String,
     ) -> Result<Vec<Message>, PromptError> {
-        let sample = minijinja::Value::from(Serde(context.sample));
+        let row = context.sample.get(ROW_KEY).map(|row| minijinja::Value::from(Serde(row)));
+        let sample = minijinja::Value::from(Serde(&shown_sample(context.sample)));
         let payload =
             context.payload.iter().map(|(key, value)| (key.as_str(), minijinja::Value::from(Serde(value))));
         let is_fenced = model_output.is_some();
@@ -189,12 +233,21 @@ impl PromptRenderer {
             ("sample", sample),
             ("payload", payload),
             ("history", minijinja::Value::from(Serde(context.history))),
-            ("params", self.params.clone()),
+            ("params", minijinja::Value::from(Serde(&self.params))),
             ("adapter_id", context.adapter_id.into()),
             ("role_type", context.role_type.into()),
         ];
         if is_fenced {
             values.push((IS_FENCED, true.into()));
+        }
+        for name in &self.plain_names {
+            let of_row = || context.sample.get(ROW_KEY)?.get(name);
+            if let Some(value) = self.params.get(name).or_else(of_row) {
+                values.push((name.as_str(), minijinja::Value::from(Serde(value))));
+            }
+        }
+        if let Some(row) = row {
+            values.extend([("row", row.clone()), ("raw", row)]);
         }
         let values = minijinja::Value::from_pairs(values);
         let mut messages = Vec::with_capacity(self.roles.len());
@@ -223,6 +276,32 @@ impl PromptRenderer {
         }
         Ok(messages)
     }
+}
+
+/// Fields of a Sample that its `sample` does not show: the row has a name of its own, and assets are never rendered.
+const NOT_SHOWN: [&str; 2] = [ROW_KEY, "raw_assets"];
+
+/// Returns a Sample without the fields that templates do not see.
+fn shown_sample(sample: &Value) -> Cow<'_, Value> {
+    match sample {
+        Value::Object(fields) if NOT_SHOWN.iter().any(|name| fields.contains_key(*name)) => {
+            let shown = fields.iter().filter(|(name, _)| !NOT_SHOWN.contains(&name.as_str()));
+            Cow::Owned(Value::Object(shown.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        _ => Cow::Borrowed(sample),
+    }
+}
+
+/// Returns the variables that templates read and do not set, each once.
+fn read_names(environment: &Environment<'_>, templates: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let mut read = BTreeSet::new();
+    for name in templates {
+        if let Ok(template) = environment.get_template(&name) {
+            read.extend(template.undeclared_variables(false));
+        }
+    }
+    read.retain(|name| !environment.globals().any(|(global, _)| global == name));
+    read
 }
 
 /// Collects a template's output, up to a limit.

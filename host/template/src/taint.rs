@@ -7,7 +7,7 @@
 
 use gage_core::Object;
 use minijinja::value::{Rest, Serde, ValueKind};
-use minijinja::{Environment, Error};
+use minijinja::{Environment, Error, ErrorKind};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -213,6 +213,10 @@ pub(crate) fn write_value(
 ) -> Result<(), Error> {
     if value.is_safe() && value.as_str() == Some("") && state.lookup(IS_FENCED).is_some() {
         return output.write_str(EMPTY.encode_utf8(&mut [0; 4])).map_err(Error::from);
+    }
+    if value.is_none() {
+        let message = "the value is null; check it with `is not none`, or give it a `default('…', true)`";
+        return Err(Error::new(ErrorKind::InvalidOperation, message));
     }
     minijinja::escape_formatter(output, state, value)
 }

@@ -94,7 +94,10 @@ fn help_for(error: &RunnerError) -> Option<String> {
 /// Returns a different exit code for user errors than for those of the program or the machine.
 fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
-        RunError::IdentityMismatch(_) | RunError::Changed { .. } | RunError::Data(_) => {
+        RunError::IdentityMismatch(_)
+        | RunError::OtherAnswers(_)
+        | RunError::Changed { .. }
+        | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
             Ok(terminal::usage_error(&message, Some("to start a new run, use another --run-id")))
         }

@@ -2,6 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_core::Outcome;
 use gage_figures::{MetricFigure, TableOptions, TaskSummary, render_table};
 use gage_runner::{CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
 use serde_json::json;
@@ -103,9 +104,11 @@ fn print_notes(outcome: &RunOutcome) {
     lines.extend(outcome.reports.examples.iter().map(ToString::to_string));
     let tasks = &outcome.reports.summary.tasks;
     for task in tasks {
-        lines.extend(task.unfound.iter().map(|unfound| format!("warning: {}: {unfound}", task.task_id)));
+        // Those of metrics are shortfalls.
+        let unfound = task.unfound.iter().filter(|path| !path.is_of_metric());
+        lines.extend(unfound.map(|unfound| format!("warning: {}: {unfound}", task.task_id)));
     }
-    lines.extend(tasks.iter().filter_map(unanswered));
+    lines.extend(tasks.iter().flat_map(unanswered));
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
 }
 
@@ -148,6 +151,7 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
             format!("{sample}, and the {what} ended there (fail_fast); continue with {again}")
         }
         Shortfall::Coverage(coverage) => coverage_line(coverage),
+        Shortfall::UnfoundPath { task_id, message } => format!("{task_id}: {message}"),
         Shortfall::ParentEndedEarly { run_id, reason } => {
             format!("the run {run_id} ended early ({reason}): only its recorded answers are scored")
         }
@@ -162,6 +166,14 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
 
 fn coverage_line(coverage: &CoverageShortfall) -> String {
     let CoverageShortfall { task_id, scored, total, .. } = coverage;
+    if let Some(metric_id) = &coverage.metric_id {
+        return format!(
+            "{task_id}: `{metric_id}` scored {scored} of {total} samples ({:.1} %); the suite requires {:.1} % \
+             (min_coverage)",
+            coverage.coverage * 100.0,
+            coverage.min_coverage * 100.0
+        );
+    }
     let (found, wanted) = (coverage.coverage * 100.0, coverage.min_coverage * 100.0);
     if *total == 0 {
         return format!("{task_id}: there are no samples, so there is no figure");
@@ -182,31 +194,42 @@ fn coverage_line(coverage: &CoverageShortfall) -> String {
     )
 }
 
-/// Returns a warning about Samples without a usable reference. Most metrics score them 0, which is not the model's
-/// fault.
-fn unanswered(task: &TaskSummary) -> Option<String> {
-    const TAGS: [&str; 2] = ["missing_reference", "unknown_reference"];
-    let unusable = |figure: &MetricFigure| {
-        let tags = figure.error_tags.iter().filter(|tag| TAGS.contains(&tag.tag.as_str()));
+/// Returns warnings about Samples without a usable reference: those without a score, and those whose answers all count as
+/// wrong, which is not the model's fault.
+fn unanswered(task: &TaskSummary) -> Vec<String> {
+    let warning = |count_of: &dyn Fn(&MetricFigure) -> u64, effect: &dyn Fn(&str, bool) -> String| {
+        let counts: Vec<(&str, u64)> = task
+            .metrics
+            .iter()
+            .map(|figure| (figure.metric_id.as_str(), count_of(figure)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let most = counts.iter().map(|(_, count)| *count).max()?;
+        let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
+        Some(format!(
+            "warning: {}: {} {}; `gage-host data validate` names the first",
+            task.task_id,
+            terminal::count_of(most, "sample"),
+            effect(&metrics.join(", "), most == 1)
+        ))
+    };
+    let missing =
+        |figure: &MetricFigure| figure.outcomes.get(&Outcome::MissingReference).copied().unwrap_or_default();
+    let unknown = |figure: &MetricFigure| {
+        let tags = figure.error_tags.iter().filter(|tag| tag.tag == "unknown_reference");
         tags.map(|tag| tag.count).sum::<u64>()
     };
-    let counts: Vec<(&str, u64)> = task
-        .metrics
-        .iter()
-        .map(|figure| (figure.metric_id.as_str(), unusable(figure)))
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    let most = counts.iter().map(|(_, count)| *count).max()?;
-    let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
-    Some(format!(
-        "warning: {}: {} {} no reference that {} can use, and {} scored as wrong for any answer; \
-         `gage-host data validate` names the first",
-        task.task_id,
-        terminal::count_of(most, "sample"),
-        if most == 1 { "has" } else { "have" },
-        metrics.join(", "),
-        if most == 1 { "is" } else { "are" },
-    ))
+    let has = |is_one: bool| if is_one { "has" } else { "have" };
+    let unscored =
+        |metrics: &str, is_one: bool| format!("{} no reference for {metrics}, and no score", has(is_one));
+    let wrong = |metrics: &str, is_one: bool| {
+        let are = if is_one { "is" } else { "are" };
+        format!(
+            "{} no reference that {metrics} can use, and {are} scored as wrong for any answer",
+            has(is_one)
+        )
+    };
+    [warning(&missing, &unscored), warning(&unknown, &wrong)].into_iter().flatten().collect()
 }
 
 /// Prints the cost of the run if the suite has prices, and answers that no budget could count.
@@ -235,6 +258,7 @@ mod tests {
     fn coverage(scored: u64, total: u64, total_is_least: bool) -> Shortfall {
         Shortfall::Coverage(CoverageShortfall {
             task_id: "t".to_owned(),
+            metric_id: None,
             scored,
             total,
             total_is_least,

@@ -32,7 +32,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let cache_folder = setup::cache_folder();
     let locating = setup::at_hand(cache_folder.as_deref(), true);
     if let Some(plan) = &plan {
-        plan.check_media(&locating, &mut problems);
+        plan.check_samples(&locating, &mut problems);
     }
     terminal::show_problems(&problems);
     let Some(plan) = plan.filter(|_| !problems.has_errors()) else { return Ok(ExitCode::Configuration) };

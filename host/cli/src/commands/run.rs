@@ -3,7 +3,7 @@
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
 use super::{failure, observability, setup, signals};
-use crate::arguments::RunArguments;
+use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_runner::{CancelToken, HttpExchanges, ResumeRequest, RunRequest, default_lock_path, resume, run};
@@ -20,12 +20,24 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     signals::full_files_are_errors();
     let request = request(&arguments);
     let outcome = match arguments.is_resumed() {
-        true => resume(&ResumeRequest { run: request, retry: arguments.retry.clone() }),
+        true => resume(&ResumeRequest {
+            run: request,
+            retry: arguments.retry.clone(),
+            rejudge: arguments.rejudge.as_deref().map(named_judges),
+        }),
         false => run(&request),
     };
     match outcome {
         Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Run),
         Err(error) => failure::refuse(error),
+    }
+}
+
+/// Returns the names of judges to ask again; none for `all`.
+pub(super) fn named_judges(names: &[String]) -> Vec<String> {
+    match names.iter().any(|name| name == ALL_JUDGES) {
+        true => Vec::new(),
+        false => names.to_vec(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
+use super::run::named_judges;
 use super::{failure, observability, setup};
 use crate::arguments::{DEFAULT_LOG, ScoreArguments};
 use crate::exit_code::ExitCode;
@@ -22,6 +23,8 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         plugin_folders: arguments.plugin_folders.clone(),
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),
+        judges: (!arguments.judges.is_empty()).then(|| named_judges(&arguments.judges)),
+        concurrency: arguments.concurrency,
     });
     match outcome {
         Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Score),

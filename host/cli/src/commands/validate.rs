@@ -13,7 +13,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
     if let Some(plan) = &plan {
-        plan.check_media(&setup::at_hand(cache_folder.as_deref(), false), &mut problems);
+        plan.check_samples(&setup::at_hand(cache_folder.as_deref(), false), &mut problems);
     }
     let plan = plan.filter(|_| !problems.has_errors());
     if arguments.json {

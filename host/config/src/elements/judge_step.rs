@@ -38,6 +38,8 @@ pub struct JudgeStep {
     pub combine: ScoreCombination,
     /// Maximum number of attempts to get a readable reply from a judge; default 3.
     pub attempts: u32,
+    /// Whether judges see the images, sounds and other media of the Sample; default true.
+    pub sends_media: bool,
     /// Span of the step.
     pub span: Span,
 }
@@ -86,6 +88,7 @@ impl JudgeStep {
             judges,
             combine: table.variant("combine", problems).unwrap_or(ScoreCombination::Mean),
             attempts: attempts.unwrap_or(DEFAULT_ATTEMPTS),
+            sends_media: table.boolean("media", problems).unwrap_or(true),
             span: node.span,
         }
     }

@@ -8,7 +8,10 @@ use crate::source::Span;
 /// Commas, parentheses and equals signs within quotes are part of the value. The values `true`, `false`, `none` and
 /// `null` (in any case) and numbers keep their meaning. `nan` and `inf` become strings, because JSON has no such
 /// numbers; everything else is a string. This form has no lists.
-pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
+///
+/// # Errors
+/// Description of what is wrong with the text.
+pub fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
     let text = text.trim();
     let call = text.split_once('(').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix(')')?)));
     let Some((name, arguments)) = call else {

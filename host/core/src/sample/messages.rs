@@ -1,6 +1,6 @@
 //! The messages of a request.
 
-use crate::{Message, Sample};
+use crate::{Message, OptionDisplay, Sample};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ pub struct Messages {
 
 impl Messages {
     /// Creates the conversation of a Sample, as described in [`Sample::conversation`].
-    pub fn of(sample: &Arc<Sample>) -> Messages {
-        match sample.few_shot_examples.is_empty() {
+    pub fn of(sample: &Arc<Sample>, display: OptionDisplay) -> Messages {
+        let is_unchanged = sample.few_shot_examples.is_empty() && sample.missing_options(display).is_none();
+        match is_unchanged {
             true => Messages { own: Vec::new(), sample: Some(Arc::clone(sample)) },
-            false => Messages::from(sample.conversation()),
+            false => Messages::from(sample.conversation(display)),
         }
     }
 
@@ -71,14 +72,17 @@ mod tests {
             Arc::new(Sample::from_value(value).expect("a Sample"))
         };
         let sample = read(json!([]));
-        let mut messages = Messages::of(&sample);
+        let mut messages = Messages::of(&sample, OptionDisplay::AfterQuestion);
         assert!(std::ptr::eq(&messages[0], &sample.messages[0]));
         messages.to_mut().push(Message::text(Role::Assistant, "!"));
         assert_eq!((messages.len(), sample.messages.len()), (2, 1));
         assert_eq!(messages[0], sample.messages[0]);
         let example = json!({"messages": [{"role": "user", "content": "a"}], "references": [], "label": "b"});
         let sample = read(json!([example]));
-        assert_eq!(sample.conversation().len(), 3);
-        assert_eq!(Messages::of(&sample).into_vec(), sample.conversation());
+        assert_eq!(sample.conversation(OptionDisplay::AfterQuestion).len(), 3);
+        assert_eq!(
+            Messages::of(&sample, OptionDisplay::AfterQuestion).into_vec(),
+            sample.conversation(OptionDisplay::AfterQuestion)
+        );
     }
 }

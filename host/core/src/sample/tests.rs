@@ -294,7 +294,7 @@ fn few_shot_examples_precede_the_question() {
     })));
     let said: Vec<String> = sample
         .expect("valid")
-        .conversation()
+        .conversation(OptionDisplay::AsWritten)
         .iter()
         .map(|message| format!("{}:{}", message.role.name(), text_of(&message.content)))
         .collect();

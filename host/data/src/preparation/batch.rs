@@ -102,14 +102,15 @@ impl<'f> Batch<'f> {
     }
 
     /// Converts the preprocessors' results into Samples.
-    pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64)) {
+    pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64, Option<&str>)) {
         for item in &mut self.items {
+            let row = item.raw(&self.raw).map(|row| row.body.as_str());
             let state = std::mem::replace(&mut item.state, ItemState::Row);
             item.state = match state {
                 ItemState::Converted(text) => match sample_of(&text, &self.preprocessor) {
                     Ok(mut sample) => {
                         // There is no other owner yet, so nothing is copied.
-                        complete(Arc::make_mut(&mut sample), item.number);
+                        complete(Arc::make_mut(&mut sample), item.number, row);
                         ItemState::Sample(sample)
                     }
                     Err(rejection) => rejection.into(),
@@ -157,7 +158,12 @@ impl<'f> Batch<'f> {
             let row = item.raw(&raw).map(|row| row.body.as_str());
             let rejection = match item.state {
                 ItemState::Sample(sample) => {
-                    return PreparedSample { index, row_digest, result: Ok(keep(sample)) };
+                    return PreparedSample {
+                        index,
+                        row_digest,
+                        preprocess_ms: 0.0,
+                        result: Ok(keep(sample)),
+                    };
                 }
                 ItemState::Rejected(rejection) => *rejection,
                 // Without a preprocessor no row becomes a Sample.
@@ -171,7 +177,7 @@ impl<'f> Batch<'f> {
                 None => rejection,
             };
             let result = Err(Box::new(Rejection { id: format!("row-{number}"), ..rejection }));
-            PreparedSample { index, row_digest, result }
+            PreparedSample { index, row_digest, preprocess_ms: 0.0, result }
         };
         items.into_iter().map(finish).collect()
     }

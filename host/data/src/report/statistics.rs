@@ -2,7 +2,7 @@
 
 use super::tokens::TokenCounter;
 use super::validation::{ReferenceProblem, UnansweredCounts};
-use gage_core::{Digest, Sample, text_of};
+use gage_core::{Digest, OptionDisplay, Sample, text_of};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::Value;
@@ -141,8 +141,11 @@ impl Statistics {
     /// Counts a Sample.
     pub fn add(&mut self, sample: &Sample) {
         self.samples += 1;
-        let prompt: Vec<String> =
-            sample.conversation().iter().map(|message| text_of(&message.content)).collect();
+        let prompt: Vec<String> = sample
+            .conversation(OptionDisplay::AfterQuestion)
+            .iter()
+            .map(|message| text_of(&message.content))
+            .collect();
         let answer = sample.references.first().map(|reference| text_of(&reference.answer));
         self.number("messages", sample.messages.len() as u64);
         self.number("prompt_characters", prompt.iter().map(|text| text.chars().count() as u64).sum());

@@ -168,6 +168,7 @@ mod tests {
         PreparedSample {
             index,
             row_digest: String::new(),
+            preprocess_ms: 0.0,
             result: Err(Box::new(rejection.at("line 1", "{}"))),
         }
     }
@@ -180,7 +181,8 @@ mod tests {
             (0..).zip(problems.into_iter().chain([Some(AnswerProblem::Missing); 4]))
         {
             let sound = ValidSample { id: format!("q{index}"), answer_problem };
-            validation.add(&PreparedSample { index, row_digest: String::new(), result: Ok(sound) });
+            let row_digest = String::new();
+            validation.add(&PreparedSample { index, row_digest, preprocess_ms: 0.0, result: Ok(sound) });
         }
         let report = validation.finish(0, 0);
         assert_eq!((report.samples, report.invalid), (7, 0));

@@ -346,9 +346,12 @@ pub(crate) fn is_failure(outcome: Outcome) -> bool {
         | Outcome::PluginError
         | Outcome::PluginTimeout
         | Outcome::InvalidSample => true,
-        Outcome::Scored | Outcome::EmptyOutput | Outcome::Truncated | Outcome::Refused | Outcome::Skipped => {
-            false
-        }
+        Outcome::Scored
+        | Outcome::EmptyOutput
+        | Outcome::Truncated
+        | Outcome::Refused
+        | Outcome::Skipped
+        | Outcome::MissingReference => false,
     }
 }
 

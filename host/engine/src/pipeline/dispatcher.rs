@@ -57,7 +57,7 @@ struct StartedRow {
 
 enum StartedWork {
     /// A Sample for the model.
-    Sample { index: u64, row_digest: String, sample: Arc<Sample> },
+    Sample { index: u64, row_digest: String, preprocess_ms: f64, sample: Arc<Sample> },
     /// An invalid row. It is already counted, so that no row starts after one that ends the run.
     Rejected(Box<SampleRecord>),
     /// A sample that the model answered in an earlier process.
@@ -198,10 +198,10 @@ impl Dispatcher {
     ) -> StartedRow {
         let task = &self.router.task;
         let (index, work) = match next {
-            RowWork::Row(PreparedRow { index, row_digest, result: Ok(sample) }) => {
-                (index, StartedWork::Sample { index, row_digest, sample })
+            RowWork::Row(PreparedRow { index, row_digest, preprocess_ms, result: Ok(sample) }) => {
+                (index, StartedWork::Sample { index, row_digest, preprocess_ms, sample })
             }
-            RowWork::Row(PreparedRow { index, row_digest, result: Err(rejection) }) => {
+            RowWork::Row(PreparedRow { index, row_digest, result: Err(rejection), .. }) => {
                 let record = record_of(&task.planned, index, row_digest, *rejection);
                 task.on_finished(record.outcome, &record.sample_id);
                 (index, StartedWork::Rejected(Box::new(record)))
@@ -221,8 +221,8 @@ impl Dispatcher {
             return RowResult { is_recorded: false, was_resumed: false, in_flight: None };
         }
         match work {
-            StartedWork::Sample { index, row_digest, sample } => {
-                let sample = SampleRequest { index, row_digest, sample, sample_slot: None };
+            StartedWork::Sample { index, row_digest, preprocess_ms, sample } => {
+                let sample = SampleRequest { index, row_digest, preprocess_ms, sample, sample_slot: None };
                 budget::track_usage(self.infer_row(sample, in_flight, unscored)).await
             }
             StartedWork::Rejected(record) => {

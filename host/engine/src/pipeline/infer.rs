@@ -14,7 +14,7 @@ use crate::sample::result::SampleResult;
 use gage_backend::{Backend, BackendError, LoglikelihoodOutput, Reply, RollingOutput};
 use gage_core::{ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
-use gage_record::{ErrorNote, SampleTiming, Stage};
+use gage_record::{ErrorNote, SampleTiming, Stage, StageTimes};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +38,8 @@ pub(crate) struct SampleRequest {
     /// The number of the row in the task, counting repeats.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
+    /// Time to prepare its row, in milliseconds.
+    pub(crate) preprocess_ms: f64,
     pub(crate) sample: Arc<Sample>,
     /// The permit that the request releases at its first wait.
     pub(crate) sample_slot: Option<SampleSlot>,
@@ -56,15 +58,22 @@ impl InferenceStep {
     /// Asks the model about a sample. `None` if the run stops before the sample has its permits or while its request
     /// awaits a retry. Also `None` if the backend refuses every request.
     pub(crate) async fn infer(&self, sample: SampleRequest) -> Option<Box<SampleResult>> {
-        let SampleRequest { index, row_digest, sample, sample_slot } = sample;
+        let SampleRequest { index, row_digest, preprocess_ms, sample, sample_slot } = sample;
+        let mut stages = StageTimes { preprocess_ms, ..StageTimes::default() };
         let (task, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
         let (read, sample) = (Arc::clone(&sample), SampleView::Read(sample));
         // Support steps are boxed, so that samples of tasks without them reserve no space for them.
         let SupportStepsResult { output: support_output, failure } = match self.support.is_empty() {
             true => SupportStepsResult::default(),
-            false => Box::pin(support_role::run_steps(&self.support, task, &read.id, &sample)).await?,
+            false => {
+                let supported =
+                    Box::pin(support_role::run_steps(&self.support, task, &read.id, &sample)).await?;
+                stages.support_ms = milliseconds(ready.elapsed());
+                supported
+            }
         };
+        let building = Instant::now();
         let parts = PromptParts::of(planned, &read);
         let has_own_params = parts.has_own_params;
         let request = parts.request(planned, &read.id, &sample, &support_output, index % planned.spec.repeat);
@@ -79,7 +88,7 @@ impl InferenceStep {
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
-            timing: SampleTiming::default(),
+            timing: SampleTiming { stages, ..SampleTiming::default() },
             was_resumed: false,
         });
         drop(read);
@@ -92,9 +101,13 @@ impl InferenceStep {
             Err(error) => return Some(result.into_invalid(error)),
         };
         let own_params = if has_own_params { request.sent_params(&planned.backend) } else { None };
+        result.timing.stages.prompt_ms = milliseconds(building.elapsed());
         let slot = self.client.first_slot(task, sample_slot).await?;
         result.timing.queue_ms = milliseconds(ready.elapsed());
-        match self.with_media(request).await {
+        let embedding = Instant::now();
+        let request = self.with_media(request).await;
+        result.timing.stages.prompt_ms += milliseconds(embedding.elapsed());
+        match request {
             Ok(request) => self.send(PreparedRequest { request, own_params, slot, result }).await,
             Err(error) => Some(result.into_invalid(error)),
         }

@@ -61,12 +61,14 @@ impl<'s> PrefetchSender<'s> {
 
 /// Returns the repeats of a row, in order.
 fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = PreparedRow> {
-    let PreparedSample { index, row_digest, result } = prepared;
+    let PreparedSample { index, row_digest, preprocess_ms, result } = prepared;
     let mut kept = Some((row_digest, result));
     (0..repeat).map_while(move |number| {
         // The last repeat takes the original and the others clone it, because most rows are asked once.
         let (row_digest, result) = if number + 1 == repeat { kept.take() } else { kept.clone() }?;
-        Some(PreparedRow { index: index * repeat + number, row_digest, result })
+        // The row is prepared once.
+        let preprocess_ms = if number == 0 { preprocess_ms } else { 0.0 };
+        Some(PreparedRow { index: index * repeat + number, row_digest, preprocess_ms, result })
     })
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod batches;
 pub(crate) mod extraction;
 
+use super::post_process::judging::unread_reason;
 use super::record::journal_item::{JournalItem, RecordRequest};
 use super::task_state::TaskState;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
@@ -12,7 +13,10 @@ use crate::sample::span;
 use batches::PendingAnswer;
 use compact_str::CompactString;
 use extraction::extract;
-use gage_core::{EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS};
+use gage_core::{
+    EvalContext, JUDGE_CLOCK, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Root,
+    ScoreCard, TIMING_KEYS,
+};
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
@@ -62,6 +66,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     let _span = span::of_batch(&task.task_id, batch).entered();
     let began = Instant::now();
     let mut extracted = extract_all(task, batch);
+    let extracting = if task.extractors.is_empty() { 0.0 } else { began.elapsed().as_secs_f64() * 1_000.0 };
     let mut fuel = 0;
     let scorable: Vec<usize> =
         (0..batch.len()).filter(|index| extracted[*index].scores.error.is_none()).collect();
@@ -93,6 +98,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     entries
         .map(|((answer, ExtractedSample { mut scores, outcome, .. }), index)| {
             scores.scoring_ms = milliseconds / many as f64;
+            scores.extract_ms = extracting / many as f64;
             scores.scoring_fuel = share + u64::from(index < rest);
             scores.scored_together = u32::try_from(many).unwrap_or(u32::MAX);
             scores.finished_unix_ms = unix_milliseconds();
@@ -137,14 +143,17 @@ fn score_group<'a>(
     metric: &Metric,
     group: impl Iterator<Item = (&'a SampleResult, &'a ExtractedSample)>,
 ) -> (Vec<MetricResult>, u64) {
-    let items = group.map(|(answer, extracted)| {
+    let group: Vec<(&SampleResult, &ExtractedSample)> = group.collect();
+    let unread: Vec<Option<String>> = group.iter().map(|(answer, _)| unread_by(metric, answer)).collect();
+    let items = group.into_iter().map(|(answer, extracted)| {
         let output = extracted.model_output.as_ref();
         let output = output.map_or_else(|| answer.model_output.document(), JsonView::Json);
         let clocked = planned.is_timing.then(|| with_clocks(output, &answer.timing));
+        let judged = planned.is_timing.then(|| with_judge_clock(&answer.judge_output, &answer.timing));
         let context = EvalContext {
             sample: answer.sample.document(),
             model_output: clocked.as_ref().map_or(output, JsonView::Json),
-            judge_output: &answer.judge_output,
+            judge_output: judged.as_ref().unwrap_or(&answer.judge_output),
             support_output: &answer.support_output,
         };
         metric.resolve(&answer.sample_id, context)
@@ -152,7 +161,20 @@ fn score_group<'a>(
     let scored = metric.score(items.collect());
     // Clock readings vary in length, and so does the fuel to parse them.
     let fuel = if planned.is_timing { 0 } else { scored.fuel };
-    (scored.results.into_iter().map(|result| result_of(planned, result)).collect(), fuel)
+    let keeps = metric.scores_missing_references();
+    let results = scored.results.into_iter().zip(unread).map(|(result, unread)| match unread {
+        Some(reason) => {
+            MetricResult { outcome: Outcome::JudgeUnparseable, error: Some(reason), ..skipped(planned) }
+        }
+        None => result_of(planned, result, keeps),
+    });
+    (results.collect(), fuel)
+}
+
+/// Returns the reason why a metric that reads the judge's verdict has none to read.
+fn unread_by(metric: &Metric, answer: &SampleResult) -> Option<String> {
+    let mut paths = metric.inputs().iter().flat_map(|input| &input.paths);
+    paths.any(|path| path.root() == Root::JudgeOutput).then(|| unread_reason(&answer.judge_output)).flatten()
 }
 
 /// Returns a model's output with its timing values, which vary from run to run, for metrics that read them.
@@ -165,6 +187,15 @@ fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
         for (key, value) in TIMING_KEYS.into_iter().zip(values) {
             output.insert(key.to_owned(), value);
         }
+    }
+    output
+}
+
+/// Returns the judges' output with the time of their requests, for metrics that read it.
+fn with_judge_clock(output: &Value, timing: &SampleTiming) -> Value {
+    let mut output = output.clone();
+    if let Value::Object(output) = &mut output {
+        output.insert(JUDGE_CLOCK.to_owned(), timing.stages.judge_ms.into());
     }
     output
 }
@@ -238,8 +269,17 @@ fn skipped(planned: &PlannedMetric) -> MetricResult {
     }
 }
 
-fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemError>) -> MetricResult {
+/// Error tag of a card whose sample has no reference.
+const MISSING_REFERENCE: &str = "missing_reference";
+
+/// Returns the result of a metric. A sample without a reference has no score, unless the metric `keeps` such scores.
+fn result_of(planned: &PlannedMetric, scored: Result<ScoreCard, ItemError>, keeps: bool) -> MetricResult {
     match scored {
+        Ok(card) if !keeps && card.error_tags.iter().any(|tag| tag == MISSING_REFERENCE) => {
+            let card = ScoreCard { primary_score: None, pass: None, sub_scores: Object::new(), ..card };
+            let error = Some("the row has no reference to compare the answer with".to_owned());
+            MetricResult { outcome: Outcome::MissingReference, card: Some(card), error, ..skipped(planned) }
+        }
         Ok(card) => {
             let outcome = if card.primary_score.is_some() { Outcome::Scored } else { Outcome::Skipped };
             MetricResult { outcome, card: Some(card), ..skipped(planned) }
@@ -284,10 +324,24 @@ fn entry_of(task: &Scoring, answer: &SampleResult, outcome: Outcome, mut scores:
     if task.redacts_secrets {
         scores.extracted.values_mut().for_each(redact_value);
     }
-    let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
-    let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
-    let outcome = failed.map_or(outcome, |failed| failed.outcome);
-    if let Some(failed) = failed {
+    let results = || scores.metrics.iter().chain(&scores.timing_metrics);
+    let is_fine = |result: &MetricResult| match result.outcome {
+        Outcome::Scored | Outcome::Skipped => true,
+        // The scores of other metrics stand.
+        Outcome::MissingReference => scores.metrics.iter().any(|other| other.outcome == Outcome::Scored),
+        // Below.
+        Outcome::JudgeUnparseable => true,
+        _ => false,
+    };
+    let failed = results().find(|result| !is_fine(result)).cloned();
+    let mut outcome = failed.as_ref().map_or(outcome, |failed| failed.outcome);
+    if matches!(outcome, Outcome::Scored | Outcome::MissingReference)
+        && let Some(message) = unread_reason(&answer.judge_output)
+    {
+        outcome = Outcome::JudgeUnparseable;
+        let kind = outcome.name().to_owned();
+        scores.error = Some(ErrorNote { stage: Stage::Judge, kind, message, pointer: None });
+    } else if let Some(failed) = failed {
         scores.error = Some(ErrorNote {
             stage: Stage::Scoring,
             kind: failed.outcome.name().to_owned(),

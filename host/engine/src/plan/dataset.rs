@@ -2,7 +2,7 @@
 
 use super::plugin_use::PluginUse;
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
-use gage_core::FieldError;
+use gage_core::{FieldError, OptionDisplay};
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
 use gage_template::TokenizerTemplate;
 use serde_json::Value;
@@ -19,6 +19,10 @@ pub struct PlannedDataset {
     pub hooks: Vec<(HookKind, Arc<DocHook>)>,
     /// The tokenizer template that renders prompts while Samples are prepared.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
+    /// Whether requests show the options of Samples, unless a prompt of the suite does.
+    pub option_display: OptionDisplay,
+    /// Whether Samples hold their row, because a prompt reads it.
+    pub keeps_row: bool,
 }
 
 impl PlannedDataset {
@@ -45,7 +49,21 @@ impl PlannedDataset {
             chain: chain.into_iter().collect::<Option<_>>()?,
             hooks: hooks.into_iter().collect::<Option<_>>()?,
             tokenizer,
+            option_display: option_display(spec),
+            keeps_row: false,
         })
+    }
+}
+
+/// Returns whether requests show options: they do, unless a preprocessor leaves them out on purpose.
+fn option_display(spec: &DatasetSpec) -> OptionDisplay {
+    let leaves_out = |link: &PreprocessSpec| {
+        let style = link.kwargs.as_ref().and_then(|kwargs| kwargs.get("style"));
+        style.is_some_and(|style| style.to_json() == "question_only")
+    };
+    match spec.preprocess.iter().any(leaves_out) {
+        true => OptionDisplay::AsWritten,
+        false => OptionDisplay::AfterQuestion,
     }
 }
 

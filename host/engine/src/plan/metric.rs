@@ -3,7 +3,7 @@
 use super::PlannedMetric;
 use super::plugin_use::PluginUse;
 use gage_config::{AggregationSpec, PluginReference, Problems};
-use gage_core::{Root, TIMING_KEYS};
+use gage_core::{JUDGE_CLOCK, Root, TIMING_KEYS};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,7 +40,12 @@ pub(super) fn plan_metric(
 /// Returns true if one of these inputs varies from run to run.
 pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
     let is_clock = |path: &gage_core::FieldPath| {
-        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| TIMING_KEYS.contains(&key))
+        let is_of = |keys: &[&str]| path.first_key().is_none_or(|key| keys.contains(&key));
+        match path.root() {
+            Root::ModelOutput => is_of(&TIMING_KEYS),
+            Root::JudgeOutput => path.first_key() == Some(JUDGE_CLOCK),
+            _ => false,
+        }
     };
     inputs.iter().any(|input| input.paths.iter().any(is_clock))
 }

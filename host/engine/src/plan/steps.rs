@@ -25,6 +25,8 @@ pub struct PlannedJudges {
     pub combine: ScoreCombination,
     /// Maximum number of attempts per judge.
     pub attempts: u32,
+    /// Whether the judges see the media of the Sample.
+    pub sends_media: bool,
 }
 
 /// One judge of a task, ready to be called.
@@ -74,7 +76,8 @@ pub(super) fn plan_judges(
     registry: &Registry,
     problems: &mut Problems,
 ) -> Option<Option<PlannedJudges>> {
-    let Some(JudgeStep { judges, combine, attempts, .. }) = &task.steps.judge else { return Some(None) };
+    let Some(step) = &task.steps.judge else { return Some(None) };
+    let JudgeStep { judges, combine, attempts, sends_media, .. } = step;
     let planned: Vec<Option<Arc<PlannedJudge>>> = judges
         .iter()
         .map(|spec| {
@@ -92,7 +95,8 @@ pub(super) fn plan_judges(
         })
         .collect();
     let judges = planned.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Some(PlannedJudges { judges, combine: *combine, attempts: *attempts }))
+    let (combine, attempts, sends_media) = (*combine, *attempts, *sends_media);
+    Some(Some(PlannedJudges { judges, combine, attempts, sends_media }))
 }
 
 /// Returns true if a judge can parse replies to its role's prompt, or if the role has none.

@@ -20,6 +20,8 @@ pub(crate) struct PreparedRow {
     /// The row number in the task, counting repeats.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
+    /// Time to prepare the row, in milliseconds.
+    pub(crate) preprocess_ms: f64,
     /// The Sample, shared by all repeats.
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }

@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::session::datasets::Datasets;
 use gage_core::Outcome;
 use gage_observe::Observability;
+use gage_record::RunReader;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -26,6 +27,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// Outcomes of samples to retry in a resumed run, in addition to samples that failed in the backend.
     pub retry: Vec<Outcome>,
+    /// Judges to ask again about the recorded answers of a resumed run; all if it is empty. `None` for none.
+    pub rejudge: Option<Vec<String>>,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
     /// The observers of the run.
@@ -45,6 +48,8 @@ pub struct RunContext<'r> {
     pub root: &'r Path,
     /// The name of the run, and of its folder.
     pub run_id: &'r str,
+    /// A run whose answers a new run takes, without asking the model. `rejudge` names the judges to ask again.
+    pub answers_of: Option<&'r RunReader>,
     /// Settings that do not change the results of the run.
     pub options: &'r RunOptions,
     /// The observer of the run's progress.

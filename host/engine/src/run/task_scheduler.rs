@@ -177,6 +177,15 @@ impl<'r> TaskScheduler<'r> {
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
         let resume =
             (!self.index.is_empty()).then(|| ResumeState::new(self.index, task.id(), total, &options.retry));
+        // Without an answer to judge there is nothing to do.
+        let resume = match self.run.answers_of {
+            Some(_) => {
+                let resume =
+                    resume.unwrap_or_else(|| ResumeState::new(self.index, task.id(), total, &options.retry));
+                Some(resume.without_model())
+            }
+            None => resume,
+        };
         let done = resume.as_ref().map_or(0, ResumeState::kept_samples);
         let means = planned.scoring.means();
         self.events.emit_task(
@@ -188,7 +197,7 @@ impl<'r> TaskScheduler<'r> {
         let judging = planned
             .judges
             .as_ref()
-            .map(|judges| JudgeStep::new(judges, session, &self.permits).ok_or_else(lost))
+            .map(|judges| JudgeStep::new(judges, session, &self.permits, dataset.media()).ok_or_else(lost))
             .transpose()?;
         let embedding = planned
             .embed

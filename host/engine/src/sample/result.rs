@@ -48,9 +48,10 @@ impl SampleResult {
         }
     }
 
-    /// Restores an answer that an earlier process recorded, to be judged from the start.
+    /// Restores an answer that an earlier process recorded, to be judged. Its verdicts are those of judges that are not
+    /// asked again.
     pub(crate) fn awaiting_judges(record: SampleRecord) -> SampleResult {
-        let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
+        let record = SampleRecord { outcome: Outcome::Scored, ..record };
         SampleResult::of_record(record)
     }
 

@@ -153,6 +153,8 @@ impl LocatedDataset {
             doc_to_media: of_kind(false).collect(),
             media: Arc::clone(&self.media),
             tokenizer: planned.tokenizer.clone(),
+            option_display: planned.option_display,
+            keeps_row: planned.keeps_row,
             dataset_id: planned.spec.dataset_id.clone(),
             dataset_path: self.located.shown.clone(),
             files: self.located.file_names(),

@@ -1,27 +1,30 @@
-//! Checks for media in the Samples of a task that its backend does not accept.
+//! Checks of the first Samples of a task, above all for media that its backend does not accept.
 
 use crate::plan::{Plan, PlannedTask};
 use crate::session::datasets::Datasets;
+use crate::session::prompts::check_prompts;
 use gage_backend::{MediaSupport, media_support};
 use gage_config::{DatasetSpec, Problems};
 use gage_data::{LocateOptions, stream};
 use std::ops::ControlFlow;
 
 impl Plan {
-    /// Checks the first row of each dataset whose backend does not accept all media. Without a model, it knows only what the
-    /// configuration says, and reads only local datasets. Otherwise it equals
-    /// [`Session::check_media`](crate::Session::check_media).
-    pub fn check_media(&self, locating: &LocateOptions<'_>, problems: &mut Problems) {
-        let takes = |task: &PlannedTask| media_support(&self.config.backend_of(&task.role)?.kind);
-        let mut datasets = None;
+    /// Checks prompts and media against the first rows of each dataset, as a run does before it asks a model. Without a
+    /// model, it knows only what the configuration says about media. Missing datasets are not checked.
+    pub fn check_samples(&self, locating: &LocateOptions<'_>, problems: &mut Problems) {
+        let datasets = Datasets::locate_present(self, locating);
+        check_prompts(&self.config, &self.tasks, &datasets, problems);
         for task in &self.tasks {
-            let Some((takes, kind)) = takes(task).filter(|(takes, _)| *takes != MediaSupport::Everything)
-            else {
-                continue;
-            };
-            let datasets = datasets.get_or_insert_with(|| Datasets::locate_present(self, locating));
-            check_first_row(task, takes, kind, datasets, problems);
+            let takes = self.config.backend_of(&task.role).and_then(|backend| media_support(&backend.kind));
+            if let Some((takes, kind)) = takes {
+                check_first_row(task, takes, kind, &datasets, problems);
+            }
         }
+    }
+
+    /// Checks the prompts against the first rows of each dataset.
+    pub fn check_prompts(&self, datasets: &Datasets, problems: &mut Problems) {
+        check_prompts(&self.config, &self.tasks, datasets, problems);
     }
 }
 

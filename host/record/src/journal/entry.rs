@@ -1,6 +1,6 @@
 //! Entries of a journal, one per line.
 
-use crate::sample_record::finite;
+use crate::sample_record::{finite, is_nothing, microseconds};
 use crate::{ErrorNote, SampleRecord, SampleTiming};
 use compact_str::CompactString;
 use gage_core::{JsonView, MetricResult, Object, Outcome};
@@ -11,6 +11,7 @@ use serde_json::Value;
 /// judges, it is written again after they reply. Its scores follow once its whole scoring batch is complete.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "it is written at once, and never stored")]
 pub enum JournalEntry<'a> {
     /// A sample that needs no scores because it failed earlier.
     FinishedWithoutScores(&'a SampleRecord),
@@ -91,6 +92,9 @@ pub struct Scores {
     /// The sample's share of the scoring time, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
+    /// The sample's share of the time of extractors, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
+    pub extract_ms: f64,
     /// The sample's share of the plugins' fuel.
     pub scoring_fuel: u64,
     /// Number of answers in the same scoring batch, including this one.
@@ -118,6 +122,7 @@ impl SampleRecord {
         self.metrics = scores.metrics;
         self.timing_metrics = scores.timing_metrics;
         self.timing.scoring_ms = scores.scoring_ms;
+        self.timing.stages.extract_ms = scores.extract_ms;
         self.timing.scoring_fuel = scores.scoring_fuel;
         // Plots over time use the time of the answer, because many answers are scored at once.
         if self.timing.finished_unix_ms == 0 {

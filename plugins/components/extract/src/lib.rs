@@ -7,6 +7,7 @@ mod boxed;
 mod choice_letter;
 mod final_answer;
 mod json_field;
+mod json_object;
 mod kinds;
 mod last_number;
 mod list_items;
@@ -18,6 +19,7 @@ pub use boxed::LatexBox;
 pub use choice_letter::ChoiceLetter;
 pub use final_answer::FinalAnswer;
 pub use json_field::JsonField;
+pub use json_object::JsonObject;
 pub use last_number::LastNumber;
 pub use list_items::ListItems;
 pub use regex::Regex;
@@ -27,5 +29,7 @@ gage_sdk::extractors!(
     name: "extract",
     description: "Finds the answer in what a model wrote",
     extra: gage_sdk::json!({ "shortens": ["strip_thoughts"] }),
-    extractors: [StripThoughts, LastNumber, LatexBox, FinalAnswer, JsonField, Regex, ChoiceLetter, ListItems],
+    extractors: [
+        StripThoughts, LastNumber, LatexBox, FinalAnswer, JsonField, JsonObject, Regex, ChoiceLetter, ListItems,
+    ],
 );

@@ -90,6 +90,9 @@ impl Layout {
 
     /// Returns the messages for a question, with this system message before them.
     pub(crate) fn messages_under(&self, system_prompt: Option<&str>, question: &Question) -> Vec<Value> {
+        if let Some(conversation) = &question.conversation {
+            return conversation.with_question(&self.user_text(question), system_prompt, &self.few_shot);
+        }
         let system = system_prompt.map(|text| message("system", text));
         let user = message("user", self.user_text(question));
         system.into_iter().chain(self.few_shot.iter().cloned()).chain([user]).collect()

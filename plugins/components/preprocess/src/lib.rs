@@ -6,6 +6,7 @@
 //! Each is a [`Conversion`]; [`Standard`] turns it into a preprocessor and adds the shared parts.
 
 mod answers;
+mod conversation;
 mod default;
 mod docvqa;
 mod gsm8k;

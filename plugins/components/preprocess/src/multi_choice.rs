@@ -81,6 +81,45 @@ mod tests {
     }
 
     #[test]
+    fn samples_are_accepted() {
+        let sample = json!({
+            "schema_version": "v1", "id": "mc_0001", "task_type": "multiple-choice",
+            "messages": [
+                { "role": "system", "content": "Be brief." },
+                { "role": "user", "content": [
+                    { "type": "image_url", "image_url": { "url": "a.png" } },
+                    { "type": "text", "text": "Which one is a mammal?" },
+                ] },
+            ],
+            "options": [{ "id": "A", "content": "Shark" }, { "id": "B", "content": "Dolphin" }],
+            "references": [{ "answer": [{ "type": "text", "text": "B" }] }],
+            "label": "B",
+            "metadata": { "subject": "biology" },
+        });
+        let params = json!({
+            "few_shot": [{ "question": "Sky?", "choices": ["blue", "red"], "answer": 0 }], "instruction": "",
+        });
+        let converted = convert::<MultiChoice>(params, sample).unwrap_or_default();
+        let messages = json!([
+            { "role": "system", "content": [{ "type": "text", "text": "Be brief." }] },
+            { "role": "user", "content": [{ "type": "text", "text": "Sky?\n\nA. blue\nB. red" }] },
+            { "role": "assistant", "content": [{ "type": "text", "text": "A" }] },
+            { "role": "user", "content": [
+                { "type": "image_url", "image_url": { "url": "a.png" } },
+                { "type": "text", "text": "Which one is a mammal?\n\nA. Shark\nB. Dolphin" },
+            ] },
+        ]);
+        assert_eq!(converted["messages"], messages);
+        assert_eq!(converted["label"], "B");
+        assert_eq!(converted["references"][0]["answer"][0]["text"], "B");
+        let metadata = json!({
+            "subject": "biology", "option_map": { "A": "Shark", "B": "Dolphin" }, "correct_choice": "B",
+            "question_text": "Which one is a mammal?",
+        });
+        assert_eq!(converted["metadata"], metadata);
+    }
+
+    #[test]
     fn prompts_have_styles_and_examples() {
         let params = json!({
             "question_field": "q.text", "options_field": "o", "answer_index_base": 1, "style": "question_only",

@@ -50,6 +50,9 @@ impl Conversion for Piqa {
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
         let question = read(&self.fields, &self.solutions, &row)?;
         let messages = self.layout.messages(&question);
+        if question.conversation.is_some() {
+            return Ok(self.fields.sample(question, row, messages));
+        }
         let [first, second] = &self.solutions;
         let used = [self.fields.question.as_str(), first, second, &self.fields.answer];
         Ok(question.into_draft(&self.fields, messages).finish(row, &used))
@@ -57,6 +60,9 @@ impl Conversion for Piqa {
 }
 
 fn read(fields: &QuestionFields, solutions: &[String; 2], row: &Fields) -> Result<Question, PluginError> {
+    if let Some(question) = fields.read_sample(row) {
+        return question;
+    }
     let goal = require_text(row, &fields.question)?;
     let [first, second] = solutions.each_ref().map(|name| require_text(row, name));
     fields.question(&goal, &json!([first?, second?]), require(row, &fields.answer)?)

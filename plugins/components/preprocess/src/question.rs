@@ -1,14 +1,20 @@
 //! A multiple-choice question, read from a row, and the Sample that it becomes.
 
+use crate::conversation::Conversation;
 use crate::openai_choices;
 use crate::options::{self, Choice, Labels, Places};
 use crate::param_schema::field_schema;
+use crate::references::reference_text;
 use crate::sample::{Draft, reference};
-use gage_row_kit::fields::{Fields, require, require_text, unusable};
+use gage_row_kit::fields::{Fields, find, require, require_text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::text::strip;
+
+/// Fields of a Sample that are written again from its question.
+pub(crate) const FIELDS_OF_SAMPLE: [&str; 6] =
+    ["messages", "options", "references", "label", "choices", "task_type"];
 
 /// A question with its options and the right one.
 pub(crate) struct Question {
@@ -17,6 +23,8 @@ pub(crate) struct Question {
     pub(crate) correct: Choice,
     /// Labels of further right options.
     pub(crate) also_correct: Vec<String>,
+    /// The conversation that contains the question, if its row is a Sample.
+    pub(crate) conversation: Option<Conversation>,
 }
 
 /// Paths of a question's parts in a row, also for errors and for the record.
@@ -41,13 +49,34 @@ impl QuestionFields {
         })
     }
 
-    /// Reads the question of a row.
+    /// Reads the question of a row, or of a Sample.
     ///
     /// # Errors
     /// See [`QuestionFields::question`]. Also an error if a part is missing.
     pub(crate) fn read(&self, row: &Fields) -> Result<Question, PluginError> {
+        if let Some(question) = self.read_sample(row) {
+            return question;
+        }
         let text = require_text(row, &self.question)?;
         self.question(&text, require(row, &self.choices)?, require(row, &self.answer)?)
+    }
+
+    /// Reads the question of a Sample: its last user message, its options, and its references. `None` if the row is not
+    /// a Sample, or has the field of the question.
+    pub(crate) fn read_sample(&self, row: &Fields) -> Option<Result<Question, PluginError>> {
+        let conversation = Conversation::of(row).filter(|_| find(row, &self.question).is_none())?;
+        let at = |field: &str, path: &str| match row.get(field).filter(|value| !value.is_null()) {
+            Some(value) => Ok(value),
+            None => require(row, path),
+        };
+        let read = || {
+            let text =
+                conversation.question().ok_or_else(|| unusable("messages", "has no text of the user"))?;
+            let answers = answers_of(row).or_else(|| find(row, &self.answer).cloned());
+            let answers = answers.ok_or_else(|| unusable("references", "is missing"))?;
+            self.question(&text, at("options", &self.choices)?, &answers)
+        };
+        Some(read().map(|question| Question { conversation: Some(conversation), ..question }))
     }
 
     /// Returns the fields of the row that its Sample need not keep.
@@ -57,7 +86,9 @@ impl QuestionFields {
 
     /// Returns the Sample of a question that was read from this row.
     pub(crate) fn sample(&self, question: Question, row: Fields, messages: Vec<Value>) -> Value {
-        question.into_draft(self, messages).finish(row, &self.used())
+        let used = self.used();
+        let used = if question.conversation.is_some() { &FIELDS_OF_SAMPLE[..] } else { &used[..] };
+        question.into_draft(self, messages).finish(row, used)
     }
 
     /// Returns the JSON Schema of the parameters that name the paths.
@@ -112,13 +143,26 @@ impl QuestionFields {
                 also_correct.push(label);
             }
         }
-        Ok(Question { text: strip(text).to_owned(), options, correct, also_correct })
+        Ok(Question { text: strip(text).to_owned(), options, correct, also_correct, conversation: None })
+    }
+}
+
+/// Returns the answers of a Sample: the texts of its references, or else its label.
+fn answers_of(row: &Fields) -> Option<Value> {
+    let references = row.get("references").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<Value> =
+        references.iter().filter_map(reference_text).map(|text| Value::from(text.into_owned())).collect();
+    match <[Value; 1]>::try_from(texts) {
+        Ok([single]) => Some(single),
+        Err(texts) if texts.is_empty() => find(row, "label").cloned(),
+        Err(texts) => Some(texts.into()),
     }
 }
 
 impl Question {
     /// Returns the Sample of this question with these messages, before the rest of its row is added.
     pub(crate) fn into_draft(self, fields: &QuestionFields, messages: Vec<Value>) -> Draft {
+        let is_sample = self.conversation.is_some();
         let label = self.correct.label;
         let also_correct = self.also_correct.iter().map(String::as_str);
         // With several right options, none is the right one.
@@ -126,12 +170,14 @@ impl Question {
         let mut metadata =
             Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);
         metadata.extend(correct_choice.map(|label| ("correct_choice".to_owned(), label.into())));
-        metadata.extend([
-            ("question_field".to_owned(), Value::from(fields.question.as_str())),
-            ("choices_field".to_owned(), Value::from(fields.choices.as_str())),
-            ("answer_field".to_owned(), Value::from(fields.answer.as_str())),
-            ("question_text".to_owned(), Value::from(self.text)),
-        ]);
+        if !is_sample {
+            metadata.extend([
+                ("question_field".to_owned(), Value::from(fields.question.as_str())),
+                ("choices_field".to_owned(), Value::from(fields.choices.as_str())),
+                ("answer_field".to_owned(), Value::from(fields.answer.as_str())),
+            ]);
+        }
+        metadata.insert("question_text".to_owned(), Value::from(self.text));
         Draft {
             task_type: "multiple-choice",
             messages,

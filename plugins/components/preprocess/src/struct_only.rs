@@ -1,6 +1,7 @@
 //! `multi_choice_struct_only`: as `multi_choice`, without any prompt. The suite's `prompts` write it from
 //! the fields that are made here.
 
+use crate::conversation::Conversation;
 use crate::options::Places;
 use crate::param_schema::Properties;
 use crate::question::QuestionFields;
@@ -10,7 +11,8 @@ use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
 
-/// Turns a row with a question, options and an answer into a Sample without messages.
+/// Turns a row with a question, options and an answer into a Sample without messages. A row that is a Sample keeps its
+/// own.
 pub struct StructOnly(QuestionFields);
 
 impl Conversion for StructOnly {
@@ -27,7 +29,8 @@ impl Conversion for StructOnly {
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
         let question = self.0.read(&row)?;
-        Ok(self.0.sample(question, row, Vec::new()))
+        let messages = question.conversation.as_ref().map(Conversation::messages).unwrap_or_default();
+        Ok(self.0.sample(question, row, messages))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
-use gage_core::{ContentPart, Message, Sample};
+use gage_core::{ContentPart, Message, OptionDisplay, Sample};
 use gage_data::{PreparedSample, Rejection};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn show(dataset: &LocatedDataset, prepared: &PreparedSample) -> anyhow::Result<(
     let style = Style::of_stdout();
     let id = &dataset.planned.spec.dataset_id;
     match &prepared.result {
-        Ok(sample) => show_sample(id, sample, &style),
+        Ok(sample) => show_sample(id, sample, dataset.planned.option_display, &style),
         Err(rejection) => show_rejection(id, prepared.index, rejection, &style),
     }
 }
@@ -73,11 +73,11 @@ fn show_rejection(dataset: &str, index: u64, rejection: &Rejection, style: &Styl
     terminal::print_line("")
 }
 
-fn show_sample(dataset: &str, sample: &Sample, style: &Style) -> anyhow::Result<()> {
+fn show_sample(dataset: &str, sample: &Sample, display: OptionDisplay, style: &Style) -> anyhow::Result<()> {
     let kind = sample.task_type.as_ref().map(|kind| format!(" · {}", kind.name())).unwrap_or_default();
     let head = format!("{dataset} · {}{kind}", sample.id);
     terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
-    for message in sample.conversation() {
+    for message in sample.conversation(display) {
         field(message.role.name(), &text_of(&message), style)?;
     }
     if let Some(prompt) = sample.rendered_prompt() {

@@ -1,6 +1,7 @@
 //! The judge step: asks judges about an answer, parses their replies, and combines their scores.
 
 mod combined;
+mod media;
 
 use crate::limits::permits::RolePermits;
 use crate::pipeline::guest_prompt;
@@ -14,13 +15,16 @@ use crate::sample::output_keys::SEMANTIC;
 use crate::sample::result::SampleResult;
 use crate::sample::usage::{named, sum_of};
 use crate::session::Session;
+pub(crate) use combined::unread_reason;
 use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_config::ScoreCombination;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
+use gage_data::MediaStore;
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict};
 use gage_record::Stage;
 use gage_template::{InjectionFence, PromptContext};
+use media::JudgeMedia;
 use serde_json::Value;
 use std::sync::Arc;
 use tracing::Span;
@@ -38,6 +42,8 @@ pub(crate) struct JudgeStep {
 struct OpenJudge {
     planned: Arc<PlannedJudge>,
     client: RoleClient,
+    /// The media that it sees, if any.
+    media: Option<JudgeMedia>,
 }
 
 /// Conversation for a judge to continue, and the sampling parameters.
@@ -48,10 +54,13 @@ impl JudgeStep {
         planned: &PlannedJudges,
         session: &Session,
         permits: &RolePermits,
+        media: &Arc<MediaStore>,
     ) -> Option<JudgeStep> {
+        let sends_media = planned.sends_media;
         let open = |planned: &Arc<PlannedJudge>| {
             let client = RoleClient::for_role(&planned.role, session, permits)?;
-            Some(OpenJudge { planned: Arc::clone(planned), client })
+            let media = sends_media.then(|| JudgeMedia::new(&planned.judge_id, client.backend(), media));
+            Some(OpenJudge { planned: Arc::clone(planned), client, media })
         };
         let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
         Some(JudgeStep { judges, combine: planned.combine, attempts: planned.attempts })
@@ -63,6 +72,11 @@ impl JudgeStep {
         let mut judgements: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
             let id = judge.planned.judge_id.as_str();
+            let kept = result.judge_output.get("judges").and_then(|judges| judges.get(id));
+            if let Some(kept) = kept.and_then(Value::as_object) {
+                judgements.push((id, Judgement::Output(kept.clone())));
+                continue;
+            }
             match judge.ask(task, &case, result, self.attempts).await {
                 Ok(judgement) => judgements.push((id, judgement)),
                 Err(StepError::Failed(failure)) => {
@@ -71,24 +85,13 @@ impl JudgeStep {
                 Err(StepError::Stopped) => return None,
             }
         }
-        let unread: Vec<String> = judgements
-            .iter()
-            .filter_map(|(id, judgement)| match judgement {
-                Judgement::Unparseable { reason, .. } => Some(format!("{id}: {reason}")),
-                Judgement::Output(_) => None,
-            })
-            .collect();
-        let failure = (unread.len() == judgements.len()).then(|| {
-            let message = format!("no reply could be read: {}", unread.join("; "));
-            SampleFailure::new(Outcome::JudgeUnparseable, "judge_unparseable", message)
-        });
-        Some(JudgeResult { failure, output: output_of(judgements, self.combine) })
+        Some(JudgeResult { failure: None, output: output_of(judgements, self.combine) })
     }
 }
 
 /// Result of judging an answer.
 pub(crate) struct JudgeResult {
-    /// The failure, if there is no judgement.
+    /// The failure, if a judge could not be asked.
     failure: Option<SampleFailure>,
     output: Value,
 }
@@ -141,6 +144,9 @@ impl OpenJudge {
     ) -> Result<Judgement, StepError> {
         let judge = self.judge_of(result)?;
         let (mut prompts, fence) = self.prompts(&judge, case, result).await?;
+        if let Some(media) = &self.media {
+            media.add_to(prompts.iter_mut().map(|(messages, _)| messages), &result.sample).await?;
+        }
         let mut earlier = Vec::new();
         let mut attempt = 1;
         let mut usage = None;

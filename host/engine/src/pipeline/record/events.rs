@@ -9,7 +9,7 @@ use gage_observe::{
     SHUTDOWN_TIMEOUT_AFTER_FAILURE, SampleEnd, Trace,
 };
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
-use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
+use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage, StageTimes};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(crate) struct Events {
     trace: Trace,
     observability: Observability,
     /// Answers that await their scores. Bounded by the samples in flight.
-    answers: Mutex<HashMap<(String, u64), (AnswerMeasurements, SystemTime)>>,
+    answers: Mutex<HashMap<(String, u64), (AnswerMeasurements, SystemTime, StageTimes)>>,
     /// Time to wait for servers at the end.
     shutdown_timeout: Duration,
 }
@@ -76,6 +76,7 @@ impl Events {
             JournalItem::Scores(entry) => {
                 let answered = self.remove_answer(task_id, entry.index);
                 let scoring_ms = entry.scores.scoring_ms;
+                let stages = answered.map(|(_, _, stages)| stages).unwrap_or_default();
                 self.observability.meters.scored(task_id, scoring_ms);
                 let scores = entry.scores.metrics.iter().filter_map(|metric| {
                     let value = metric.card.as_ref()?.primary_score?;
@@ -86,8 +87,9 @@ impl Events {
                     sample_id: &entry.sample_id,
                     outcome: entry.outcome,
                     error: entry.scores.error.as_ref(),
-                    answered,
+                    answered: answered.map(|(answered, at, _)| (answered, at)),
                     scoring_ms: Some(scoring_ms),
+                    stages: StageTimes { extract_ms: entry.scores.extract_ms, ..stages },
                 };
                 self.ended(task_id, &end, || scores.collect());
             }
@@ -104,6 +106,7 @@ impl Events {
                     error: record.error.as_ref(),
                     answered: is_asked.then(|| (answered, SystemTime::now())),
                     scoring_ms: None,
+                    stages: record.timing.stages,
                 };
                 self.ended(task_id, &end, Map::new);
             }
@@ -117,7 +120,7 @@ impl Events {
         }
         if self.reports_samples() {
             let key = (task_id.to_owned(), result.index);
-            self.answers.lock().insert(key, (answered, SystemTime::now()));
+            self.answers.lock().insert(key, (answered, SystemTime::now(), result.timing.stages));
         }
         if self.is_sampled("inference", task_id, &result.sample_id) {
             let mut payload = object_of(&answered);
@@ -149,7 +152,15 @@ impl Events {
                         .map(|error| (error.stage.name(), error.kind.as_str(), error.message.as_str())),
                     answered: end.answered,
                     scoring_ms: end.scoring_ms,
+                    stages: end.stages.passed().collect(),
                 });
+            }
+        }
+        for (stage, milliseconds) in end.stages.passed() {
+            if self.is_sampled(stage, task_id, end.sample_id) {
+                let payload = json!({"index": end.index, "stage": stage, "ms": milliseconds});
+                let event = Event::new("stage_finished", Level::Debug, payload);
+                self.trace.emit_best_effort(event.of_sample(task_id, end.sample_id));
             }
         }
         if has_failed {
@@ -186,7 +197,11 @@ impl Events {
         self.observability.has_stages && self.observability.sampling.keeps(stage, task_id, sample_id)
     }
 
-    fn remove_answer(&self, task_id: &str, index: u64) -> Option<(AnswerMeasurements, SystemTime)> {
+    fn remove_answer(
+        &self,
+        task_id: &str,
+        index: u64,
+    ) -> Option<(AnswerMeasurements, SystemTime, StageTimes)> {
         if !self.reports_samples() {
             return None;
         }
@@ -209,6 +224,7 @@ struct RunEnd<'a> {
     error: Option<&'a ErrorNote>,
     answered: Option<(AnswerMeasurements, SystemTime)>,
     scoring_ms: Option<f64>,
+    stages: StageTimes,
 }
 
 fn answered_of(timing: &SampleTiming, usage: Option<Usage>) -> AnswerMeasurements {

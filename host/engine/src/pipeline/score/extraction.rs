@@ -106,6 +106,6 @@ impl ExtractionState {
 
 /// Returns the answer as text metrics read it: the value, the items of a list, or the final answer of an argument.
 fn text_of(parsed: &Value) -> Value {
-    let value = parsed.get("value").or_else(|| parsed.get("items"));
-    value.or_else(|| parsed.get("final_answer")?.get("value")).unwrap_or(parsed).clone()
+    let inner = parsed.get("final_answer").or_else(|| parsed.get("answer")).unwrap_or(parsed);
+    inner.get("value").or_else(|| inner.get("items")).unwrap_or(inner).clone()
 }

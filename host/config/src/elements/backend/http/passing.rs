@@ -4,6 +4,7 @@ use super::HttpKind;
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
+use crate::old_names::old_key;
 use crate::problems::Problems;
 use gage_core::{Object, SamplingParams};
 
@@ -48,8 +49,9 @@ pub(super) fn refuse_params(table: &mut MappingReader<'_>, problems: &mut Proble
 }
 
 /// Returns the unknown keys, which are passed to the server. Each causes a warning that names the known key it
-/// resembles. Keys that look like credentials are rejected. Sampling parameters are returned separately: they are
-/// defaults, and do not override what samples request.
+/// resembles. Keys that look like credentials are rejected. Settings that gage-eval gave to a process of its own are
+/// not passed. Sampling parameters are returned separately: they are defaults, and do not override what samples
+/// request.
 pub(super) fn read_further(
     table: MappingReader<'_>,
     kind: HttpKind,
@@ -72,6 +74,11 @@ pub(super) fn read_further(
                 format!("`{name}` is a sampling parameter; it is treated as one of `default_params`");
             problems.warning(entry.key_span, &place, message).help("write it there");
             params.insert(entry.key.clone(), entry.node.to_json());
+            continue;
+        }
+        if let Some(old) = old_key(&path, name) {
+            let message = format!("`{name}` is not a key of {}; it is not sent", kind.name());
+            problems.warning(entry.key_span, &place, message).help(old.help);
             continue;
         }
         let message =

@@ -69,6 +69,19 @@ pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: ScoreCombin
     Value::Object(combined)
 }
 
+/// Returns the reason if no judge's reply could be read.
+pub(crate) fn unread_reason(output: &Value) -> Option<String> {
+    let unread = |output: &Value| output.get("unparseable").and_then(Value::as_str).map(str::to_owned);
+    let reasons: Vec<String> = match output.get("judges").and_then(Value::as_object) {
+        None => vec![unread(output)?],
+        Some(judges) => {
+            let reason = |(id, output): (&String, &Value)| Some(format!("{id}: {}", unread(output)?));
+            judges.iter().map(reason).collect::<Option<_>>()?
+        }
+    };
+    Some(format!("no reply could be read: {}", reasons.join("; ")))
+}
+
 /// Combines the scores of several judges. `None` if there are no scores.
 fn combined_score(scores: &[f64], combine: ScoreCombination) -> Option<f64> {
     if scores.is_empty() {

@@ -1,0 +1,203 @@
+//! Checks of prompts against the first rows of their dataset, before anything is sent.
+
+use crate::plan::PlannedTask;
+use crate::request::{PromptParts, Request};
+use crate::session::datasets::Datasets;
+use gage_config::{
+    DatasetSpec, PipelineConfig, Problems, PromptSpec, RequestKind, RoleAdapterSpec, RoleType,
+};
+use gage_core::{OptionDisplay, Sample, SampleView};
+use gage_data::{Preparation, stream};
+use gage_template::{KnownNames, PromptError, PromptRenderer, ROW_KEY};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Number of rows that are examined.
+const ROWS: u64 = 8;
+
+/// Checks the prompts of each task: that their variables exist, that the model's prompt can be rendered, and that it
+/// shows the options that a metric reads. Datasets that are missing leave the fields of rows unchecked.
+pub(crate) fn check_prompts(
+    config: &PipelineConfig,
+    tasks: &[Arc<PlannedTask>],
+    datasets: &Datasets,
+    problems: &mut Problems,
+) {
+    let mut reported: BTreeSet<String> = BTreeSet::new();
+    for task in tasks {
+        let prompts = task.prompts();
+        if prompts.is_empty() && option_metric(task).is_none() {
+            continue;
+        }
+        let samples = first_samples(task, datasets);
+        let names = Names::of(&samples);
+        let before = problems.counts().0;
+        for (role, prompt) in prompts {
+            let payload = payload_names(task, role);
+            for error in prompt.undefined_names(&names.known(&payload)) {
+                if reported.insert(format!("{} {error}", prompt.prompt_id())) {
+                    report(config, role, &error, problems);
+                }
+            }
+        }
+        if problems.counts().0 > before {
+            continue;
+        }
+        if let Some(prompt) = &task.prompt {
+            check_rendering(config, task, prompt, &samples, problems);
+        }
+        check_options(task, &samples, problems);
+    }
+}
+
+/// Names in the first rows of a dataset.
+struct Names {
+    row: Option<BTreeSet<String>>,
+    sample: Option<BTreeSet<String>>,
+}
+
+impl Names {
+    fn of(samples: &[Arc<Sample>]) -> Names {
+        if samples.is_empty() {
+            return Names { row: None, sample: None };
+        }
+        let (mut row, mut fields) = (BTreeSet::new(), BTreeSet::new());
+        for sample in samples {
+            let Value::Object(sample) = sample.to_value() else { continue };
+            row.extend(
+                sample
+                    .get(ROW_KEY)
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(|row| row.keys().cloned()),
+            );
+            fields.extend(sample.into_iter().map(|(name, _)| name).filter(|name| name != ROW_KEY));
+        }
+        Names { row: Some(row), sample: Some(fields) }
+    }
+
+    fn known<'n>(&'n self, payload: &'n BTreeSet<String>) -> KnownNames<'n> {
+        KnownNames { row: self.row.as_ref(), sample: self.sample.as_ref(), payload }
+    }
+}
+
+/// Returns the keys of the payload that a role's prompt sees.
+fn payload_names(task: &PlannedTask, role: &RoleAdapterSpec) -> BTreeSet<String> {
+    let mut names = BTreeSet::from(["sample".to_owned(), "support".to_owned()]);
+    names.extend(task.support_roles().map(|support| support.role.adapter_id.clone()));
+    if role.role_type != RoleType::DutModel {
+        names.extend(["model_output", "tool_call"].map(str::to_owned));
+    }
+    names
+}
+
+/// Returns the Samples of the first valid rows of a task, in the order of the file, with their rows.
+fn first_samples(task: &PlannedTask, datasets: &Datasets) -> Vec<Arc<Sample>> {
+    let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return Vec::new() };
+    // A shuffle would have to read all rows.
+    let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
+    let Ok(rows) = dataset.open_as(&spec, Some(ROWS)) else { return Vec::new() };
+    let preparation = Preparation { keeps_row: true, ..dataset.preparation_of(&task.dataset) };
+    let mut samples = Vec::new();
+    stream(rows, &preparation, 1, &|| false, |prepared| {
+        samples.extend(prepared.result);
+        ControlFlow::Continue(())
+    });
+    samples
+}
+
+/// Reports a prompt of the model that none of the Samples can fill. One that needs the output of support steps is not
+/// checked.
+fn check_rendering(
+    config: &PipelineConfig,
+    task: &PlannedTask,
+    prompt: &PromptRenderer,
+    samples: &[Arc<Sample>],
+    problems: &mut Problems,
+) {
+    if !task.support.is_empty() || samples.is_empty() {
+        return;
+    }
+    let mut first = None;
+    for sample in samples {
+        match prompt.render(&crate::request::prompt_context(
+            task,
+            &sample.to_value(),
+            &gage_core::Object::new(),
+        )) {
+            Ok(_) => return,
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    if let Some(error) = first {
+        report(config, &task.role, &error, problems);
+    }
+}
+
+fn report(config: &PipelineConfig, role: &RoleAdapterSpec, error: &PromptError, problems: &mut Problems) {
+    let prompt: Option<&PromptSpec> = config.prompt_of(role);
+    let message = prompt.and_then(|prompt| prompt.messages.get(error.message));
+    let Some(span) = message.map(|message| message.span).or(prompt.map(|prompt| prompt.span)) else { return };
+    problems.error(span, "template", format!("the prompt cannot be rendered: {error}"));
+}
+
+/// Returns the first metric of a task that reads the options of a Sample.
+fn option_metric(task: &PlannedTask) -> Option<&str> {
+    let step = &task.spec.steps.inference;
+    let reads_options = |metric: &&crate::plan::PlannedMetric| {
+        let mut paths = metric.metric.inputs().iter().flat_map(|input| &input.paths);
+        paths.any(|path| path.as_str() == "sample.options")
+    };
+    match step.request {
+        RequestKind::Generate => {
+            task.scoring.metrics.iter().find(reads_options).map(|metric| metric.metric_id.as_str())
+        }
+        RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => None,
+    }
+}
+
+/// Warns if a metric reads options that no request shows.
+fn check_options(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Problems) {
+    let Some(metric) = option_metric(task) else { return };
+    let mut with_options = samples.iter().filter(|sample| !sample.options.is_empty()).peekable();
+    if with_options.peek().is_none() || with_options.any(|sample| shows_options(task, sample)) {
+        return;
+    }
+    let help = match &task.prompt {
+        Some(prompt) => format!(
+            "show them in the prompt `{}`, as in {{% for option in sample.options %}}{{{{ option.id }}}}. {{{{ \
+             option.content }}}}{{% endfor %}}, or remove `prompt_id` from the role",
+            prompt.prompt_id()
+        ),
+        None => {
+            "remove `style: question_only` from the preprocessor, or use `request: loglikelihood`".to_owned()
+        }
+    };
+    let message = format!(
+        "the metric `{metric}` compares the answer with the options of the Sample, but the requests of the task `{}` \
+         do not show the options",
+        task.spec.task_id
+    );
+    problems.warning(task.spec.spans.dataset_id, "tasks", message).help(help);
+}
+
+/// Returns whether the request for a Sample shows its options. A request that cannot be built counts as one that does.
+fn shows_options(task: &PlannedTask, sample: &Arc<Sample>) -> bool {
+    let parts = PromptParts::of(task, sample);
+    let view = SampleView::Read(Arc::clone(sample));
+    match parts.request(task, &sample.id, &view, &Value::Null, 0) {
+        Ok(Request::Generate(request)) => match &request.prompt {
+            // The chat template rendered the conversation.
+            Some(_) => task.dataset.option_display == OptionDisplay::AfterQuestion,
+            None => {
+                let texts: Vec<String> =
+                    request.messages.iter().map(|message| gage_core::text_of(&message.content)).collect();
+                let is_shown = |content: &str| texts.iter().any(|text| text.contains(content.trim()));
+                sample.options.iter().all(|option| is_shown(&option.content))
+            }
+        },
+        Ok(_) | Err(_) => true,
+    }
+}

@@ -1,0 +1,106 @@
+//! `gage-host import gage`, and the hints for keys and options of the older program.
+
+use crate::support::{Workspace, rows};
+
+const OLD: &str = "\
+api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {dataset_id: rows, loader: jsonl, params: {path: rows.jsonl}}
+backends:
+  - {backend_id: engine, type: vllm, config: {model_path: small, dtype: bfloat16}}
+role_adapters:
+  - {adapter_id: dut, role_type: dut_model, backend_id: engine, concurrency: 2}
+metrics: [exact_match]
+custom: {steps: [{step: inference}, {step: auto_eval}]}
+reporting: {sinks: []}
+";
+
+#[test]
+fn import_writes_a_suite_that_is_valid() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write("old.yaml", OLD);
+    let ended = workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml"]).expect_code(0);
+    assert_eq!(ended.stdout, "");
+    for line in [
+        "changed: backends[0].type: `vllm` is a server that speaks the protocol of `openai_http`",
+        "dropped: backends[0].config.dtype: `dtype` is left out: it is a setting of the server",
+        "  help: start the server with: vllm serve MODEL --dtype bfloat16",
+        "dropped: reporting: `reporting` is left out: it has no effect: every run writes its results",
+        "next: gage-host validate new.yaml",
+    ] {
+        assert!(ended.stderr.lines().any(|one| one == line), "{line}\n{}", ended.stderr);
+    }
+    workspace.run(&["validate", "new.yaml"]).expect_code(0);
+    let printed = workspace.run(&["import", "gage", "old.yaml"]).expect_code(0);
+    assert_eq!(printed.stdout, workspace.read("new.yaml"));
+}
+
+#[test]
+fn import_replaces_a_file_only_with_force() {
+    let workspace = Workspace::new();
+    workspace.write("old.yaml", OLD);
+    workspace.write("new.yaml", "mine\n");
+    let refused = workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml"]).expect_code(2);
+    assert!(
+        refused.stderr.contains("exists already") && refused.stderr.contains("--force"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(workspace.read("new.yaml"), "mine\n");
+    workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+    assert!(workspace.read("new.yaml").starts_with("# Converted from old.yaml"));
+}
+
+#[test]
+fn import_ends_with_code_2_if_work_is_left() {
+    let workspace = Workspace::new();
+    workspace.write("old.yaml", OLD.replace("exact_match", "my_own_metric"));
+    let ended = workspace.run(&["import", "gage", "old.yaml", "--json"]).expect_code(2);
+    let answer = ended.stdout_json();
+    assert_eq!(answer["needs_work"], true);
+    let notes = answer["notes"].as_array().expect("notes");
+    let help = notes.iter().filter_map(|note| note["help"].as_str());
+    let command = "gage-host plugin new --lang python --kind metric my-own-metric";
+    assert!(help.into_iter().any(|help| help.ends_with(command)), "{answer:#}");
+    workspace.write("list.yaml", "- a\n");
+    let refused = workspace.run(&["import", "gage", "list.yaml"]).expect_code(2);
+    assert!(refused.stderr.contains("a suite is a mapping"), "{}", refused.stderr);
+    let absent = workspace.run(&["import", "gage", "absent.yaml"]).expect_code(2);
+    assert!(absent.stderr.contains("cannot read 'absent.yaml'"), "{}", absent.stderr);
+}
+
+#[test]
+fn validate_has_hints_for_old_keys_and_names() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    let old = OLD.replace("{path: rows.jsonl}", "{path: rows.jsonl, preprocess: multi_choice_standardizer}");
+    workspace.write("old.yaml", &old);
+    let ended = workspace.run(&["validate", "old.yaml"]).expect_code(2);
+    for hint in [
+        "`vllm` of gage-eval is `openai_http` here",
+        "write `resource_requirement: {pool_size: N}` into the role",
+        "it has no effect; leave it out",
+    ] {
+        assert!(ended.stderr.contains(hint), "{hint}\n{}", ended.stderr);
+    }
+    let new = old.replace("type: vllm", "type: openai_http").replace("model_path: small", "model: small");
+    workspace.write("new.yaml", new.replace(", concurrency: 2", ""));
+    let ended = workspace.run(&["validate", "new.yaml"]).expect_code(2);
+    let hint = "`multi_choice_standardizer` of gage-eval is `multi_choice` here";
+    assert!(ended.stderr.contains(hint), "{}", ended.stderr);
+}
+
+#[test]
+fn old_options_have_hints() {
+    let workspace = Workspace::new();
+    for (arguments, hint) in [
+        (vec!["run", "s.yaml", "--distill"], "gage-host distill SUITE --builtin-name NAME"),
+        (vec!["run", "s.yaml", "--init-mode", "x"], "it is --mode of the command init"),
+        (vec!["run", "s.yaml", "--gpus", "1"], "leave it out"),
+    ] {
+        let ended = workspace.run(&arguments).expect_code(2);
+        assert!(ended.stderr.contains(hint), "{arguments:?}: {}", ended.stderr);
+    }
+}

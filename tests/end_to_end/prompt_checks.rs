@@ -1,0 +1,119 @@
+//! Prompts: the variables that they see, the checks before a run, and the options of a question.
+
+use crate::server::{Server, completion};
+use crate::support::{Workspace, judged_suite, suite};
+use serde_json::{Value, json};
+
+/// Example of a multiple-choice Sample in the specification.
+const MULTIPLE_CHOICE: &str = r#"{"schema_version": "v1", "id": "mc_0001", "task_type": "multiple-choice",
+  "messages": [{"role": "user", "content": [{"type": "text", "text": "Which one is a mammal?"}]}],
+  "options": [{"id": "A", "content": "Shark"}, {"id": "B", "content": "Dolphin"}],
+  "references": [{"answer": [{"type": "text", "text": "B"}]}],
+  "label": "B",
+  "metadata": {"option_map": {"A": "Shark", "B": "Dolphin"}}}"#;
+
+fn workspace(row: &str) -> Workspace {
+    let workspace = Workspace::new();
+    let row: Value = serde_json::from_str(row).expect("JSON");
+    workspace.write("rows.jsonl", format!("{row}\n"));
+    workspace
+}
+
+/// Returns a suite whose role has a prompt.
+fn prompted(server: &Server, template: &str, metrics: &str, extra: &str) -> String {
+    suite(&server.backend(""), metrics).replace("backend_id: model}", "backend_id: model, prompt_id: ask}")
+        + &format!("prompts: [{{prompt_id: ask, template: {}{extra}}}]\n", json!(template))
+}
+
+fn sent(server: &Server) -> String {
+    let bodies = server.bodies();
+    let messages = bodies.last().and_then(|body| body["messages"].as_array().cloned()).unwrap_or_default();
+    messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn options_of_a_standard_sample_are_sent() {
+    let server = Server::start(|_| completion("B"));
+    let question = "Which one is a mammal?\n\nA. Shark\nB. Dolphin\n\nAnswer with the letter of the correct option only.";
+    for (preprocess, expected) in [
+        ("", question),
+        (", preprocess: multi_choice", question),
+        (", preprocess: [default, multi_choice]", question),
+        (", preprocess: multi_choice, preprocess_kwargs: {style: question_only}", "Which one is a mammal?"),
+    ] {
+        let workspace = workspace(MULTIPLE_CHOICE);
+        let text = suite(&server.backend(""), "[multi_choice_accuracy]");
+        let text = text.replace("path: rows.jsonl", &format!("path: rows.jsonl{preprocess}"));
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+        assert_eq!(sent(&server), expected, "{preprocess}");
+        assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0, "{preprocess}");
+        let is_warned = ended.stderr.contains("do not show the options");
+        assert_eq!(is_warned, preprocess.contains("question_only"), "{preprocess}: {}", ended.stderr);
+    }
+    let workspace = workspace(MULTIPLE_CHOICE);
+    let shown = workspace.run(&["data", "preview", "rows.jsonl"]).expect_code(0).stdout;
+    assert!(shown.contains("A. Shark"), "{shown}");
+}
+
+#[test]
+fn prompts_see_rows_and_parameters() {
+    let row = r#"{"goal": "dry a dresser", "sol1": "a", "sol2": "b", "label": 1, "kind": "home"}"#;
+    let server = Server::start(|_| completion("B"));
+    for (template, expected) in [
+        ("{{ row.goal }} {{ raw.sol1 }} {{ params.tone }}", "dry a dresser a brief"),
+        ("{{ goal }} {{ tone }}", "dry a dresser brief"),
+        ("{{ row.nothing|default('-') }}{% if row.kind is defined %}{{ kind }}{% endif %}", "-home"),
+    ] {
+        let workspace = workspace(row);
+        let text = prompted(&server, template, "[multi_choice_accuracy]", ", params: {tone: brief}");
+        let text = text.replace("path: rows.jsonl", "path: rows.jsonl, preprocess: piqa");
+        workspace.write("suite.yaml", text);
+        workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+        assert_eq!(sent(&server), expected, "{template}");
+        assert_eq!(workspace.samples("r")[0]["sample"]["_row"]["goal"], "dry a dresser");
+    }
+}
+
+#[test]
+fn impossible_variables_are_errors_before_the_run() {
+    let row = r#"{"question": "q", "answer": "a", "label": "x", "note": null}"#;
+    let server = Server::start(|_| completion("a"));
+    for (template, expected) in [
+        ("{{ system_prompt }}", "there is no variable `system_prompt`; known are: "),
+        (
+            "{{ sample.question }}",
+            "`sample.question` is undefined; write `row.question` for the field of the row",
+        ),
+        ("{{ row.qestion }}", "`row.qestion` is undefined; did you mean `row.question`?"),
+        ("{{ params.tone }}", "`params.tone` is undefined; add it to the `params` of the prompt"),
+        ("{{ payload.retriever }}", "`payload.retriever` is undefined; `payload` has: sample, support"),
+        (
+            "{{ label }}",
+            "`label` is both a parameter and a field of the rows; write `params.label` or `row.label`",
+        ),
+        ("{{ row.note }}", "the value is null"),
+        ("{{ sample.get('goal') }}", "the value is null"),
+        ("{{ sample.metadata.a.b }}", "undefined"),
+    ] {
+        let workspace = workspace(row);
+        let text = prompted(&server, template, "[exact_match]", ", params: {label: 1}");
+        workspace.write("suite.yaml", text);
+        for command in ["validate", "plan", "run"] {
+            let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
+            assert!(ended.stderr.contains(expected), "{command} {template}\n{}", ended.stderr);
+        }
+        assert!(!workspace.path("runs").exists(), "{template}");
+    }
+    // A judge's prompt is checked as well, before the model is asked.
+    let workspace = workspace(row);
+    let steps = "[{step: inference}, {step: judge}, {step: auto_eval}]";
+    let prompts =
+        "prompts: [{prompt_id: grade, template: '{{ payload.model_output.answer }} {{ rubric }}'}]\n";
+    let text = judged_suite(&server.backend(""), &server.backend(""), "", "[judge_score]", steps, prompts);
+    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    workspace.write("suite.yaml", text);
+    let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("there is no variable `rubric`"), "{}", ended.stderr);
+    assert_eq!(server.requests(), 0);
+}

@@ -1,0 +1,126 @@
+//! Judges that are asked again about recorded answers.
+
+use crate::judged_runs::{model, suite, workspace};
+use crate::judging::{judged_question, prompt_of};
+use crate::server::{Server, completion};
+use crate::support::judged_suite;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ROWS: usize = 12;
+const JUDGE: &str = "{step: judge, attempts: 1}";
+const RUN: [&str; 4] = ["run", "suite.yaml", "--run-id", "r"];
+
+/// A judge that gives 1, or 0.5 once it is strict.
+fn judge() -> (Server, Arc<AtomicBool>) {
+    let is_strict = Arc::new(AtomicBool::new(false));
+    let strict = Arc::clone(&is_strict);
+    let server = Server::start(move |request| {
+        assert_ne!(judged_question(&prompt_of(request)), usize::MAX, "the prompt has a question");
+        let score = if strict.load(Ordering::SeqCst) { 0.5 } else { 1.0 };
+        completion(&format!("CORRECT: yes\nSCORE: {score}"))
+    });
+    (server, is_strict)
+}
+
+#[test]
+fn recorded_answers_are_judged_again_without_the_model() {
+    let (model, (judge, is_strict), workspace) = (model(), judge(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, ""));
+    workspace.run(&RUN).expect_code(0);
+    let (of_model, of_judge) = (model.requests(), judge.requests());
+    is_strict.store(true, Ordering::SeqCst);
+    workspace.run(&["score", "runs/r", "--judge", "judge", "--run-id", "again"]).expect_code(0);
+    assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, ROWS));
+    let value = |run: &str| {
+        let summary = workspace.json(run, "summary.json");
+        let judged = summary["metrics"]
+            .as_array()
+            .expect("metrics")
+            .iter()
+            .find(|figure| figure["metric_id"] == "judge_score");
+        judged.expect("a figure")["value"].clone()
+    };
+    assert_eq!((value("r"), value("again")), (json!(1.0), json!(0.5)));
+    assert_eq!(workspace.json("again", "manifest.json")["parent_run"], "r");
+    let answers =
+        |run: &str| workspace.samples(run).iter().map(|one| one["model_output"].clone()).collect::<Vec<_>>();
+    assert_eq!(answers("again"), answers("r"));
+    let ended = workspace.run(&["score", "runs/r", "--judge", "jugde"]).expect_code(2);
+    assert!(ended.stderr.contains("the suite has no judge `jugde`; known are: judge"), "{}", ended.stderr);
+}
+
+#[test]
+fn changed_judge_is_asked_again_on_resume() {
+    let (model, (judge, is_strict), workspace) = (model(), judge(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, ""));
+    workspace.run(&RUN).expect_code(0);
+    let (of_model, of_judge) = (model.requests(), judge.requests());
+    is_strict.store(true, Ordering::SeqCst);
+    workspace.write("suite.yaml", suite(&model, &judge, "{step: judge, judge: verdict, attempts: 2}", ""));
+    let ended = workspace.run(&[&RUN[..], &["--resume"]].concat()).expect_code(2);
+    assert!(ended.stderr.contains("cannot be resumed"), "{}", ended.stderr);
+    workspace.run(&[&RUN[..], &["--resume", "--rejudge"]].concat()).expect_code(0);
+    assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, ROWS));
+    let scores: Vec<_> =
+        workspace.samples("r").iter().map(|one| one["judge_output"]["score"].clone()).collect();
+    assert_eq!(scores, vec![json!(0.5); ROWS]);
+    // A changed prompt of the model gives other answers.
+    let other = workspace.read("suite.yaml").replace("{{ sample.messages", "Hi. {{ sample.messages");
+    workspace.write("suite.yaml", other);
+    let ended = workspace.run(&[&RUN[..], &["--resume", "--rejudge"]].concat()).expect_code(2);
+    assert!(ended.stderr.contains("cannot be judged again"), "{}", ended.stderr);
+    assert_eq!(model.requests(), of_model);
+}
+
+/// One reply that cannot be read lowers the coverage of the metrics that read it, and of no other.
+#[test]
+fn unreadable_verdict_leaves_other_metrics_their_scores() {
+    let judge = Server::start(|request| match judged_question(&prompt_of(request)) {
+        3 => completion("I would rather not say."),
+        _ => completion("CORRECT: yes\nSCORE: 1"),
+    });
+    let (model, workspace) = (model(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, ""));
+    let ended = workspace.run(&RUN).expect_code(4);
+    let figures = workspace.json("r", "summary.json")["metrics"].clone();
+    let counts = |metric: &str| {
+        let figures = figures.as_array().expect("metrics");
+        let figure = figures.iter().find(|figure| figure["metric_id"] == metric).expect("a figure");
+        (figure["n"].clone(), figure["outcomes"]["judge_unparseable"].clone())
+    };
+    assert_eq!(counts("exact_match"), (json!(12), json!(null)));
+    assert_eq!(counts("judge_score"), (json!(11), json!(1)));
+    assert!(ended.stderr.contains("11 of 12 samples"), "{}", ended.stderr);
+}
+
+/// A server gets the images of a Sample with the prompt of a judge. A judge without eyes gives a warning.
+#[test]
+fn judges_see_the_media_of_a_sample() {
+    let image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let content =
+        json!([{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": "question 0"}]);
+    let row =
+        json!({"id": "q", "messages": [{"role": "user", "content": content}], "references": ["answer 0"]});
+    let judge = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
+    let model = Server::start(|_| completion("answer 0"));
+    for (step, sees) in [(JUDGE, true), ("{step: judge, attempts: 1, media: false}", false)] {
+        let workspace = workspace(0);
+        workspace.write("rows.jsonl", format!("{row}\n"));
+        workspace.write("suite.yaml", suite(&model, &judge, step, "").replace(", prompt_id: ask}", "}"));
+        workspace.run(&RUN).expect_code(0);
+        let body = judge.bodies().last().map(ToString::to_string).unwrap_or_default();
+        assert_eq!(body.contains("data:image/png;base64,"), sees, "{step}: {body}");
+    }
+    let workspace = workspace(0);
+    workspace.write("rows.jsonl", format!("{row}\n"));
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let script = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'CORRECT: yes\\nSCORE: 1'}}";
+    let steps = format!("[{{step: inference}}, {JUDGE}, {{step: auto_eval}}]");
+    let text =
+        judged_suite(&model.backend(""), &script.replace("\\n", "\\\\n"), "", "[judge_score]", &steps, "");
+    workspace.write("suite.yaml", text);
+    let ended = workspace.run(&RUN);
+    assert!(ended.stderr.contains("the judge does not see media of samples"), "{}", ended.stderr);
+}
