@@ -86,6 +86,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
                 format!("Clear.\nWINNER: {}", if first < second { "A" } else { "B" })
             }
             () if text.contains("POINT p1:") => "Checked.\nPOINT p1: MET\nPOINT short: NOT MET".to_owned(),
+            () if text.contains("GRADE: <") => "Not so.\nGRADE: INCORRECT".to_owned(),
             () => "Close.\n{\"reason\": \"nearly\", \"verdict\": \"partially_correct\", \"score\": 3}"
                 .to_owned(),
         };
@@ -103,6 +104,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
             0.25,
             json!({"answer": "1/2", "sub_scores": {"p1": 1.0, "short": 0.0}}),
         ),
+        ("grade", 0.0, json!({"label": "INCORRECT", "tags": ["INCORRECT"], "passes": false})),
         (
             "{json_verdict: {scale: [1, 5]}}",
             0.5,

@@ -117,3 +117,81 @@ fn impossible_variables_are_errors_before_the_run() {
     assert!(ended.stderr.contains("there is no variable `rubric`"), "{}", ended.stderr);
     assert_eq!(server.requests(), 0);
 }
+
+#[test]
+fn requests_are_shown_before_a_run() {
+    let server = Server::start(|_| completion("B"));
+    let workspace = workspace(MULTIPLE_CHOICE);
+    workspace.write("suite.yaml", suite(&server.backend(""), "[multi_choice_accuracy]"));
+    let shown = workspace.run(&["data", "preview", "suite.yaml", "--rendered"]).expect_code(0).stdout;
+    for expected in ["rows · mc_0001", "Which one is a mammal?", "A. Shark", "Answer with the letter"] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    let json = workspace
+        .run(&["data", "preview", "suite.yaml", "--rendered", "--json"])
+        .expect_code(0)
+        .stdout_json();
+    assert_eq!(json["request"]["messages"][0]["role"], "user", "{json}");
+    let ended = workspace.run(&["data", "preview", "rows.jsonl", "--rendered"]).expect_code(2);
+    assert!(ended.stderr.contains("rows.jsonl has no task that asks a model"), "{}", ended.stderr);
+}
+
+/// A model that calls a tool without an answer, in a task that answers no calls.
+#[test]
+fn unanswered_tool_call_is_no_wrong_answer() {
+    let call = json!([{"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]);
+    let message = json!({"role": "assistant", "content": null, "tool_calls": call});
+    let body = json!({"choices": [{"finish_reason": "tool_calls", "message": message}]});
+    let server = Server::start(move |_| wiremock::ResponseTemplate::new(200).set_body_json(&body));
+    for (metrics, code, outcome) in
+        [("[exact_match]", 4, "empty_output"), ("[trajectory_match]", 0, "scored")]
+    {
+        let row = r#"{"id": "q", "question": "?", "answer": "a",
+            "golden_trajectories": [[{"role": "assistant", "tool_calls":
+                [{"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]}]]}"#;
+        let workspace = workspace(row);
+        workspace.write("suite.yaml", suite(&server.backend(""), metrics));
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(code);
+        let sample = workspace.samples("r")[0].clone();
+        assert_eq!(sample["outcome"], outcome, "{metrics}: {}", ended.stderr);
+        if outcome == "empty_output" {
+            assert_eq!(sample["error"]["kind"], "unanswered_tool_call", "{sample}");
+            assert!(ended.stderr.contains("called the tool `search`"), "{}", ended.stderr);
+        }
+    }
+}
+
+/// Slips in a Sample are errors of its row, each with the field.
+#[test]
+fn slips_in_a_sample_are_reported() {
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
+    for (fields, pointer, expected) in [
+        (json!({"refrences": ["a"]}), "/refrences", "did you mean 'references'?"),
+        (json!({"references": ["a"], "label": ["a"]}), "/label", "must be a string"),
+        (json!({"tools": [tool("f"), tool("f")]}), "/tools/1/function/name", "is defined twice"),
+        (
+            json!({"tools": [{"type": "web_search", "function": {"name": "f"}}]}),
+            "/tools/0/type",
+            "allowed: function",
+        ),
+        (
+            json!({"tools": [tool("f")], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
+            "/tool_choice",
+            "there is no tool 'g'",
+        ),
+        (json!({"tool_choice": "required"}), "/tool_choice", "needs `tools`"),
+        (json!({"sandbox": {"imagee": "x"}}), "/sandbox/imagee", "did you mean 'image'?"),
+        (json!({"eval_config": {"metric": {}}}), "/eval_config/metric", "did you mean 'metrics'?"),
+        (json!({"messages": null}), "/messages", "a Sample needs a list of messages"),
+    ] {
+        let mut row =
+            json!({"schema_version": "v1", "id": "q", "messages": [{"role": "user", "content": "?"}]});
+        for (name, value) in fields.as_object().expect("an object") {
+            row[name] = value.clone();
+        }
+        let workspace = workspace(&row.to_string());
+        let report = workspace.run(&["data", "validate", "rows.jsonl", "--json"]);
+        let report = report.stdout + &report.stderr;
+        assert!(report.contains(pointer) && report.contains(expected), "{row}\n{report}");
+    }
+}

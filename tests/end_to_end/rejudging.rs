@@ -2,7 +2,7 @@
 
 use crate::judged_runs::{model, suite, workspace};
 use crate::judging::{judged_question, prompt_of};
-use crate::server::{Server, completion};
+use crate::server::{Server, completion, question_number};
 use crate::support::judged_suite;
 use serde_json::json;
 use std::sync::Arc;
@@ -123,4 +123,79 @@ fn judges_see_the_media_of_a_sample() {
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&RUN);
     assert!(ended.stderr.contains("the judge does not see media of samples"), "{}", ended.stderr);
+}
+
+/// The verdicts of a run beside labels of people. Expected figures: 2 of 3 equal, and kappa by hand.
+#[test]
+fn judge_is_calibrated_with_labels() {
+    let judge = Server::start(|request| match judged_question(&prompt_of(request)) {
+        0 => completion("CORRECT: no\nSCORE: 0"),
+        3 => completion("I would rather not say."),
+        _ => completion("CORRECT: yes\nSCORE: 1"),
+    });
+    let (model, workspace) = (model(), workspace(5));
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, "  min_coverage: 0.5\n"));
+    workspace.run(&RUN).expect_code(0);
+    let labels = [("q0", "no"), ("q1", "yes"), ("q2", "no"), ("q3", "yes")];
+    let line = |(id, label): (&str, &str)| json!({"sample_id": id, "label": label}).to_string() + "\n";
+    workspace.write("labels.jsonl", labels.map(line).concat());
+    let calibrate = ["judge", "calibrate", "r", "--labels", "labels.jsonl"];
+    let found = workspace.run(&[&calibrate[..], &["--json"]].concat()).expect_code(0).stdout_json();
+    assert_eq!((&found["answers"], &found["counts"]["only_judge"]), (&json!(3), &json!(1)), "{found}");
+    assert_eq!((&found["without_label"], &found["without_verdict"]), (&json!(1), &json!(1)), "{found}");
+    let kappa = found["kappa"]["value"].as_f64().expect("a number");
+    assert!((kappa - 0.4).abs() < 1e-9, "{found}");
+    let shown = workspace.run(&calibrate).expect_code(0).stdout;
+    assert!(shown.contains("Cohen's kappa") && shown.contains("0.4000"), "{shown}");
+    workspace.write("labels.jsonl", "{\"sample_id\": \"q0\", \"label\": \"perhaps\"}\n");
+    let ended = workspace.run(&calibrate).expect_code(2);
+    assert!(
+        ended.stderr.contains("line 1 of 'labels.jsonl'")
+            && ended.stderr.contains("\"perhaps\" is not a label"),
+        "{}",
+        ended.stderr
+    );
+    // What was sent about a sample can be looked up.
+    let shown = workspace.run(&["runs", "show", "r", "--sample", "q1"]).expect_code(0).stdout;
+    for expected in ["to dut", "question 1", "to judge", "[BEGIN QUESTION", "SCORE: 1", "judge_score 1"] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    let ended = workspace.run(&["runs", "show", "r", "--sample", "q9"]).expect_code(2);
+    assert!(ended.stderr.contains("has no sample `q9`"), "{}", ended.stderr);
+}
+
+/// A helper cleans the answer before it is scored; its text is recorded next to the original.
+#[test]
+fn helper_after_inference_sets_the_answer() {
+    let model = Server::start(|request| {
+        completion(&format!("I think that it is answer {}, thank you.", question_number(request)))
+    });
+    let helper = Server::start(|request| {
+        let text = prompt_of(request);
+        let number = text.split("answer ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_default();
+        completion(&format!("answer {number}"))
+    });
+    let workspace = workspace(4);
+    let prompts = "prompts: [{prompt_id: clean, template: 'Extract: {{ payload.model_output.answer }}'}]\n";
+    let steps =
+        "[{step: inference}, {step: support, adapter_id: cleaner, sets_answer: true}, {step: auto_eval}]";
+    let text = judged_suite(&model.backend(""), &helper.backend(""), "", "[exact_match]", steps, prompts)
+        .replace(
+            "adapter_id: judge, role_type: judge_model,",
+            "adapter_id: cleaner, role_type: helper_model, prompt_id: clean,",
+        );
+    workspace.write("suite.yaml", &text);
+    workspace.run(&RUN).expect_code(0);
+    assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
+    let sample = workspace.samples("r")[2].clone();
+    assert_eq!(sample["model_output"]["answer"], "answer 2");
+    assert_eq!(sample["model_output"]["original_answer"], "I think that it is answer 2, thank you.");
+    assert_eq!(sample["support_output"]["cleaner"]["context"], "answer 2");
+    let early = text.replace("[{step: inference}, {step: support", "[{step: support").replace(
+        "sets_answer: true}, {step: auto_eval}",
+        "sets_answer: true}, {step: inference}, {step: auto_eval}",
+    );
+    workspace.write("early.yaml", early);
+    let ended = workspace.run(&["validate", "early.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("with `sets_answer` follows `inference`"), "{}", ended.stderr);
 }

@@ -365,6 +365,13 @@ fn invalid_support_and_tool_steps_are_refused() {
             assert!(ended.transcript().contains(text), "{new}: {text}\n{}", ended.transcript());
         }
     }
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn support_steps_name_their_roles_and_order() {
+    let server = Server::start(weather_agent);
+    let workspace = workspace(1);
     let two = format!(
         "{RETRIEVER}  - {{adapter_id: other, role_type: context_provider, adapter: context_from_field}}\n"
     );
@@ -374,11 +381,14 @@ fn invalid_support_and_tool_steps_are_refused() {
             "{step: support, adapter_id: other}, {step: support, adapter_id: other}, {step: inference}",
             "`other` occurs twice",
         ),
-        ("{step: inference}, {step: support, adapter_id: other}", "`support` must come before `inference`"),
+        (
+            "{step: support, adapter_id: other, sets_answer: true}, {step: inference}",
+            "there is no answer yet",
+        ),
     ] {
         workspace.write("suite.yaml", suite(&server, &two, steps, ""));
-        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+        let stderr = workspace.run(&["validate", "suite.yaml"]).expect_code(2).stderr;
+        assert!(stderr.contains(expected), "{stderr}");
     }
     assert_eq!(server.requests(), 0);
 }

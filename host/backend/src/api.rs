@@ -181,6 +181,9 @@ impl MediaSupport {
     }
 }
 
+/// Key of a backend's details with the chat template that the program applies: its `text`, `bos_token` and `eos_token`.
+pub const CHAT_TEMPLATE_FACT: &str = "chat_template_source";
+
 /// Capabilities of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {

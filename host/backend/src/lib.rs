@@ -22,9 +22,9 @@ mod role_models;
 mod text_generation;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, DrawIndex, EmbedOutput,
-    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
-    RequestTiming, RollingOutput, RollingRequest,
+    Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT, Capabilities, Continuation,
+    DrawIndex, EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest,
+    MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};

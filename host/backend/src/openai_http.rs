@@ -74,6 +74,7 @@ impl Backend for OpenAiHttp {
     }
 
     async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
+        request::check_files(&request)?;
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
         let id = std::mem::take(&mut request.id);
         let body = request::Body::new(&request, self.http.config());

@@ -59,7 +59,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
         World::DocHook,
         &["visual_from_field", "audio_from_field", "text_from_field", "embed_local_message_images"]
     ),
-    component!("judge", World::Judge, &["verdict", "json_verdict", "rubric", "pairwise"]),
+    component!("judge", World::Judge, &["verdict", "json_verdict", "grade", "rubric", "pairwise"]),
     component!("list", World::Metric, &["list_overlap"]),
     component!("number", World::Metric, &["numeric_match", "numeric_error"]),
     component!(

@@ -7,6 +7,7 @@ mod completions;
 mod data;
 mod export;
 mod import;
+mod judge;
 mod model;
 mod observe;
 mod plan;
@@ -22,10 +23,11 @@ pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArguments;
 pub(crate) use completions::{CompletionsArguments, ManPagesArguments};
-pub(crate) use data::{DataArguments, DataCommand, StatsArguments};
+pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
 pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
 pub(crate) use import::{ImportCommand, ImportGageArguments};
+pub(crate) use judge::{CalibrateArguments, JudgeCommand};
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
 };
@@ -80,7 +82,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a suite, and write a run folder.
     Run(Box<RunArguments>),
-    /// Score the answers of a run again, with other metrics or newer plugins, without a model.
+    /// Score the answers of a run again, with other metrics, newer plugins or other judges.
     Score(Box<ScoreArguments>),
     /// Compare a run with a baseline, sample by sample, and apply a gate.
     Compare(Box<CompareArguments>),
@@ -103,6 +105,9 @@ pub(crate) enum Command {
     /// List, show and delete run folders; choose baselines and show trends.
     #[command(subcommand)]
     Runs(RunsCommand),
+    /// Measure how far the verdicts of a judge can be trusted.
+    #[command(subcommand)]
+    Judge(JudgeCommand),
     /// Convert a suite of another program to a suite of gage-host.
     #[command(subcommand)]
     Import(ImportCommand),

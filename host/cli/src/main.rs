@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
         Command::View(view) => commands::view::execute(&view),
         Command::Plan(plan) => commands::plan::execute(&plan),
         Command::Import(import) => commands::import::execute(&import),
+        Command::Judge(judge) => commands::judge::execute(&judge),
         Command::Validate(validate) => commands::validate::execute(&validate),
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),

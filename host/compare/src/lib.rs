@@ -12,6 +12,7 @@
 mod analysis;
 mod baseline_comparisons;
 mod binomial;
+mod calibration;
 mod collecting;
 mod error;
 mod format;
@@ -41,6 +42,9 @@ mod warnings;
 
 pub use analysis::{CompareOptions, compare};
 pub use baseline_comparisons::comparisons_with_first;
+pub use calibration::{
+    Calibration, ConfusionCounts, Estimate, JudgedAnswer, OrderChoice, PositionBias, calibrate,
+};
 pub use error::CompareError;
 pub use identity::{Difference, IdentityPart};
 pub use minimum_detectable_effect::smallest_visible_loss;

@@ -122,14 +122,19 @@ impl TaskPlan<'_> {
             scale: common_scale(base.scale, new.scale),
         });
         for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
-            let scale_in = |figure: &MetricFigure| {
-                figure.sub_scores.iter().find(|one| one.name == sub_score.name).and_then(|one| one.scale)
+            let in_figure = |figure: &'_ MetricFigure| {
+                figure.sub_scores.iter().find(|one| one.name == sub_score.name).cloned()
             };
+            let scale_in = |figure: &MetricFigure| in_figure(figure).and_then(|one| one.scale);
+            let declared = || in_figure(new).and_then(|one| one.higher_is_better);
             self.measures.push(PlannedMeasure {
                 measure: Measure {
                     sub_score: Some(sub_score.name.clone()),
                     is_pass: false,
-                    higher_is_better: sub_score.higher_is_better.unwrap_or(new.higher_is_better),
+                    higher_is_better: sub_score
+                        .higher_is_better
+                        .or_else(declared)
+                        .unwrap_or(new.higher_is_better),
                     ..measure.clone()
                 },
                 scorer_versions: scorer_versions.clone(),

@@ -175,7 +175,9 @@ impl Plan {
         let mut requests = Vec::new();
         // A component may answer by itself, and the model may call no tool.
         let reply_of = |role: &RoleAdapterSpec| completion_tokens(&role.sampling_params);
-        for planned in task.support.iter().filter(|planned| !planned.role.backend_id.is_empty()) {
+        let follow_ups = task.follow_ups.iter().map(|follow_up| &follow_up.support_role);
+        let asked = task.support.iter().chain(follow_ups);
+        for planned in asked.filter(|planned| !planned.role.backend_id.is_empty()) {
             let calls = Range::new(if planned.adapter.is_some() { 0.0 } else { samples }, samples);
             requests.push(estimate("support", &planned.role, calls, prompt, reply_of(&planned.role)));
         }

@@ -4,6 +4,7 @@
 use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::Session;
 use crate::session::datasets::Datasets;
+use gage_backend::CHAT_TEMPLATE_FACT;
 use gage_config::{PluginReference, redacted_digests};
 use gage_core::Object;
 use gage_plugin::{ConfiguredMember, PluginKind};
@@ -18,8 +19,8 @@ use std::collections::BTreeMap;
 /// when the same answers would get different figures.
 pub const SCORING_VERSION: u32 = 1;
 
-/// Backend details that never affect results.
-const FACTS: [&str; 2] = ["slots", "threads"];
+/// Backend details that never affect results, or that a digest pins.
+const FACTS: [&str; 3] = ["slots", "threads", CHAT_TEMPLATE_FACT];
 
 /// The key of the devices and the build that run a model: `CPU (its name); built for AVX2, …`.
 const KERNELS: &str = "kernels";

@@ -16,7 +16,7 @@
 //! 3. `limits`, `request`, `session`: cancellation, budgets and permits; prompts; datasets and models.
 //! 4. `identity`, `estimate`, `run_error`: the inputs of a run, its estimated cost, and the errors that end it.
 //! 5. `pipeline`: one task, from the reader to the journal.
-//! 6. `run`: all tasks, their shared threads, rescoring.
+//! 6. `run`: all tasks, their shared threads, rescoring. `sent`: the requests about a recorded sample.
 //!
 //! The crate may import all lower crates in the workspace. It knows nothing of terminals or the display of results.
 
@@ -31,6 +31,7 @@ mod resume;
 mod run;
 mod run_error;
 mod sample;
+mod sent;
 mod session;
 
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
@@ -48,6 +49,7 @@ pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
 pub use run::run;
 pub use run_error::RunError;
+pub use sent::{SentRequest, model_request, recorded_requests};
 pub use session::Session;
 pub use session::datasets::{Datasets, LocatedDataset};
 pub use session::models::fetch_models;

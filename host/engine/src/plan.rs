@@ -18,7 +18,7 @@ pub use dataset::PlannedDataset;
 pub use embed::PlannedEmbed;
 pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
-pub use support::{PlannedSupportRole, PlannedTools};
+pub use support::{PlannedFollowUp, PlannedSupportRole, PlannedTools};
 
 use backends::{check_backends, check_request};
 use check_inputs::{check_budget, check_gate, check_recorded_inputs, check_required_inputs};
@@ -26,12 +26,13 @@ use gage_config::{
     BackendKind, BackendSpec, ContinuationText, DatasetSpec, FailurePolicy, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, TaskSpec,
 };
-use gage_core::{Object, OptionDisplay, SamplingParams};
+use gage_core::{ModelOutput, Object, OptionDisplay, Outcome, Root, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
-use gage_record::Manifest;
+use gage_record::{ErrorNote, Manifest, Stage};
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use plugin_use::report_registry;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -70,6 +71,8 @@ pub struct PlannedTask {
     pub prompt: Option<Arc<PromptRenderer>>,
     /// The roles that supply context for the model, in order.
     pub support: Vec<Arc<PlannedSupportRole>>,
+    /// The roles that work on the model's answer, in order.
+    pub follow_ups: Vec<PlannedFollowUp>,
     /// The role that answers the model's tool calls.
     pub tools: Option<PlannedTools>,
     /// The role that embeds answers and their references.
@@ -83,7 +86,39 @@ pub struct PlannedTask {
 impl PlannedTask {
     /// Returns the roles that support the model: those of its support steps, and the one that answers its tool calls.
     pub fn support_roles(&self) -> impl Iterator<Item = &Arc<PlannedSupportRole>> {
-        self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role))
+        let follow_ups = self.follow_ups.iter().map(|follow_up| &follow_up.support_role);
+        self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role)).chain(follow_ups)
+    }
+
+    /// Returns the error for an answer that only calls tools, if nothing answers the calls and nothing reads them.
+    pub(crate) fn unanswered_calls(&self, output: &ModelOutput) -> Option<ErrorNote> {
+        let calls = output.extra.get("tool_calls").and_then(Value::as_array)?;
+        let name = calls.first()?.pointer("/function/name").and_then(Value::as_str).unwrap_or_default();
+        let is_scored = self.spec.score_outcomes.contains(&Outcome::EmptyOutput);
+        if !output.answer.trim().is_empty() || is_scored || self.judges.is_some() || self.reads_calls() {
+            return None;
+        }
+        let message = format!(
+            "the model called the tool `{name}` and gave no answer, and nothing answers its calls: set `tools` of the \
+             step `inference` to a role of the type tool_provider, or score the calls with `trajectory_match`"
+        );
+        Some(ErrorNote {
+            stage: Stage::Inference,
+            kind: "unanswered_tool_call".to_owned(),
+            message,
+            pointer: None,
+        })
+    }
+
+    /// Returns whether a metric or an extractor reads the model's tool calls.
+    fn reads_calls(&self) -> bool {
+        let of_metrics = self.scoring.metrics.iter().flat_map(|planned| planned.metric.inputs());
+        let of_extractors = self.scoring.extractors.iter().flat_map(|planned| planned.extractor.inputs());
+        let mut paths = of_metrics.chain(of_extractors).flat_map(|input| &input.paths);
+        paths.any(|path| {
+            let keys = [None, Some("tool_calls"), Some("trajectory")];
+            path.root() == Root::ModelOutput && keys.contains(&path.first_key())
+        })
     }
 
     /// Returns the prompts of the roles, each role once: the model, its support roles and its judges.
@@ -210,6 +245,16 @@ impl Plan {
         planned.filter_map(|spec| PlannedDataset::new(spec, registry, problems).map(Arc::new)).collect()
     }
 
+    /// Prepares what the requests of each task are made of: its prompts and its judges. Opens no dataset and no model.
+    /// `problems` has an error for each prompt that is invalid and for each judge whose component is missing; the task is
+    /// then without it.
+    pub fn requests(config: PipelineConfig, registry: &mut Registry, problems: &mut Problems) -> Plan {
+        add_plugins(&config, registry, problems);
+        let task = |task| Some(Arc::new(request_task(&config, task, registry, problems)?));
+        let tasks = config.tasks.iter().filter_map(task).collect();
+        Plan { config, tasks }
+    }
+
     /// Prepares the scoring of each task, without any dataset or model.
     ///
     /// `answers` is the manifest of the run that holds the answers. If `asked`, the suite of that run, is given, checks that
@@ -287,6 +332,7 @@ fn plan_task(
         .entry(dataset.dataset_id.clone())
         .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
     let dataset = planned.clone();
+    let (support, follow_ups) = partition_support(task, support_roles?);
     let role = role?;
     let backend = config.backend_of(role)?;
     let mut planned = PlannedTask {
@@ -297,7 +343,8 @@ fn plan_task(
         backend: backend.clone(),
         ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
-        support: support_roles?,
+        support,
+        follow_ups,
         tools: tools?,
         embed: embed?,
         judges: judges?,
@@ -308,6 +355,62 @@ fn plan_task(
     planned.scoring.prompt_version = prompt_provenance::version_of(&planned);
     planned.scoring.redacts_secrets = config.shows_secrets_to_samples();
     Some(planned)
+}
+
+/// Separates the roles of support steps before the request from those that work on the answer.
+fn partition_support(
+    task: &TaskSpec,
+    roles: Vec<Arc<PlannedSupportRole>>,
+) -> (Vec<Arc<PlannedSupportRole>>, Vec<PlannedFollowUp>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (step, support_role) in task.steps.support.iter().zip(roles) {
+        match step.follows_inference {
+            true => after.push(PlannedFollowUp { support_role, sets_answer: step.sets_answer }),
+            false => before.push(support_role),
+        }
+    }
+    (before, after)
+}
+
+/// Plans a task as far as its requests depend on it.
+fn request_task(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<PlannedTask> {
+    let role = config.inference_role_of(task)?;
+    let without_component = |role: &RoleAdapterSpec| {
+        Arc::new(PlannedSupportRole { role: role.clone(), prompt: None, adapter: None })
+    };
+    let before = task.steps.support.iter().filter(|step| !step.follows_inference);
+    let support = before.filter_map(|step| config.support_role_of(step));
+    let tools = task.steps.inference.tools.as_ref().and_then(|bounds| {
+        let support_role = without_component(config.tool_role_of(bounds)?);
+        Some(PlannedTools { support_role, bounds: bounds.clone() })
+    });
+    let dataset = Arc::new(PlannedDataset::unread(config.dataset_of(task)?));
+    Some(PlannedTask {
+        spec: task.clone(),
+        dataset: for_task(dataset, task, false),
+        role: role.clone(),
+        sampling_params: config.sampling_params_of(task),
+        backend: config.backend_of(role)?.clone(),
+        ends_run: false,
+        prompt: plan_prompt(config, role, problems)?,
+        support: support.map(without_component).collect(),
+        follow_ups: Vec::new(),
+        tools,
+        embed: None,
+        judges: steps::plan_judges(config, task, registry, problems).flatten(),
+        scoring: Scoring {
+            task_id: task.task_id.clone(),
+            extractors: Vec::new(),
+            metrics: Vec::new(),
+            prompt_version: String::new(),
+            redacts_secrets: config.shows_secrets_to_samples(),
+        },
+    })
 }
 
 /// Returns a dataset as a task uses it: with the task's shuffle settings, without options in requests if these are the

@@ -114,6 +114,7 @@ fn description(task_id: &str) -> TaskDescription {
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        directions: Vec::new(),
     };
     TaskDescription {
         task_id: task_id.to_owned(),

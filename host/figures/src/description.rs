@@ -26,6 +26,8 @@ pub struct MetricDescription {
     pub is_proportion: bool,
     /// Declared scales of its values, by name.
     pub scales: Vec<(String, Scale)>,
+    /// Declared directions of its sub-scores, by name: true if higher is better.
+    pub directions: Vec<(String, bool)>,
 }
 
 impl MetricDescription {

@@ -107,6 +107,9 @@ pub struct SubFigure {
     pub value: Option<f64>,
     /// Number of samples that have it.
     pub n: u64,
+    /// True if a higher value is better, as the metric declares; absent if it declares nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub higher_is_better: Option<bool>,
     /// Smallest and largest possible value; absent if the metric does not declare both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,

@@ -16,6 +16,7 @@ pub fn description(metric_id: &str) -> MetricDescription {
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        directions: Vec::new(),
     }
 }
 

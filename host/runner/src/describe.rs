@@ -35,6 +35,12 @@ pub(crate) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
                         .iter()
                         .filter_map(|value| Some((value.name.clone(), value.scale()?)))
                         .collect(),
+                    directions: description
+                        .values
+                        .iter()
+                        .skip(1)
+                        .map(|value| (value.name.clone(), value.higher_is_better))
+                        .collect(),
                 }
             })
             .collect()

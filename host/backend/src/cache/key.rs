@@ -4,7 +4,8 @@
 
 use super::store::FORMAT;
 use crate::api::{
-    BackendInfo, Continuation, DrawIndex, EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingRequest,
+    BackendInfo, CHAT_TEMPLATE_FACT, Continuation, DrawIndex, EmbedRequest, GenerateRequest,
+    LoglikelihoodRequest, RollingRequest,
 };
 use crate::conversation::public_headers;
 use gage_config::{
@@ -171,7 +172,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         logprobs,
     } = config;
     let mut details = info.details.clone();
-    for fact in ["slots", "threads"] {
+    for fact in ["slots", "threads", CHAT_TEMPLATE_FACT] {
         details.shift_remove(fact);
     }
     // `CPU (its name); built for AVX2, …`: the build can change an answer, but the name of the processor cannot.

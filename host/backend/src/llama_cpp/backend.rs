@@ -10,9 +10,9 @@ use super::process::{self, not_started};
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::warnings::warn_of_less;
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
-    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
-    RequestTiming, RollingOutput, RollingRequest,
+    Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT, Capabilities, Continuation,
+    EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport,
+    Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
 use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint};
@@ -88,6 +88,13 @@ pub async fn open(
     details.insert("chat_template".to_owned(), template_source.into());
     if let Some(digest) = template.digest() {
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
+        let text = match &options.chat_template {
+            ChatTemplateChoice::Text(text) => Some(text),
+            ChatTemplateChoice::Model | ChatTemplateChoice::None => loaded.facts.chat_template.as_ref(),
+        };
+        let (bos, eos) = (&loaded.facts.bos_token, &loaded.facts.eos_token);
+        details
+            .insert(CHAT_TEMPLATE_FACT.to_owned(), json!({"text": text, "bos_token": bos, "eos_token": eos}));
     }
     if let Some(path) = &model.mmproj {
         let digest = pinned_digest(&client, path).await?;

@@ -1,6 +1,6 @@
 //! Bodies of requests.
 
-use crate::api::GenerateRequest;
+use crate::api::{BackendError, BackendErrorKind, GenerateRequest};
 use crate::conversation::{inline_media, is_plain, merge};
 use gage_config::{HttpBackendConfig, TokenLimitName};
 use gage_core::{ContentPart, MediaKind, Message, SamplingParams};
@@ -172,7 +172,7 @@ impl Serialize for WireMessage<'_> {
     }
 }
 
-/// Content with more than text. Inline audio is sent as `input_audio`.
+/// Content with more than text. Inline audio is sent as `input_audio`, and an inline file as `file`.
 struct Parts<'b>(&'b [ContentPart]);
 
 impl Serialize for Parts<'_> {
@@ -185,8 +185,8 @@ struct Part<'b>(&'b ContentPart);
 
 impl Serialize for Part<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match sound_of(self.0) {
-            Some(sound) => sound.serialize(serializer),
+        match sound_of(self.0).or_else(|| file_of(self.0)) {
+            Some(part) => part.serialize(serializer),
             None => self.0.serialize(serializer),
         }
     }
@@ -201,4 +201,35 @@ fn sound_of(part: &ContentPart) -> Option<Value> {
         other => other.strip_prefix("audio/")?,
     };
     Some(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}))
+}
+
+/// Returns an inline file in the format of the API.
+fn file_of(part: &ContentPart) -> Option<Value> {
+    let ContentPart::Media { kind: MediaKind::File, url, options, .. } = part else { return None };
+    let (media_type, _) = inline_media(url)?;
+    let ending = match media_type {
+        "application/pdf" => "pdf",
+        "text/plain" => "txt",
+        other => other.rsplit(['/', '+', '.']).next().unwrap_or("bin"),
+    };
+    let named = options.get("filename").and_then(Value::as_str).map(str::to_owned);
+    let name = named.unwrap_or_else(|| format!("document.{ending}"));
+    Some(json!({"type": "file", "file": {"filename": name, "file_data": url}}))
+}
+
+/// Checks that the API can express every part: it takes the content of files, and no addresses of them.
+pub(super) fn check_files(request: &GenerateRequest) -> Result<(), BackendError> {
+    let mut parts = request.messages.iter().flat_map(|message| &message.content);
+    let is_address = |part: &&ContentPart| match part {
+        ContentPart::Media { kind: MediaKind::File, url, .. } => inline_media(url).is_none(),
+        _ => false,
+    };
+    if parts.any(|part| is_address(&part)) {
+        let message = format!(
+            "request '{}': a `file_url` with a web address cannot be sent in this API; use a local path or a `data:` URL",
+            request.id
+        );
+        return Err(BackendError::new(BackendErrorKind::Rejected, message));
+    }
+    Ok(())
 }

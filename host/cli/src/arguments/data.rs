@@ -8,12 +8,22 @@ use std::path::PathBuf;
 pub(crate) enum DataCommand {
     /// Show the first Samples after preprocessing: 3 of each dataset, or --max-samples.
     #[command(after_help = PREVIEW_EXAMPLES)]
-    Preview(DataArguments),
+    Preview(PreviewArguments),
     /// Read every row, and report invalid rows with the reason.
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(DataArguments),
     /// Count lengths, answers, labels, duplicates and media of the Samples.
     Stats(StatsArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PreviewArguments {
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+
+    /// Show what each task of the suite sends to its model, in full. A chat template of the model is applied later.
+    #[arg(long)]
+    pub(crate) rendered: bool,
 }
 
 /// The dataset of a command.
@@ -60,6 +70,7 @@ const PREVIEW_EXAMPLES: &str = "\
 Examples:
   gage-host data preview config/custom/tiny.yaml
   gage-host data preview rows.jsonl --preprocess multi_choice --max-samples 1
+  gage-host data preview config/custom/tiny.yaml --rendered
   gage-host data preview config/custom/tiny.yaml --json";
 
 const VALIDATE_EXAMPLES: &str = "\

@@ -191,13 +191,28 @@ Examples:
 
 const RUNS_SHOW_EXAMPLES: &str = "\
 Examples:
-  gage-host runs show runs/nightly";
+  gage-host runs show runs/nightly
+  gage-host runs show nightly --sample q17";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUNS_SHOW_EXAMPLES)]
 pub(crate) struct RunsShowArguments {
     #[command(flatten)]
     pub(crate) named: NamedRunArguments,
+
+    /// Show this sample instead: what was sent to the model and to the judges, and what they answered.
+    #[arg(long, value_name = "ID")]
+    pub(crate) sample: Option<String>,
+
+    /// A folder of components, for judges of your own; may be given several times.
+    #[arg(
+        long = "plugin-dir",
+        env = "GAGE_HOST_PLUGIN_DIR",
+        value_name = "DIR",
+        value_delimiter = ':',
+        requires = "sample"
+    )]
+    pub(crate) plugin_folders: Vec<PathBuf>,
 
     /// Print as JSON.
     #[arg(long)]

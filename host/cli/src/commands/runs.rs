@@ -2,6 +2,7 @@
 
 mod baseline;
 mod list;
+mod sample;
 mod trend;
 
 use super::compare::refuse_run;
@@ -82,6 +83,9 @@ fn row(run: &RunEntry) -> [String; 6] {
 const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
 
 fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
+    if let Some(id) = &arguments.sample {
+        return sample::show(arguments, id);
+    }
     let folder = setup::run_folder(&arguments.named.run, &arguments.named.output_dir);
     let run = RunReader::open(&folder)
         .map_err(|error| refuse_run(error, &arguments.named.run, &arguments.named.output_dir))?;

@@ -33,7 +33,7 @@ pub struct SubScoreGate {
     pub name: String,
     /// The largest accepted loss, in its own units; greater than 0.
     pub margin: f64,
-    /// True if more is better; default: as for the metric.
+    /// True if more is better; default: as the metric declares for it.
     pub higher_is_better: Option<bool>,
 }
 

@@ -60,7 +60,7 @@ pub struct InferenceStep {
 /// The steps of a task, in order.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// Finds context for the model before the request, in this order.
+    /// Finds context for the model before the request, or works on its answer, in this order.
     pub support: Vec<SupportStep>,
     /// Asks the model.
     pub inference: InferenceStep,
@@ -119,7 +119,9 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
             }
             continue;
         }
-        if let Some(late) = before.iter().find(|one| **one > *kind) {
+        // A support step may also work on the answer.
+        let may_follow = |one: StepKind| *kind == StepKind::Support && one == StepKind::Inference;
+        if let Some(late) = before.iter().find(|one| **one > *kind && !may_follow(**one)) {
             let message = format!("`{}` must come before `{}`", kind.name(), late.name());
             problems.error(*span, path, message).help(format!("the order is: {}", names()));
             continue;
@@ -159,7 +161,10 @@ fn read_step(
     match kind {
         // Every run ends with this step.
         StepKind::Report => {}
-        StepKind::Support => found.support.push(SupportStep::read(&mut table, node, problems)),
+        StepKind::Support => {
+            let follows_inference = found.inference.is_some();
+            found.support.push(SupportStep::read(&mut table, node, follows_inference, problems));
+        }
         StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),
         StepKind::Embed => found.embed = Some(EmbedStep::read(&mut table, node, problems)),
         StepKind::Judge => found.judge = Some(JudgeStep::read(&mut table, node, problems)),

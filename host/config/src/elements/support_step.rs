@@ -3,6 +3,7 @@
 //! ```yaml
 //! - {step: support, adapter_id: retriever}      # a role of the type context_provider
 //! - step: inference
+//! - {step: support, adapter_id: cleaner, sets_answer: true}   # a role of the type helper_model
 //!   tools:                                      # the model's calls of tools are answered
 //!     adapter_id: simulator                     # a role of the type tool_provider
 //!     max_turns: 8
@@ -16,11 +17,15 @@ use crate::problems::Problems;
 use crate::source::Span;
 use std::time::Duration;
 
-/// A step `support`: a role finds context for the model. A task may have several.
+/// A step `support`: a role finds context for the model, or works on its answer. A task may have several.
 #[derive(Clone, Debug)]
 pub struct SupportStep {
     /// The role that is asked; default the only one of the type `context_provider`.
     pub adapter_id: Option<String>,
+    /// Whether the step follows `inference`, so that the role sees the answer.
+    pub follows_inference: bool,
+    /// Whether the reply takes the place of the answer.
+    pub sets_answer: bool,
     /// Span of the step, or of its adapter.
     pub span: Span,
 }
@@ -47,9 +52,20 @@ const MAX_SECONDS: f64 = 86_400.0;
 
 impl SupportStep {
     /// Reads the keys next to `step`.
-    pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> SupportStep {
+    pub(crate) fn read(
+        table: &mut MappingReader<'_>,
+        node: &Node,
+        follows_inference: bool,
+        problems: &mut Problems,
+    ) -> SupportStep {
         let adapter_id = table.text("adapter_id", problems);
-        SupportStep { adapter_id, span: table.get("adapter_id").map_or(node.span, |node| node.span) }
+        let sets_answer = table.boolean("sets_answer", problems).unwrap_or(false);
+        if sets_answer && !follows_inference {
+            let message = "there is no answer yet: a step `support` with `sets_answer` follows `inference`";
+            table.error("sets_answer", message, problems);
+        }
+        let span = table.get("adapter_id").map_or(node.span, |node| node.span);
+        SupportStep { adapter_id, follows_inference, sets_answer, span }
     }
 }
 

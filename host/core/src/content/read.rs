@@ -156,6 +156,9 @@ pub(super) fn read_tool_call(call: Value, reading: &mut FieldReader<'_>) -> Opti
 /// Reads the definition of a tool, which is kept unchanged.
 pub(crate) fn read_tool(tool: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     check_function(&tool, "parameters", reading);
+    if let Some(kind) = tool.get("type").and_then(Value::as_str).filter(|kind| *kind != "function") {
+        reading.key("type").problem(format!("'{kind}' is not a type of tool; allowed: function"));
+    }
     if let Some(parameters) = tool.pointer("/function/parameters")
         && !matches!(parameters, Value::Null | Value::Object(_))
     {

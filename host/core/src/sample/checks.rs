@@ -68,8 +68,67 @@ pub(super) fn tool_choice(value: BorrowedValue<'_>, reading: &mut FieldReader<'_
             ));
             None
         }
+        // Some servers' name for it.
+        BorrowedValue::Str(word) if &*word == "any" => Some("required".into()),
         BorrowedValue::Str(_) | BorrowedValue::Object(_) => Some(value.into()),
         other => reading.reject("a string or an object", &other),
+    }
+}
+
+/// Checks that tools have distinct names, and that the choice among them is possible.
+pub(super) fn tools(tools: &[Value], choice: Option<&Value>, reading: &mut FieldReader<'_>) {
+    let name_of = |tool: &'_ Value| tool.pointer("/function/name").and_then(Value::as_str).map(str::to_owned);
+    let mut names = BTreeSet::new();
+    for (index, name) in tools.iter().map(name_of).enumerate() {
+        if let Some(name) = name
+            && !names.insert(name.clone())
+        {
+            let mut reading = reading.key("tools");
+            let message =
+                format!("the function '{name}' is defined twice; each tool needs a name of its own");
+            reading.index(index).key("function").key("name").problem(message);
+        }
+    }
+    let mut reading = reading.key("tool_choice");
+    match choice {
+        Some(Value::String(word)) if tools.is_empty() && word != "none" && word != "auto" => {
+            reading.problem(format!("'{word}' needs `tools`, and there are none"));
+        }
+        Some(Value::Object(choice)) => {
+            let named =
+                choice.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
+            match named {
+                Some(name) if names.contains(name) => {}
+                Some(name) => {
+                    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                    reading.problem(format!("there is no tool '{name}'; known are: {known}"));
+                }
+                // Some servers write the words as objects.
+                None if choice.get("type").and_then(Value::as_str).is_some_and(|word| TOOL_CHOICES.contains(&word)) => {}
+                None => reading.problem(
+                    "the choice names no function; write {\"type\": \"function\", \"function\": {\"name\": …}}",
+                ),
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Checks unknown keys. One that resembles a known key is most likely a typo of it, unless that is present too.
+pub(super) fn unknown_keys<'k>(
+    unknown: impl IntoIterator<Item = &'k String>,
+    known: &[&str],
+    is_present: impl Fn(&str) -> bool,
+    reading: &mut FieldReader<'_>,
+) {
+    for key in unknown {
+        let meant = crate::nearest(key, known.iter().copied().filter(|known| known.len() > 4));
+        if let Some(meant) = meant.filter(|meant| !is_present(meant)) {
+            let message =
+                format!("unknown field; did you mean '{meant}'? Put fields of your own into 'metadata'");
+            reading.key(key).problem(message);
+        }
     }
 }
 

@@ -32,6 +32,33 @@ pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
     "support_output",
 ];
 
+/// Fields of a Sample that typos are compared with.
+const FIELDS: [&str; 17] = [
+    "schema_version",
+    "task_type",
+    "messages",
+    "options",
+    "references",
+    "label",
+    "few_shot_examples",
+    "golden_trajectories",
+    "sandbox",
+    "metadata",
+    "data_tag",
+    "tools",
+    "tool_choice",
+    "sampling_params",
+    "generation_params",
+    "eval_config",
+    "unconditioned_input",
+];
+
+/// Keys of `sandbox`.
+const SANDBOX_KEYS: [&str; 4] = ["image", "files", "setup", "env"];
+
+/// Keys of `eval_config`.
+const EVAL_CONFIG_KEYS: [&str; 2] = ["metrics", "judge"];
+
 /// The two lists that must be present, even if empty.
 const REQUIRED: [&str; 2] = ["messages", "references"];
 
@@ -47,6 +74,8 @@ pub(super) fn sample(value: BorrowedValue<'_>) -> Result<Sample, Vec<FieldError>
 fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Sample> {
     let members = reading.members(value)?;
     require(&members, reading);
+    let present: Vec<String> =
+        members.iter().filter(|(_, value)| !is_blank(value)).map(|(key, _)| key.to_string()).collect();
     let mut sample = Sample::default();
     let mut label = BorrowedValue::Null;
     let mut schema_version = BorrowedValue::Null;
@@ -94,7 +123,24 @@ fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Optio
     }
     checks::schema_version(&schema_version, &mut reading.key("schema_version"));
     sample.label = label::read(label, &sample.references, &sample.options, &mut reading.key("label"));
+    checks::tools(&sample.tools, sample.tool_choice.as_ref(), reading);
+    let is_present = |name: &str| present.iter().any(|present| present == name);
+    checks::unknown_keys(sample.extra.keys(), &FIELDS, is_present, reading);
+    let known_of_eval = |name: &str| sample.eval_config.contains_key(name);
+    let of_eval: Vec<&String> =
+        sample.eval_config.keys().filter(|key| !EVAL_CONFIG_KEYS.contains(&key.as_str())).collect();
+    checks::unknown_keys(of_eval, &EVAL_CONFIG_KEYS, known_of_eval, &mut reading.key("eval_config"));
     Some(sample)
+}
+
+/// Returns whether a field says nothing: null, or an empty list or object.
+fn is_blank(value: &BorrowedValue<'_>) -> bool {
+    match value {
+        BorrowedValue::Null => true,
+        BorrowedValue::Array(items) => items.is_empty(),
+        BorrowedValue::Object(members) => members.iter().next().is_none(),
+        _ => false,
+    }
 }
 
 fn require(members: &BorrowedMembers<'_>, reading: &mut FieldReader<'_>) {
@@ -229,5 +275,6 @@ pub(super) fn read_sandbox(value: BorrowedValue<'_>, reading: &mut FieldReader<'
             }
         }
     }
+    checks::unknown_keys(sandbox.extra.keys(), &SANDBOX_KEYS, |_| false, reading);
     Some(sandbox)
 }

@@ -23,6 +23,12 @@ fn is_beyond_a_schema(problem: &FieldError) -> bool {
         "the example has no answer",
         "bytes long",
         "expected a string that is not empty",
+        "needs `tools`",
+        "names no function",
+        "there is no tool",
+        "is defined twice",
+        "is not a type of tool",
+        "unknown field; did you mean",
     ]
     .iter()
     .any(|words| problem.message.contains(words))

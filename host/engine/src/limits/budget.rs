@@ -159,7 +159,8 @@ impl BudgetTracker {
 
     /// Adds the usage of the roles that support the model, if they asked a model of their own.
     fn add_support(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
-        for support_role in &task.support {
+        let follow_ups = task.follow_ups.iter().map(|follow_up| &follow_up.support_role);
+        for support_role in task.support.iter().chain(follow_ups) {
             let output =
                 record.support_output.as_ref().and_then(|all| all.get(&support_role.role.adapter_id));
             if let Some(usage) = usage_in(output) {

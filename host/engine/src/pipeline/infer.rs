@@ -142,6 +142,10 @@ impl InferenceStep {
                 result.timing.attempts = timing.attempts;
                 result.timing.first_token_ms = timing.first_token.map(milliseconds);
                 result.outcome = outcome_of(&output, &planned.spec.score_outcomes);
+                if let Some(note) = planned.unanswered_calls(&output) {
+                    result.outcome = Outcome::EmptyOutput;
+                    result.error = Some(note);
+                }
                 if let Some(params) = own_params {
                     output.extra.insert("sampling_params".to_owned(), params);
                 }

@@ -1,10 +1,12 @@
-//! The steps between an answer and its scores that ask further models: embedding and judging.
+//! The steps between an answer and its scores that ask further models: helpers, embedding and judging.
 
 pub(crate) mod embedding;
+pub(crate) mod follow_up;
 pub(crate) mod judging;
 
 use crate::limits::budget;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
+use crate::pipeline::post_process::follow_up::FollowUp;
 use crate::pipeline::post_process::judging::JudgeStep;
 use crate::pipeline::task_state::TaskState;
 use crate::sample::answer_outcome::milliseconds;
@@ -16,6 +18,7 @@ use std::time::Instant;
 
 /// The steps of a task between the answer and its scores that ask further models. Has at least one step.
 pub(crate) struct PostInferenceSteps {
+    follow_ups: Vec<FollowUp>,
     embedding: Option<EmbeddingStep>,
     judging: Option<JudgeStep>,
 }
@@ -23,14 +26,30 @@ pub(crate) struct PostInferenceSteps {
 impl PostInferenceSteps {
     /// Creates the steps. `None` if there are none.
     pub(crate) fn new(
+        follow_ups: Vec<FollowUp>,
         embedding: Option<EmbeddingStep>,
         judging: Option<JudgeStep>,
     ) -> Option<PostInferenceSteps> {
-        (embedding.is_some() || judging.is_some()).then_some(PostInferenceSteps { embedding, judging })
+        let has_steps = !follow_ups.is_empty() || embedding.is_some() || judging.is_some();
+        has_steps.then_some(PostInferenceSteps { follow_ups, embedding, judging })
     }
 
     /// Runs the steps on an answer. `None` if the run is stopped before all have replied. A failed step ends the sample.
     pub(crate) async fn run(&self, task: &TaskState, result: Arc<SampleResult>) -> Option<SampleResult> {
+        let result = match self.follow_ups.is_empty() {
+            true => result,
+            false => {
+                let began = Instant::now();
+                let followed = follow_up::run(&self.follow_ups, task, SampleResult::clone(&result));
+                // Boxed, because most tasks have no such steps.
+                let mut followed = Box::pin(followed).await?;
+                followed.timing.stages.support_ms += milliseconds(began.elapsed());
+                Arc::new(followed)
+            }
+        };
+        if result.outcome != Outcome::Scored {
+            return Some(Arc::unwrap_or_clone(result));
+        }
         // Unwrapped only after a reply arrives, because the journal writer shares the result until then.
         let compared = match &self.embedding {
             // The answer is judged again.

@@ -26,6 +26,18 @@ pub struct PlannedDataset {
 }
 
 impl PlannedDataset {
+    /// Returns a dataset that is not read, for requests that are built from records.
+    pub(crate) fn unread(spec: &DatasetSpec) -> PlannedDataset {
+        PlannedDataset {
+            spec: spec.clone(),
+            chain: Vec::new(),
+            hooks: Vec::new(),
+            tokenizer: None,
+            option_display: option_display(spec),
+            keeps_row: false,
+        }
+    }
+
     /// Loads the plugins of a dataset and checks its files. Fetches nothing.
     pub fn new(spec: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<PlannedDataset> {
         let before = problems.counts().0;

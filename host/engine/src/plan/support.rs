@@ -53,6 +53,14 @@ pub struct PlannedTools {
     pub bounds: ToolLoopSpec,
 }
 
+/// A role that works on the model's answer.
+pub struct PlannedFollowUp {
+    /// The role.
+    pub support_role: Arc<PlannedSupportRole>,
+    /// Whether its reply takes the place of the answer.
+    pub sets_answer: bool,
+}
+
 /// Plans the roles of a task's support steps, in order.
 pub(super) fn plan_support(
     config: &PipelineConfig,

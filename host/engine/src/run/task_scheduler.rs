@@ -6,6 +6,7 @@ use crate::limits::permits::RolePermits;
 use crate::pipeline::infer::support_role::SupportRole;
 use crate::pipeline::post_process::PostInferenceSteps;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
+use crate::pipeline::post_process::follow_up::FollowUp;
 use crate::pipeline::post_process::judging::JudgeStep;
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
@@ -15,6 +16,7 @@ use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
 use crate::pipeline::task_report::TaskReport;
 use crate::pipeline::task_state::TaskState;
 use crate::pipeline::{record, score};
+use crate::plan::PlannedFollowUp;
 use crate::resume::ResumeState;
 use crate::run_error::RunError;
 use crate::session::datasets::LocatedDataset;
@@ -205,10 +207,15 @@ impl<'r> TaskScheduler<'r> {
             .map(|embed| EmbeddingStep::new(embed, session, &self.permits).ok_or_else(lost))
             .transpose()?;
         let support_role = |planned: &_| SupportRole::new(planned, session, &self.permits, options.workers);
+        let follow_up = |planned: &PlannedFollowUp| FollowUp {
+            support_role: support_role(&planned.support_role),
+            sets_answer: planned.sets_answer,
+        };
+        let follow_ups = planned.follow_ups.iter().map(follow_up).collect();
         Ok(TaskResources {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
-            post_inference: PostInferenceSteps::new(embedding, judging),
+            post_inference: PostInferenceSteps::new(follow_ups, embedding, judging),
             support: planned.support.iter().map(support_role).collect(),
             tools: planned.tools.as_ref().map(|tools| support_role(&tools.support_role)),
             rows,

@@ -193,6 +193,11 @@ impl<'a> FigureBuilder<'a> {
         let sub_figure = |(name, scores): (String, SubScore)| SubFigure {
             value: scores.samples.value().filter(|value| value.is_finite()),
             n: scores.samples.count(),
+            higher_is_better: description
+                .directions
+                .iter()
+                .find(|(value, _)| *value == name)
+                .map(|(_, is)| *is),
             scale: description.scales.iter().find(|(value, _)| *value == name).map(|(_, scale)| *scale),
             name,
         };

@@ -191,6 +191,7 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        directions: Vec::new(),
     };
     let task = TaskDescription {
         task_id: "t".to_owned(),

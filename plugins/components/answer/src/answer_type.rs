@@ -1,5 +1,6 @@
 //! Answer types, and the rules that determine the type of an answer.
 
+use crate::canonical::member;
 use gage_choice_kit::Choices;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::{Map, Value};
@@ -56,7 +57,8 @@ impl AnswerType {
     /// only one type has; `kind`, the kind that the answer was extracted as; the value itself; the options, if a text
     /// may be one of them.
     ///
-    /// A number or a list has its own type, unless the kind is a choice. The text of an option is a choice.
+    /// A number or a list has its own type, unless the kind is a choice. The text of an option is a choice. So is an
+    /// object with a list of `aliases`, even if another kind was extracted. The aliases of a list are an object.
     ///
     /// # Errors
     /// `invalid-input` for an invalid `answer_type`.
@@ -78,8 +80,8 @@ impl AnswerType {
             Some(AnswerType::Text)
         } else if has(&["unit", "tolerance", "tolerance_abs", "tolerance_rel"]) {
             Some(AnswerType::Number)
-        } else if has(&["aliases"]) {
-            kind.or(Some(AnswerType::Choice))
+        } else if has(&["aliases"]) && !member(reference, "aliases").is_object() {
+            kind.filter(|kind| *kind == AnswerType::Reasoning).or(Some(AnswerType::Choice))
         } else {
             fields.get("value").map_or(kind, |value| of_value(value, kind, choices))
         })
@@ -116,7 +118,11 @@ mod tests {
         let unknown = Choices::default();
         for (reference, kind, choices, expected) in [
             (json!({ "value": "B", "aliases": ["b"] }), None, &unknown, Some(Choice)),
-            (json!({ "value": "B", "aliases": ["b"] }), Some(Text), &unknown, Some(Text)),
+            (json!({ "value": "B", "aliases": ["b"] }), Some(Text), &unknown, Some(Choice)),
+            (json!({ "value": "B", "aliases": ["b"] }), Some(Reasoning), &unknown, Some(Reasoning)),
+            (json!({ "value": ["a"], "aliases": { "a": ["b"] } }), Some(Text), &unknown, Some(Text)),
+            (json!({ "value": ["a"], "aliases": { "a": ["b"] } }), None, &unknown, Some(List)),
+            (json!({ "value": "x", "normalize": "basic", "aliases": ["y"] }), None, &unknown, Some(Text)),
             (json!({ "value": 12.5, "unit": "%" }), None, &unknown, Some(Number)),
             (json!({ "value": "12.5", "tolerance_abs": 1 }), Some(Text), &unknown, Some(Number)),
             (json!({ "value": "x", "normalize": "basic" }), None, &unknown, Some(Text)),

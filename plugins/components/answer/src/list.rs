@@ -43,7 +43,7 @@ pub(crate) fn score(
     let read = |json: &Value| match listed(json) {
         // The text may spell a list.
         Value::String(text) => List::read(&text.as_str().into(), &item_key, None),
-        other => List::of_json(other, &item_key),
+        other => List::of_json(other, &item_key, None),
     };
     let failed = |tag, why| {
         Ok(Judgement::failed(tag, why, &["f1", "precision", "recall"], shown(prediction), shown(reference)))

@@ -38,7 +38,8 @@ const SUB_SCORES: [&str; 12] = [
 
 /// Scores a parsed answer, 0 to 1, by its type. The first source that determines the type wins: the parameter
 /// `answer_type`; the ground truth's own `answer_type`, or members that only one type has; the kind that the answer was
-/// extracted as; the value of the ground truth. A ground truth that is a bare text is a choice if there are options.
+/// extracted as; the value of the ground truth. A ground truth with a list of `aliases` is a choice, unless a member
+/// determines another type. A ground truth that is a bare text is a choice if there are options.
 /// Otherwise it is an error if nothing else determines its type. The type that a prediction claims for itself does not
 /// count.
 ///
@@ -58,7 +59,8 @@ const SUB_SCORES: [&str; 12] = [
 ///
 /// Numbers may be texts as people write them. They are converted to the unit of the ground truth, and assumed to be in
 /// it if they have none. If the ground truth has no unit, the unit of the answer is ignored. Booleans are not numbers.
-/// Aliases of a list are an object of lists with the items as keys. Keywords are found as whole words.
+/// Aliases of a list are an object of lists with the items as keys. A text as a list is split at commas, semicolons and
+/// line breaks. Keywords are found as whole words.
 ///
 /// A ground truth in the form of the Sample's references is its text. With `any_reference` it is a list of correct
 /// answers, and the best match counts.
@@ -90,7 +92,7 @@ impl Metric for CanonicalAnswer {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("4", "Correctness of a parsed answer, according to its type");
+        let spec = MetricSpec::new("5", "Correctness of a parsed answer, according to its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)

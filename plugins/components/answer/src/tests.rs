@@ -84,6 +84,16 @@ fn choices() {
             (json!("B"), json!({ "value": { "a": 1 } }), none, 0.0, &["invalid_reference"]),
         ],
     );
+    let text = json!({ "kind": "text" });
+    check(
+        json!({}),
+        "choice",
+        &[
+            (json!("option_c"), label.clone(), text.clone(), 0.0, &["wrong_answer"]),
+            (json!("option_b"), label.clone(), text.clone(), 1.0, &[]),
+            (json!("b"), label, text, 1.0, &[]),
+        ],
+    );
     let form = json!({ "answer_type": "choice", "normalize": "none" });
     check(
         form,
@@ -174,6 +184,8 @@ fn lists() {
             (json!(["ai", "ai", "earnings"]), ordered.clone(), none.clone(), 1.0, &[]),
             (json!("[\"ai\", \"earnings\"]"), ordered.clone(), none.clone(), 1.0, &[]),
             (json!({ "value": ["ai", "earnings"] }), ordered.clone(), none.clone(), 1.0, &[]),
+            (json!("AI, earnings"), ordered.clone(), none.clone(), 1.0, &[]),
+            (json!({ "items": "earnings；ai" }), ordered.clone(), none.clone(), 1.0, &["wrong_order"]),
             (json!(["人工智能"]), aliased.clone(), none.clone(), 1.0, &[]),
             (json!(["artificial  intelligence", "ai"]), aliased, none.clone(), 1.0, &[]),
             (json!(["e\u{301}t\u{e9}"]), json!(["\u{e9}te\u{301}"]), none.clone(), 1.0, &[]),

@@ -8,7 +8,7 @@ use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::{flag_schema, number_schema};
 use gage_text_kit::references::{split, texts};
-use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::text::{Normalization, excerpt, quoted};
 use gage_text_kit::value::as_text;
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ const REFERENCES: usize = 1;
 /// the average normalised Levenshtein similarity.
 ///
 /// Texts are compared without thoughts, in lower case and with single spaces. Without an answer or without references
-/// the score is 0. Texts of similar length whose comparison would take more than four million steps (two of 16,000
-/// characters) are an error.
+/// the score is 0. An answer that is near, but not equal to a correct one, passes with the tag `inexact_answer`. Texts
+/// of similar length whose comparison would take more than four million steps (two of 16,000 characters) are an error.
 pub struct DocVqaAnls {
     threshold: f64,
     normalization: Normalization,
@@ -33,7 +33,7 @@ impl Metric for DocVqaAnls {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Similarity of the answer to the nearest correct answer (ANLS)")
+        MetricSpec::new("2", "Similarity of the answer to the nearest correct answer (ANLS)")
             .value_name("anls")
             .prediction("prediction_field")
             .input(
@@ -72,12 +72,13 @@ impl Metric for DocVqaAnls {
         let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
         let prediction = self.normalization.apply(&answer);
         if prediction.is_empty() {
-            return Ok(ScoreCard::binary(false).tag("missing_prediction"));
+            return Ok(ScoreCard::binary(false).tag("missing_prediction").explain("there is no answer"));
         }
         let references = self.references(inputs.value(REFERENCES));
         if references.is_empty() {
             return Ok(ScoreCard::binary(false)
                 .tag("missing_reference")
+                .explain("there is no correct answer")
                 .detail(&json!({ "prediction": excerpt(&prediction) })));
         }
         let best = self.best(&prediction, &references)?;
@@ -87,6 +88,10 @@ impl Metric for DocVqaAnls {
             "threshold": self.threshold,
         });
         Ok(match best {
+            Some((score, reference)) if score < 1.0 => ScoreCard::of(score)
+                .pass(true)
+                .tag("inexact_answer")
+                .explain(format!("{} is near {}, not equal", quoted(&prediction), quoted(reference))),
             Some((score, _)) => ScoreCard::of(score).pass(true),
             None => ScoreCard::binary(false).tag("wrong_answer").explain(format!(
                 "none of {} answers has a similarity of {} or more",
@@ -134,6 +139,7 @@ impl DocVqaAnls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn card(params: serde_json::Value, prediction: Value, references: Value) -> Option<ScoreCard> {
         DocVqaAnls::prepare(params).ok()?.score(Inputs::new(&[prediction, references])).ok()
@@ -144,11 +150,23 @@ mod tests {
         let text = |text: &str| Value::Text(text.to_owned());
         let list = |list: serde_json::Value| Value::Json(list.to_string());
         for (params, prediction, references, score, tag) in [
-            (json!({}), text("colour"), list(json!(["tint", "color"])), 1.0 - 1.0 / 6.0, None),
+            (
+                json!({}),
+                text("colour"),
+                list(json!(["tint", "color"])),
+                1.0 - 1.0 / 6.0,
+                Some("inexact_answer"),
+            ),
             (json!({}), text("New \n York"), text("new york"), 1.0, None),
             (json!({ "case_sensitive": true }), text("A"), list(json!(["a"])), 0.0, Some("wrong_answer")),
             (json!({ "threshold": "0.9" }), text("Pariz"), list(json!(["Paris"])), 0.0, Some("wrong_answer")),
-            (json!({ "threshold": 0 }), text("abc"), list(json!(["axy"])), 1.0 - 2.0 / 3.0, None),
+            (
+                json!({ "threshold": 0 }),
+                text("abc"),
+                list(json!(["axy"])),
+                1.0 - 2.0 / 3.0,
+                Some("inexact_answer"),
+            ),
             (json!({ "separator": "|" }), text("b"), text("a|b"), 1.0, None),
             (json!({}), Value::Number(42.0), list(json!([42])), 1.0, None),
             (json!({}), text("<THINK>no</THINK>Paris"), text("Paris"), 1.0, None),
@@ -161,6 +179,22 @@ mod tests {
             let Some(card) = card(params, prediction, references) else { panic!("a card is made") };
             assert_eq!(card.primary_score, Some(score), "{}", card.detail);
             assert_eq!(card.error_tags.first().map(String::as_str), tag, "{}", card.detail);
+            assert_eq!(card.explain.is_some(), score < 1.0, "{}", card.detail);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_below_1_has_a_tag(
+            answer in "[ab ]{0,6}",
+            right in "[ab ]{0,6}",
+            threshold in 0.0..1.0_f64,
+        ) {
+            let params = json!({ "threshold": threshold });
+            let found = card(params, Value::Text(answer), Value::Json(json!([right]).to_string()));
+            let Some(card) = found else { return Err(TestCaseError::fail("no card")) };
+            prop_assert_eq!(card.primary_score == Some(1.0), card.error_tags.is_empty());
+            prop_assert_eq!(card.explain.is_none(), card.error_tags.is_empty());
         }
     }
 

@@ -37,7 +37,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Checks that the correct option is the most likely continuation")
+        let spec = MetricSpec::new("4", "Checks that the correct option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
             .sub_score("probability", true)

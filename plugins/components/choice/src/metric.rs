@@ -3,10 +3,13 @@
 use gage_choice_kit::{Choices, extract, extract_all, list_of, several};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json::{self, Map};
+use gage_sdk::text::strip_thought_tags;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_text_kit::answer::value_of;
 use gage_text_kit::params::flag_schema;
-use gage_text_kit::text::excerpt;
+use gage_text_kit::references::aliased;
+use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::as_text;
 use std::collections::BTreeSet;
 
@@ -15,6 +18,9 @@ const REFERENCE: usize = 1;
 const OPTIONS: usize = 2;
 const REFERENCES: usize = 3;
 
+/// Maximum number of labels of several right options that an explanation names.
+const MAX_SHOWN: usize = 16;
+
 /// Scores 1 if the answer names the right option. An answer that names none scores 0, and so does a sample that does
 /// not say which option is right.
 ///
@@ -22,6 +28,9 @@ const REFERENCES: usize = 3;
 /// several options must name no wrong one. References that are not options are skipped, and reported by the tag
 /// `unknown_reference`. If the label itself is a list of several options, exactly these must be named. `several`
 /// overrides both rules.
+///
+/// A label may be an object with a `value` and a list of `aliases`. An answer that is one of them is right, unless it
+/// is another option.
 pub struct MultiChoiceAccuracy {
     allow_text_match: bool,
     several: Option<Several>,
@@ -97,7 +106,35 @@ pub(crate) fn with_unknown(card: ScoreCard, unknown: &[String]) -> ScoreCard {
         return card;
     }
     let named = unknown.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    card.tag("unknown_reference").explain(format!("of the references these are no options: {named}"))
+    let why = format!("of the references these are no options: {named}");
+    let why = card.explain.as_ref().map_or_else(|| why.clone(), |before| format!("{before}; {why}"));
+    card.tag("unknown_reference").explain(why)
+}
+
+/// Returns whether an answer is the value or an alias of a reference with `aliases`, and not another option.
+fn is_alias(answer: &str, reference: &Value, expected: Option<&str>, choices: &Choices) -> bool {
+    let accepted = aliased(reference);
+    if accepted.is_empty() {
+        return false;
+    }
+    let answer = strip_thought_tags(answer);
+    let loose = Normalization { case_sensitive: false, strip: true, collapse: true };
+    let is_said = accepted.into_iter().map(value_of).any(|accepted| {
+        let accepted = as_text(&accepted).unwrap_or_default();
+        !accepted.is_empty() && loose.same(&accepted, &answer)
+    });
+    is_said && choices.resolve(&Value::Text(answer)).is_none_or(|label| Some(label.as_str()) == expected)
+}
+
+/// Describes in one line why an answer is wrong.
+fn explained(tag: &str, chosen: &str, expected: &str) -> String {
+    match tag {
+        "missing_reference" => "there is no reference".to_owned(),
+        "unknown_reference" => "the reference is none of the options".to_owned(),
+        "missing_prediction" => "there is no answer".to_owned(),
+        "no_choice_found" => format!("the answer names no option; right is {expected}"),
+        _ => format!("the answer names {chosen}; right is {expected}"),
+    }
 }
 
 impl Metric for MultiChoiceAccuracy {
@@ -107,7 +144,7 @@ impl Metric for MultiChoiceAccuracy {
 
     fn spec() -> MetricSpec {
         let spec =
-            MetricSpec::new("3", "Checks that the answer names the correct option").value_name("acc").input(
+            MetricSpec::new("4", "Checks that the answer names the correct option").value_name("acc").input(
                 "prediction",
                 &["prediction_field"],
                 &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
@@ -145,7 +182,9 @@ impl Metric for MultiChoiceAccuracy {
         }
         let expected = choices.resolve(reference);
         let chosen = as_text(prediction).and_then(|answer| extract(&answer, &choices, self.allow_text_match));
-        let pass = chosen.is_some() && chosen == expected;
+        let is_alias = as_text(prediction)
+            .is_some_and(|answer| is_alias(&answer, reference, expected.as_deref(), &choices));
+        let pass = is_alias || (chosen.is_some() && chosen == expected);
         let tag = match (&chosen, &expected) {
             _ if pass => None,
             (_, None) if *reference == Value::Absent => Some("missing_reference"),
@@ -154,13 +193,18 @@ impl Metric for MultiChoiceAccuracy {
             (None, _) => Some("no_choice_found"),
             _ => Some("wrong_answer"),
         };
+        let shown = |label: &Option<String>| label.as_deref().map(excerpt).unwrap_or_default().into_owned();
+        let why = tag.map(|tag| explained(tag, &shown(&chosen), &shown(&expected)));
         let known = [("prediction", chosen), ("expected", expected)];
         let detail: Map<String, serde_json::Value> = known
             .into_iter()
             .filter_map(|(name, label)| Some((name.to_owned(), serde_json::Value::from(label?))))
             .collect();
         let card = ScoreCard::binary(pass).detail(&serde_json::Value::Object(detail));
-        Ok(tag.into_iter().fold(card, ScoreCard::tag))
+        Ok(match (tag, why) {
+            (Some(tag), Some(why)) => card.tag(tag).explain(why),
+            _ => card,
+        })
     }
 }
 
@@ -191,13 +235,19 @@ impl MultiChoiceAccuracy {
             Several::All => *expected == chosen,
         });
         let card = ScoreCard::binary(pass).detail(&json!({ "prediction": chosen, "expected": expected }));
+        let shown = |labels: &BTreeSet<String>| {
+            labels.iter().take(MAX_SHOWN).map(|label| excerpt(label)).collect::<Vec<_>>().join(", ")
+        };
+        let right = expected.as_ref().map(shown).unwrap_or_default();
+        let failed = |tag: &str| explained(tag, &shown(&chosen), &right);
+        let failed = |card: ScoreCard, tag: &str| card.tag(tag).explain(failed(tag));
         match &expected {
             _ if pass => card,
-            None => card.tag("unknown_reference"),
-            _ if *prediction == Value::Absent => card.tag("missing_prediction"),
-            _ if chosen.is_empty() => card.tag("no_choice_found"),
+            None => failed(card, "unknown_reference"),
+            _ if *prediction == Value::Absent => failed(card, "missing_prediction"),
+            _ if chosen.is_empty() => failed(card, "no_choice_found"),
             Some(expected) => {
-                let card = card.tag("wrong_answer");
+                let card = failed(card, "wrong_answer");
                 let is_met = asked == Several::Any || expected.is_subset(&chosen);
                 let card = if is_met { card } else { card.tag("missing_item") };
                 if asked == Several::Any || chosen.is_subset(expected) {
@@ -236,7 +286,53 @@ mod tests {
             let Some(card) = card(json!({}), prediction, reference) else { panic!("a card is made") };
             assert_eq!(card.primary_score, Some(score));
             assert_eq!(card.error_tags.first().map(String::as_str), tag);
+            assert_eq!(card.explain.is_some(), tag.is_some(), "{detail}");
             assert_eq!(card.detail, detail);
+        }
+    }
+
+    #[test]
+    fn labels_may_have_aliases() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let animals = || Value::Json(OPTION_MAP.to_owned());
+        let letter = r#"{"value":"B","aliases":["option_b","flipper"]}"#;
+        let word = r#"{"value":"positive","aliases":["vitamin C","up"]}"#;
+        for (answer, label, options, score) in [
+            ("option_c", letter, Value::Absent, 0.0),
+            ("option_b", letter, Value::Absent, 1.0),
+            ("OPTION_B", letter, animals(), 1.0),
+            ("Dolphin", letter, animals(), 1.0),
+            (" Flipper", letter, animals(), 1.0),
+            ("<think>A</think>flipper", letter, animals(), 1.0),
+            ("Shark", letter, animals(), 0.0),
+            ("Vitamin  C", word, Value::Absent, 1.0),
+            ("positive", word, Value::Absent, 1.0),
+            ("down", word, Value::Absent, 0.0),
+            ("shark", r#"{"value":"B","aliases":["shark"]}"#, animals(), 0.0),
+        ] {
+            let Ok(metric) = MultiChoiceAccuracy::prepare(json!({})) else { panic!("the defaults") };
+            let inputs = [text(answer), Value::Json(label.to_owned()), options, Value::Absent];
+            let Ok(card) = metric.score(Inputs::new(&inputs)) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(score), "{answer} {label} {}", card.detail);
+            assert_eq!(card.error_tags.is_empty(), score == 1.0, "{answer} {label}");
+        }
+    }
+
+    #[test]
+    fn failures_are_explained() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let several = || Value::Json(r#"["A","B"]"#.to_owned());
+        for (prediction, reference, expected) in [
+            (text("B"), text("B"), None),
+            (text("A"), text("B"), Some("the answer names A; right is B")),
+            (text("?"), text("B"), Some("the answer names no option; right is B")),
+            (text("A"), text("Z"), Some("the reference is none of the options")),
+            (Value::Absent, text("B"), Some("there is no answer")),
+            (text("A"), Value::Absent, Some("there is no reference")),
+            (text("A"), several(), Some("the answer names A; right is A, B")),
+        ] {
+            let explain = card(json!({}), prediction, reference).and_then(|card| card.explain);
+            assert_eq!(explain.as_deref(), expected);
         }
     }
 
@@ -315,7 +411,7 @@ mod tests {
             assert_eq!((card.primary_score, card.pass), (Some(score), Some(score == 1.0)), "{answer}");
             assert_eq!(card.error_tags, tags, "{answer}");
             let expected = "of the references these are no options: Z, no fish";
-            assert_eq!(card.explain.as_deref(), Some(expected));
+            assert!(card.explain.is_some_and(|explain| explain.ends_with(expected)), "{answer}");
         }
     }
 

@@ -1,25 +1,26 @@
 //! `mmmu_accuracy`: tests whether the answer is the right letter, or contains the right text.
 
 use gage_choice_kit::{Choices, boxed, last_letter};
-use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
 use gage_sdk::text::strip_thought_tags;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
-use gage_text_kit::references::texts;
-use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::references::{aliased, text, texts};
+use gage_text_kit::text::{Normalization, excerpt, quoted};
 use gage_text_kit::value::as_text;
 use std::borrow::Cow;
 
 const PREDICTION: usize = 0;
 const REFERENCE: usize = 1;
 
-const NORMALIZATION: Normalization = Normalization { case_sensitive: false, strip: true, collapse: false };
+const NORMALIZATION: Normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
 
 /// Scores 1 if the answer matches one of the correct answers. Thoughts and case are ignored. A correct answer that is a
 /// letter matches if the answer is that letter or names it. The answer names the letter in the last `\boxed{…}` that
 /// has one, otherwise the last stand-alone letter. Any other text matches if it occurs anywhere in the answer; a single
-/// character only if it is the whole answer.
+/// character only if it is the whole answer. Runs of white space count as one space. The correct answers of an object
+/// with a list of `aliases` are its `value` and the aliases.
 ///
 /// It is looser than `multi_choice_accuracy`, which knows the options, and exists for suites that were scored by its
 /// rules.
@@ -31,7 +32,7 @@ impl Metric for MmmuAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Checks that the answer is the correct letter or contains the correct text")
+        MetricSpec::new("2", "Checks that the answer is the correct letter or contains the correct text")
             .value_name("acc")
             .prediction("prediction_field")
             .input(
@@ -50,11 +51,7 @@ impl Metric for MmmuAccuracy {
         let answer = as_text(inputs.value(PREDICTION)).unwrap_or_default();
         let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
         let prediction = NORMALIZATION.apply(&answer);
-        let targets: Vec<String> = texts(inputs.value(REFERENCE))
-            .iter()
-            .map(|target| NORMALIZATION.apply(target).into_owned())
-            .filter(|target| !target.is_empty())
-            .collect();
+        let targets = targets(inputs.value(REFERENCE));
         let letter = letter(&answer);
         let pass = !prediction.is_empty() && targets.iter().any(|target| is_met(target, &prediction, letter));
         let shown: Vec<_> = targets.iter().take(MAX_SHOWN).map(|target| excerpt(target)).collect();
@@ -65,15 +62,32 @@ impl Metric for MmmuAccuracy {
         }));
         Ok(match () {
             () if pass => card,
-            () if prediction.is_empty() => card.tag("missing_prediction"),
-            () if targets.is_empty() => card.tag("missing_reference"),
-            () => card.tag("wrong_answer"),
+            () if prediction.is_empty() => card.tag("missing_prediction").explain("there is no answer"),
+            () if targets.is_empty() => card.tag("missing_reference").explain("there is no correct answer"),
+            () => {
+                let named = letter.map_or_else(|| quoted(&prediction), String::from);
+                let right: Vec<String> =
+                    targets.iter().take(MAX_QUOTED).map(|target| quoted(target)).collect();
+                let right = right.join(", ");
+                card.tag("wrong_answer").explain(format!("the answer names {named}; right is {right}"))
+            }
         })
     }
 }
 
 /// Maximum number of correct answers that a card shows; a list of them may be long.
 const MAX_SHOWN: usize = 8;
+/// Maximum number of correct answers that an explanation names.
+const MAX_QUOTED: usize = 3;
+
+/// Returns the correct answers in comparable form, without empty ones.
+fn targets(reference: &Value) -> Vec<String> {
+    let accepted: Vec<serde_json::Value> = aliased(reference);
+    let spelled =
+        if accepted.is_empty() { texts(reference) } else { accepted.iter().filter_map(text).collect() };
+    let targets = spelled.iter().map(|target| NORMALIZATION.apply(target).into_owned());
+    targets.filter(|target| !target.is_empty()).collect()
+}
 
 fn is_met(target: &str, prediction: &str, letter: Option<char>) -> bool {
     if target == prediction {
@@ -97,7 +111,6 @@ fn letter(answer: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_sdk::metric::Value;
 
     #[test]
     fn letters() {
@@ -120,6 +133,8 @@ mod tests {
             ("A, B", Some('B')),
             ("A is correct", Some('A')),
             ("I", Some('I')),
+            ("the answer is f", Some('F')),
+            ("AnswerB", Some('B')),
             ("", None),
         ] {
             assert_eq!(letter(answer), expected, "{answer}");
@@ -139,6 +154,12 @@ mod tests {
             (text("是"), text("是"), 1.0, None),
             (text("<think>42</think>7"), text("42"), 0.0, Some("wrong_answer")),
             (text("B"), list(r#"[null,"B"]"#), 1.0, None),
+            (text("It is Big \n Data."), text("big  data"), 1.0, None),
+            (text("answerb"), text("B"), 1.0, None),
+            (text("option_c"), list(r#"{"value":"B","aliases":["option_b"]}"#), 0.0, Some("wrong_answer")),
+            (text("it is option_b"), list(r#"{"value":"B","aliases":["option_b"]}"#), 1.0, None),
+            (text("b"), list(r#"{"value":["B",42],"aliases":["option_b"]}"#), 1.0, None),
+            (text("42"), list(r#"{"value":["B",42],"aliases":["option_b"]}"#), 1.0, None),
             // Matches the program by which existing suites were scored.
             (text("Ｂ"), text("B"), 0.0, Some("wrong_answer")),
             (Value::Number(42.0), Value::Number(42.0), 1.0, None),
@@ -152,6 +173,7 @@ mod tests {
             };
             assert_eq!(card.primary_score, Some(score), "{}", card.detail);
             assert_eq!(card.error_tags.first().map(String::as_str), tag, "{}", card.detail);
+            assert_eq!(card.explain.is_some(), tag.is_some(), "{}", card.detail);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Extractor for ChoiceLetter {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "2",
+            "3",
             "Label of the option that the text names",
             json!({
                 "allow_text_match": flag_schema(true, "Accept the text of an option as its letter"),

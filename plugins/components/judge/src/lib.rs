@@ -5,7 +5,9 @@
 //! verdict, contradicts itself or was cut off is unparseable, never a 0.
 
 mod fence;
+mod grade;
 mod json_verdict;
+mod labels;
 mod material;
 mod pairwise;
 mod reply;
@@ -14,6 +16,7 @@ mod scale;
 mod settings;
 mod verdict;
 
+pub use grade::Grade;
 pub use json_verdict::JsonVerdict;
 pub use pairwise::Pairwise;
 pub use rubric::Rubric;
@@ -21,9 +24,9 @@ pub use verdict::VerdictJudge;
 
 gage_sdk::judges!(
     name: "judge",
-    description: "Judges: a verdict, a verdict in JSON, a rubric, a comparison of two answers",
+    description: "Judges: a verdict, a verdict in JSON, a label with a score, a rubric, a comparison of two answers",
     extra: gage_sdk::json!({ "own_prompts": ["pairwise"] }),
-    judges: [VerdictJudge, JsonVerdict, Rubric, Pairwise],
+    judges: [VerdictJudge, JsonVerdict, Grade, Rubric, Pairwise],
 );
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Judge for Pairwise {
                  `metadata.baseline`, the label or the references",
             },
         }));
-        MemberSpec::new("1", "Compares two answers, asked in both orders", properties)
+        MemberSpec::new("2", "Compares two answers, asked in both orders", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

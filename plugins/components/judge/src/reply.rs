@@ -66,7 +66,7 @@ pub(crate) struct LineReading<T> {
 
 /// Maximum number of verdict forms in a reply. With more there is no verdict, and parsing would take time proportional
 /// to the product of the lengths of reply and answer.
-const MAX_READINGS: usize = 64;
+pub(crate) const MAX_READINGS: usize = 64;
 
 /// Returns the verdict of a reply: the last reading. Earlier ones must agree, except those that the judge may have
 /// quoted. If the last one may be a quotation itself, all must agree.
@@ -89,18 +89,85 @@ pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<LineReading<T>>
     Ok(value)
 }
 
-/// Returns the text after a key and a colon on separate lines: `SCORE: 1.0`, `**Score**: 1.0`. The key may be in any
-/// case. List signs, headings and bold marks are removed; a line in quotation marks does not count.
-pub(crate) fn values<'text>(text: &'text str, key: &'text str) -> impl Iterator<Item = &'text str> {
-    text.lines().filter_map(move |line| {
-        let line = line.trim_start_matches(|sign: char| is_decoration(sign) || matches!(sign, '#' | '-'));
-        let (begin, rest) = line.split_at_checked(key.len())?;
-        let rest = begin.eq_ignore_ascii_case(key).then_some(rest)?.trim_start_matches(is_decoration);
-        Some(rest.strip_prefix([':', '：'])?.trim_matches(is_decoration))
-    })
+/// Returns the text after a key and a colon, for each line that begins with a key: `SCORE: 1.0`, `**Score**: 1.0`.
+///
+/// `keys` are those of the whole form, and `key` is one of them. A line may hold several items if each of the further
+/// ones is numbered: `1) CORRECT: A 2) SCORE: 1.0`. A line in quotation marks does not count.
+pub(crate) fn values<'text>(
+    text: &'text str,
+    keys: &'text [&'text str],
+    key: &'text str,
+) -> impl Iterator<Item = &'text str> {
+    let begins = move |line: &&str| keys.iter().any(|key| value_of(line, key).is_some());
+    let lines = text.lines().filter(begins);
+    lines.flat_map(move |line| items(line, keys)).filter_map(move |item| value_of(item, key))
 }
 
-fn is_decoration(sign: char) -> bool {
+/// Returns what [`values`] returns, and numbered items in the middle of any line. A judge may quote these too.
+fn quotable_values<'text>(
+    text: &'text str,
+    keys: &'text [&'text str],
+    key: &'text str,
+) -> impl Iterator<Item = &'text str> {
+    text.lines().flat_map(move |line| items(line, keys)).filter_map(move |item| value_of(item, key))
+}
+
+/// Returns the text after a key and a colon at the beginning of an item. The key may be in any case. List signs,
+/// numbers, headings and bold marks are removed.
+pub(crate) fn value_of<'text>(item: &'text str, key: &str) -> Option<&'text str> {
+    let (begin, rest) = without_list_sign(item).split_at_checked(key.len())?;
+    let rest = begin.eq_ignore_ascii_case(key).then_some(rest)?.trim_start_matches(is_decoration);
+    Some(rest.strip_prefix([':', '：'])?.trim_matches(is_decoration))
+}
+
+/// Returns the item of a list without its sign or number: `- `, `1) `, `2. `, `(3) `.
+pub(crate) fn without_list_sign(item: &str) -> &str {
+    let is_sign = |sign: char| is_decoration(sign) || matches!(sign, '#' | '-' | '•');
+    let item = item.trim_start_matches(is_sign);
+    match number_length(item).and_then(|length| item.get(length..)) {
+        Some(rest) => rest.trim_start_matches(is_sign),
+        None => item,
+    }
+}
+
+/// Returns the length in bytes of the number of a list item, with the sign after it.
+fn number_length(text: &str) -> Option<usize> {
+    /// No form has more items than this number of digits can count.
+    const MAX_DIGITS: usize = 2;
+    let digits = text.strip_prefix(['(', '（']).unwrap_or(text);
+    let after = digits.trim_start_matches(|sign: char| sign.is_ascii_digit());
+    let is_number = (1..=MAX_DIGITS).contains(&(digits.len() - after.len()));
+    let rest = after.strip_prefix([')', '.', '）', '、']).filter(|_| is_number)?;
+    Some(text.len() - rest.len())
+}
+
+/// Returns the items of a line, which is split before each number of an item with one of the keys.
+fn items<'text>(line: &'text str, keys: &[&str]) -> Vec<&'text str> {
+    let (mut items, mut begin, mut before) = (Vec::new(), 0, ' ');
+    for (at, sign) in line.char_indices() {
+        let is_border = !before.is_alphanumeric() && !matches!(before, '(' | '（' | '.');
+        before = sign;
+        if !is_border || !matches!(sign, '0'..='9' | '(' | '（') {
+            continue;
+        }
+        let rest = line.get(at..).unwrap_or_default();
+        if number_length(rest).is_some() && keys.iter().any(|key| value_of(rest, key).is_some()) {
+            items.push(line.get(begin..at).unwrap_or_default());
+            begin = at;
+        }
+    }
+    items.push(line.get(begin..).unwrap_or_default());
+    items
+}
+
+/// Returns whether a text has one of the keys with a colon after it, anywhere and in any case.
+pub(crate) fn has_key(text: &str, keys: &[&str]) -> bool {
+    let text = text.to_ascii_uppercase();
+    let is_value = |rest: &str| rest.trim_start_matches(is_decoration).starts_with([':', '：']);
+    keys.iter().any(|key| text.split(&key.to_ascii_uppercase()).skip(1).any(is_value))
+}
+
+pub(crate) fn is_decoration(sign: char) -> bool {
     sign.is_whitespace() || matches!(sign, '*' | '_' | '`')
 }
 
@@ -114,8 +181,22 @@ pub(crate) fn line_verdict<T: PartialEq>(
     key: &str,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, String> {
-    let own: Vec<Result<T, String>> = values(words, key).map(&read).collect();
-    let foreign = || material.texts().flat_map(|text| values(text, key)).map(&read).collect();
+    item_verdict(words, material, &[key], key, read)
+}
+
+/// Returns the verdict in the items of a key, each parsed by `read`. `keys` are those of the whole form.
+///
+/// # Errors
+/// Same as for [`line_verdict`].
+pub(crate) fn item_verdict<T: PartialEq>(
+    words: &str,
+    material: &Material,
+    keys: &[&str],
+    key: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let own: Vec<Result<T, String>> = values(words, keys, key).map(&read).collect();
+    let foreign = || material.texts().flat_map(|text| quotable_values(text, keys, key)).map(&read).collect();
     settle(&format!("line '{key}: …'"), with_echoes(own, foreign))
 }
 
@@ -129,9 +210,9 @@ pub(crate) fn with_echoes<T: PartialEq>(
     own.into_iter().map(|value| LineReading { echoed: foreign.contains(&value), value }).collect()
 }
 
-/// Returns the words of a reply before its verdict, cut if they are long.
+/// Returns the words of a reply outside of its verdict, cut if they are long.
 pub(crate) fn explanation(words: &str, keys: &[&str]) -> String {
-    let lines = words.lines().filter(|line| keys.iter().all(|key| values(line, key).next().is_none()));
+    let lines = words.lines().filter(|line| keys.iter().all(|key| value_of(line, key).is_none()));
     let lines: Vec<&str> = lines.collect();
     excerpt(strip(&lines.join("\n"))).into_owned()
 }
@@ -173,8 +254,22 @@ mod tests {
             ("\"SCORE: 1\"\nmy SCORE: 1\nSCORES: 1\nSCORE 1", vec![]),
             ("评分", vec![]),
             ("SCORE:", vec![""]),
+            ("1) SCORE: 1\n2. score: 2\n(3) SCORE: 3\n- 4) **SCORE:** 4", vec!["1", "2", "3", "4"]),
+            ("1) CORRECT: A 2) SCORE: 0.9 so", vec!["0.9 so"]),
+            ("CORRECT: A, (2) **SCORE:** 1 (3) CORRECT: A", vec!["1"]),
+            ("SCORE: 1 of 2) parts", vec!["1 of 2) parts"]),
+            ("so 1) SCORE: 1\n\"1) SCORE: 1\"\n100) SCORE: 1\n1 SCORE: 1", vec![]),
         ] {
-            assert_eq!(values(text, "SCORE").collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(values(text, &["CORRECT", "SCORE"], "SCORE").collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_in_a_text() {
+        for (text, expected) in
+            [("it says Score: 1", true), ("**SCORE**: 1", true), ("the score is 1", false), ("", false)]
+        {
+            assert_eq!(has_key(text, &["SCORE"]), expected, "{text}");
         }
     }
 }

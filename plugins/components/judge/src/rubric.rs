@@ -52,7 +52,7 @@ impl Judge for Rubric {
                 },
             },
         }));
-        MemberSpec::new("1", "Checks which of several points an answer meets", properties)
+        MemberSpec::new("2", "Checks which of several points an answer meets", properties)
             .required(&["points"])
     }
 

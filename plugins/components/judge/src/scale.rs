@@ -7,8 +7,8 @@ use gage_text_kit::number::float_text;
 /// Worst and best score; both finite, the best is larger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    worst: f64,
-    best: f64,
+    pub(crate) worst: f64,
+    pub(crate) best: f64,
 }
 
 impl Scale {

@@ -6,9 +6,9 @@ use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::{PredictionField, field_schema, key, with_parsed};
-use gage_text_kit::params::flag_schema;
+use gage_text_kit::params::{flag_schema, optional_flag_schema};
 use gage_text_kit::references::plain;
-use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::text::{Normalization, excerpt, quoted};
 use gage_text_kit::value::as_text;
 
 const REFERENCE: usize = 1;
@@ -22,6 +22,11 @@ const MAX_NAMED: usize = 8;
 /// and objects member by member. A text is not a number, and null never matches. An item counts once even if repeated,
 /// unless `unique` is false; then occurrences are counted. If the order counts, the sub-score `order` is the share of
 /// the common items that need not be moved. A reference that is an object may set its own `ordered` and `unique`.
+///
+/// `normalize: false` compares texts as they are; it overrides `case_sensitive`.
+///
+/// A text where a list is expected is split at `separator`. Without one it is split at commas, semicolons and line
+/// breaks, and an empty one keeps it whole.
 ///
 /// A list of more than 50,000 values is `invalid-input`.
 ///
@@ -42,7 +47,7 @@ impl Metric for ListOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Overlap of two lists")
+        let spec = MetricSpec::new("4", "Overlap of two lists")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)
@@ -54,16 +59,21 @@ impl Metric for ListOverlap {
             .param("unique", flag_schema(true, "Count equal items once"))
             .param("case_sensitive", flag_schema(false, "Distinguish upper and lower case"))
             .param(
+                "normalize",
+                optional_flag_schema("Ignore case and white space in items; overrides `case_sensitive`"),
+            )
+            .param(
                 "separator",
                 json!({
                     "type": ["string", "null"], "default": null,
-                    "description": "Separator that splits a text that is not a JSON list",
+                    "description": "Separator that splits a text that is not a JSON list; by default commas, \
+                     semicolons and line breaks",
                 }),
             )
             .param(
                 "digits",
                 json!({
-                    "type": "integer", "minimum": 0, "maximum": 15, "default": 4,
+                    "type": ["integer", "string"], "minimum": 0, "maximum": 15, "default": 4,
                     "description": "Number of decimals that values are rounded to",
                 }),
             );
@@ -73,9 +83,15 @@ impl Metric for ListOverlap {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let case_sensitive = params.flag("case_sensitive", false)?;
+        let normalization =
+            match params.get("normalize").map(|_| params.flag("normalize", true)).transpose()? {
+                Some(true) => Normalization { case_sensitive: false, strip: true, collapse: true },
+                Some(false) => Normalization { case_sensitive: true, strip: false, collapse: false },
+                None => Normalization { case_sensitive, strip: true, collapse: true },
+            };
         Ok(ListOverlap {
             field: PredictionField::new(&params)?,
-            normalization: Normalization { case_sensitive, strip: true, collapse: true },
+            normalization,
             separator: params.text("separator")?.map(str::to_owned),
             ordered: params.flag("ordered", false)?,
             unique: params.flag("unique", true)?,
@@ -133,7 +149,7 @@ impl ListOverlap {
                 card = card.tag(tag);
             }
         }
-        card
+        if card.error_tags.is_empty() { card } else { card.explain(explained(found, is_out_of_order)) }
     }
 
     /// Rounds to the nearest decimal, ties to even, like Python's `round`.
@@ -143,6 +159,24 @@ impl ListOverlap {
         }
         format!("{value:.*}", self.digits).parse().unwrap_or(value)
     }
+}
+
+/// Returns what is wrong with a list, in one line.
+fn explained(found: &Matching<'_>, is_out_of_order: bool) -> String {
+    /// Maximum number of items of each kind that are named.
+    const MAX_QUOTED: usize = 3;
+    let mut parts = vec![format!("{} of {} expected items", found.places.len(), found.expected)];
+    for (kind, items) in [("missing", &found.missing), ("not expected", &found.extra)] {
+        let named: Vec<String> = items.iter().take(MAX_QUOTED).map(|item| quoted(item)).collect();
+        let more = if items.len() > MAX_QUOTED { " …" } else { "" };
+        if !named.is_empty() {
+            parts.push(format!("{kind}: {}{more}", named.join(", ")));
+        }
+    }
+    if is_out_of_order {
+        parts.push("in another order".to_owned());
+    }
+    parts.join("; ")
 }
 
 /// Returns the card for a missing list.

@@ -1,6 +1,6 @@
 //! `numeric_error`: distance of the prediction from the reference number.
 
-use gage_number_kit::{Format, Measurement, Pair, best, tolerance_parameter};
+use gage_number_kit::{Deviation, Format, Measurement, Pair, best, tolerance_parameter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
@@ -17,8 +17,9 @@ const REFERENCE: usize = 1;
 /// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. A tolerance is a
 /// number, or a text that spells one; a negative one is ignored.
 ///
-/// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error divided by the
-/// size of the reference. The latter is absent if the size is 0 and the error is not. A reference may be an object with
+/// Sub-scores: `mae`, the absolute error in the unit of the reference, rounded to six decimals, and `relative_error`,
+/// the error divided by the size of the reference. The latter is absent if the size is 0 and the error is not. The
+/// error before rounding decides whether it is within the tolerance. A reference may be an object with
 /// a `value`, a `unit` and its own tolerances (`tolerance_abs` or `tolerance`, `tolerance_rel`), which override those
 /// of the suite.
 ///
@@ -73,7 +74,7 @@ impl Metric for NumericError {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("3", "Error of the prediction relative to the reference number")
+        let spec = MetricSpec::new("4", "Error of the prediction relative to the reference number")
             .value_name("within_tol")
             .sub_score("mae", false)
             .sub_score("relative_error", false)
@@ -120,11 +121,13 @@ impl NumericError {
         let tolerance_rel = expected.tolerance_rel()?.unwrap_or(self.tolerance_rel);
         Ok(match Pair::read(&predicted, &expected, self.unit.as_ref(), format) {
             Ok(pair) => card(&pair, tolerance_abs, tolerance_rel),
-            Err(failure) => ScoreCard::binary(false).tag(failure.tag()).detail(&json!({
-                "prediction": serde_json::Value::from(shown(prediction)),
-                "reference": serde_json::Value::from(shown(reference)),
-                "unit": self.unit.as_ref().map(Unit::spelled),
-            })),
+            Err(failure) => {
+                ScoreCard::binary(false).tag(failure.tag()).explain(failure.explained()).detail(&json!({
+                    "prediction": serde_json::Value::from(shown(prediction)),
+                    "reference": serde_json::Value::from(shown(reference)),
+                    "unit": self.unit.as_ref().map(Unit::spelled),
+                }))
+            }
         })
     }
 }
@@ -137,8 +140,14 @@ fn card(pair: &Pair, tolerance_abs: f64, tolerance_rel: f64) -> ScoreCard {
         "reference": shown_float(pair.target),
         "tolerance": shown_float(deviation.tolerance),
     }));
-    let card = deviation.add_to(card);
+    let card = Deviation { absolute: rounded(deviation.absolute), ..deviation }.add_to(card);
     if pass { card } else { card.tag("wrong_answer").explain(deviation.explained()) }
+}
+
+/// Rounds to six decimals, as the older program recorded its errors: to the nearest value, and an exact half to the
+/// even neighbour.
+fn rounded(error: f64) -> f64 {
+    if error.fract() == 0.0 { error } else { format!("{error:.6}").parse().unwrap_or(error) }
 }
 
 #[cfg(test)]

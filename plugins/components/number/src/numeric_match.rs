@@ -86,7 +86,7 @@ impl Metric for NumericMatch {
             ]
             .map(|(name, schema)| (name.to_owned(), schema)),
         );
-        MetricSpec::new("3", "Checks that the prediction equals the reference number, within a tolerance")
+        MetricSpec::new("4", "Checks that the prediction equals the reference number, within a tolerance")
             .prediction("prediction_field")
             .reference()
             .params(params.into())
@@ -129,21 +129,20 @@ impl NumericMatch {
             (Some(prediction), Some(reference)) => {
                 let card = match (prediction.is_finite(), reference.is_finite()) {
                     _ if self.allows_all(prediction - reference) => ScoreCard::binary(true),
-                    (_, false) => ScoreCard::binary(false).tag("invalid_reference"),
-                    (false, _) => ScoreCard::binary(false).tag("invalid_format"),
+                    (_, false) => failed("invalid_reference"),
+                    (false, _) => failed("invalid_format"),
                     _ if self.passes(prediction, reference) => ScoreCard::binary(true),
-                    _ => ScoreCard::binary(false).tag("wrong_answer"),
+                    _ => ScoreCard::binary(false)
+                        .tag("wrong_answer")
+                        .explain(self.explained(prediction, reference)),
                 };
                 (card, shown_float(prediction), shown_float(reference))
             }
             _ => {
                 detail["invalid_format"] = true.into();
-                let card = ScoreCard { pass: Some(false), ..ScoreCard::of(self.fallback) };
-                (
-                    card.tag(why_unreadable(prediction, reference)),
-                    shown(prediction).into(),
-                    shown(reference).into(),
-                )
+                let failed = failed(why_unreadable(prediction, reference));
+                let card = ScoreCard { primary_score: Some(self.fallback), ..failed };
+                (card, shown(prediction).into(), shown(reference).into())
             }
         };
         detail["prediction"] = shown_prediction;
@@ -155,6 +154,26 @@ impl NumericMatch {
     fn allows_all(&self, difference: f64) -> bool {
         let is_near = matches!(self.mode, Mode::Near(_)) && self.minimum.is_none() && self.maximum.is_none();
         is_near && self.tolerance == f64::INFINITY && !difference.is_nan()
+    }
+
+    /// Describes in one line why a finite prediction does not pass.
+    fn explained(&self, prediction: f64, reference: f64) -> String {
+        let is_below = |bound: &Bound| prediction < bound.number;
+        let is_above = |bound: &Bound| prediction > bound.number;
+        match self.mode {
+            Mode::AtLeast if prediction < reference => format!("{prediction} is less than {reference}"),
+            Mode::AtMost if prediction > reference => format!("{prediction} is more than {reference}"),
+            Mode::Near(_) if (prediction - reference).abs() > self.tolerance => {
+                format!(
+                    "{prediction} is off by {}, {} is allowed",
+                    (prediction - reference).abs(),
+                    self.tolerance
+                )
+            }
+            _ if self.minimum.as_ref().is_some_and(is_below) => format!("{prediction} is below 'min_value'"),
+            _ if self.maximum.as_ref().is_some_and(is_above) => format!("{prediction} is above 'max_value'"),
+            _ => format!("{prediction} does not match {reference}"),
+        }
     }
 
     /// Returns whether a finite prediction passes.
@@ -175,6 +194,16 @@ impl Bound {
         let number = params.finite(name)?;
         Ok(number.zip(params.get(name)).map(|(number, spelled)| Bound { number, spelled: spelled.clone() }))
     }
+}
+
+/// Returns the card of a pair that cannot be compared, with the reason.
+fn failed(tag: &str) -> ScoreCard {
+    ScoreCard::binary(false).tag(tag).explain(match tag {
+        "missing_prediction" => "there is no prediction",
+        "missing_reference" => "there is no reference",
+        "invalid_reference" => "the reference is not a finite number",
+        _ => "the prediction is not a finite number",
+    })
 }
 
 fn why_unreadable(prediction: &Value, reference: &Value) -> &'static str {
@@ -293,6 +322,24 @@ mod tests {
                 Some(vec![tag.to_owned()]),
                 "{shown}"
             );
+        }
+    }
+
+    #[test]
+    fn failures_are_explained() {
+        for (params, prediction, reference, expected) in [
+            (json!({}), Value::Number(5.0), 5.0, None),
+            (json!({ "tolerance": 0.5 }), Value::Number(6.0), 5.0, Some("6 is off by 1, 0.5 is allowed")),
+            (json!({ "mode": "ge" }), Value::Number(4.0), 5.0, Some("4 is less than 5")),
+            (json!({ "mode": "le" }), Value::Number(6.0), 5.0, Some("6 is more than 5")),
+            (json!({ "max_value": 4 }), Value::Number(5.0), 5.0, Some("5 is above 'max_value'")),
+            (json!({ "min_value": "6" }), Value::Number(5.0), 5.0, Some("5 is below 'min_value'")),
+            (json!({}), "five".into(), 5.0, Some("the prediction is not a finite number")),
+            (json!({}), Value::Absent, 5.0, Some("there is no prediction")),
+        ] {
+            let card = card(params.clone(), prediction, Value::Number(reference));
+            let explain = card.and_then(|card| card.explain);
+            assert_eq!(explain.as_deref(), expected, "{params}");
         }
     }
 

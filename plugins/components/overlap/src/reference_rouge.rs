@@ -30,6 +30,7 @@ const SUB_SCORES: [[&str; 3]; 3] = [
 /// The text is the field `output_field` of the parsed answer. If that parameter is not set, it is `summary` of the
 /// parsed answer, or else the answer itself. Without a prediction or a reference the score is 0, with the tag
 /// `missing_prediction` or `missing_reference`; if either has no words, with `empty_prediction` or `empty_reference`.
+/// Any other score below 1 has the tag `low_overlap`.
 ///
 /// ROUGE-L is omitted if texts are too long for it; see [`RougeL`](crate::RougeL).
 pub struct ReferenceRouge {
@@ -45,7 +46,7 @@ impl Metric for ReferenceRouge {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Word overlap of a summary with its references (ROUGE)")
+        let spec = MetricSpec::new("4", "Word overlap of a summary with its references (ROUGE)")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);
@@ -72,7 +73,8 @@ impl Metric for ReferenceRouge {
             .param(
                 "decimals",
                 json!({
-                    "type": ["integer", "null"], "minimum": 0, "maximum": MAX_DECIMALS, "default": DECIMALS,
+                    "type": ["integer", "string", "null"], "minimum": 0, "maximum": MAX_DECIMALS,
+                    "default": DECIMALS,
                     "description": "Number of decimals that values are rounded to",
                 }),
             )
@@ -90,7 +92,7 @@ impl Metric for ReferenceRouge {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.prediction(inputs)?;
-        self.common.score(prediction, inputs, |prediction, references| {
+        let card = self.common.score(prediction, inputs, |prediction, references| {
             let rouge = Rouge::new(self.reading, ScoreSelection::All, prediction, references);
             let round = |value| round(value, self.decimals);
             let [unigrams, bigrams] = rouge.ngrams.map(Option::unwrap_or_default);
@@ -105,8 +107,35 @@ impl Metric for ReferenceRouge {
                 }
             }
             Ok(with_notes(card, &rouge))
-        })
+        })?;
+        Ok(explained(card))
     }
+}
+
+/// Adds the tag and the explanation of a score below 1.
+fn explained(card: ScoreCard) -> ScoreCard {
+    let score = card.primary_score.unwrap_or_default();
+    if score >= 1.0 {
+        return card;
+    }
+    let card = if card.error_tags.is_empty() { card.tag("low_overlap") } else { card };
+    let value = |name: &str| {
+        let sub = card.sub_scores.iter().find(|sub| sub.name == name);
+        sub.map_or(0.0, |sub| sub.value)
+    };
+    let why = match card.error_tags.first().map(String::as_str) {
+        Some("missing_prediction") => "there is no text".to_owned(),
+        Some("missing_reference") => "there is no reference".to_owned(),
+        Some("empty_prediction") => "the text has no words".to_owned(),
+        Some("empty_reference") => "the reference has no words".to_owned(),
+        _ => format!(
+            "ROUGE-1 is {score}: {} of the text's words and {} of the reference's are shared",
+            value("rouge1_precision"),
+            value("rouge1_recall")
+        ),
+    };
+    let why = card.explain.as_ref().map_or_else(|| why.clone(), |note| format!("{why}; {note}"));
+    card.explain(why)
 }
 
 impl ReferenceRouge {
@@ -133,6 +162,7 @@ fn round(value: f64, decimals: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn card(params: serde_json::Value, inputs: &[Value]) -> Result<ScoreCard, PluginError> {
         ReferenceRouge::prepare(params)?.score(Inputs::new(inputs))
@@ -192,6 +222,37 @@ mod tests {
             let card = card(json!({ "threshold": 0.5 }), &[prediction, reference]);
             let found = card.map(|card| (card.primary_score, card.pass, card.error_tags));
             assert_eq!(found, Ok((Some(0.0), Some(false), vec![tag.to_owned()])));
+        }
+    }
+
+    #[test]
+    fn failures_are_explained() {
+        for (prediction, reference, tags, explain) in [
+            ("the cat", "The cat!", vec![], None),
+            (
+                "the cat",
+                "the cat sat down",
+                vec!["low_overlap"],
+                Some("ROUGE-1 is 0.6667: 1 of the text's words and 0.5 of the reference's are shared"),
+            ),
+            ("…", "a", vec!["empty_prediction"], Some("the text has no words")),
+        ] {
+            let found = card(json!({}), &[prediction.into(), reference.into()]);
+            let found = found.map(|card| (card.pass, card.error_tags, card.explain));
+            let tags = tags.into_iter().map(str::to_owned).collect();
+            assert_eq!(found, Ok((None, tags, explain.map(str::to_owned))), "{prediction}");
+        }
+        let parameters = json!({ "decimals": "2" });
+        assert_eq!(score(parameters, "the cat", json!(["the cat sat down"])), Some(0.67));
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_below_1_has_a_tag(prediction in "[ab ]{0,6}", reference in "[ab ]{0,6}") {
+            let found = card(json!({}), &[prediction.as_str().into(), reference.as_str().into()]);
+            let card = found.map_err(|error| TestCaseError::fail(error.message))?;
+            prop_assert_eq!(card.primary_score == Some(1.0), card.error_tags.is_empty());
+            prop_assert_eq!(card.explain.is_none(), card.error_tags.is_empty());
         }
     }
 

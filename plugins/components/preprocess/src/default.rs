@@ -32,6 +32,9 @@ const CONVERTED: &str = "-converted";
 /// Field whose value stays unchanged.
 const TEXT: &str = "text";
 
+/// Maximum number of field names in a message.
+const MAX_NAMES: usize = 12;
+
 /// Maximum number of Sample fields made here.
 const MAX_GENERATED: usize = 10;
 
@@ -151,6 +154,9 @@ pub(crate) fn convert(
     let asked = AskedQuestion::take(&mut row, params)?;
     let mut slots = Slots::of(row, params.media && !is_sample);
     let (messages, assets) = messages(&mut slots, params, asked.question, is_sample)?;
+    if is_sample && slots.label.as_ref().is_some_and(|label| label.is_array() || label.is_object()) {
+        return Err(unusable("label", "must be a string, a number or a boolean"));
+    }
     let (options, choices) = slots.take_options(is_sample)?;
     let given = GivenAnswer {
         references: slots.references.take(),
@@ -235,7 +241,7 @@ fn messages(
             messages.into_iter().map(with_parts).collect()
         }
         Some(Value::Array(_)) | None => {
-            let question = asked.map_or_else(|| take_question(slots, params), Ok)?;
+            let question = asked.map_or_else(|| take_question(slots, params, is_sample), Ok)?;
             vec![message("user", question)]
         }
         Some(_) => return Err(unusable("messages", "must be a list of messages")),
@@ -247,11 +253,21 @@ fn messages(
 }
 
 /// Returns the question from the first of its fields that exists.
-fn take_question(slots: &mut Slots, params: &DefaultParams) -> Result<String, PluginError> {
+fn take_question(slots: &mut Slots, params: &DefaultParams, is_sample: bool) -> Result<String, PluginError> {
     let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
     match fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?))) {
         Some((name, value)) => text_at(&value, name, params),
-        None => Err(unusable("question", "is missing")),
+        None if is_sample => Err(unusable("messages", "is missing; a Sample needs a list of messages")),
+        None => {
+            let names: Vec<&str> = slots.rest.iter().map(|(name, _)| name.as_str()).take(MAX_NAMES).collect();
+            let others = if names.is_empty() {
+                String::new()
+            } else {
+                format!(" (the row has: {})", names.join(", "))
+            };
+            let why = format!("is missing; name the field of the question by 'question_field'{others}");
+            Err(unusable("question", &why))
+        }
     }
 }
 

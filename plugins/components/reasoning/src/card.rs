@@ -1,8 +1,9 @@
 //! Shared parts of the score cards.
 
 use crate::parsed::ParsedOutput;
-use gage_sdk::ScoreCard;
 use gage_sdk::metric::{MetricSpec, ValueKind};
+use gage_sdk::{PluginError, ScoreCard};
+use gage_text_kit::Params;
 
 /// Indices of the parsed output and the reference in every specification.
 pub(crate) const PARSED: usize = 0;
@@ -11,6 +12,20 @@ pub(crate) const REFERENCE: usize = 1;
 /// Adds the parsed output of the model as the first input.
 pub(crate) fn with_parsed(spec: MetricSpec) -> MetricSpec {
     spec.input("parsed", &["parsed_field", "prediction_field"], &["model_output.parsed"], ValueKind::Json)
+}
+
+/// Reads the parameter `name`, the prefix of the values' names.
+///
+/// # Errors
+/// `invalid-config` for a name that cannot be part of a value's name.
+pub(crate) fn value_prefix(params: &Params, default: &str) -> Result<String, PluginError> {
+    let name = params.text("name")?.unwrap_or(default);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+    if name.is_empty() || name.len() > 40 || !name.chars().all(is_plain) {
+        let message = "params: 'name' must be 1 to 40 ASCII letters, digits, '_', '-' and '.'";
+        return Err(PluginError::invalid_config(message).at("/name"));
+    }
+    Ok(name.to_owned())
 }
 
 /// Returns the card of an unparsed output: it never scores, and its tag says why.

@@ -1,24 +1,34 @@
 //! `reasoning_consistency`: tests whether the argument mentions the answer.
 
-use crate::card::{PARSED, failed, rounded, tagged, unparsed, with_parsed};
-use crate::parsed::{ParsedOutput, final_answers};
-use gage_reasoning_kit::fragments::{member, text};
-use gage_reasoning_kit::ids::items;
+use crate::card::{PARSED, failed, rounded, tagged, unparsed, value_prefix, with_parsed};
+use crate::parsed::{ParsedOutput, field, final_answers};
+use gage_reasoning_kit::fragments::texts;
 use gage_reasoning_kit::{Normalizer, mentions, share};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
-/// Members with the support of an answer.
+/// Default members with the support of an answer.
 const SUPPORT: [&str; 3] = ["steps", "claims", "rationale"];
+
+/// Default member with the answer.
+const FINAL_ANSWER: &str = "final_answer";
+
+/// Default prefix of the values' names.
+const NAME: &str = "reasoning";
 
 /// Scores 1 if at least one fragment of the support mentions the final answer as whole words. If the answer is a list
 /// (32 members at most), each member must be mentioned.
 ///
-/// Fragments are the texts of `steps`, `claims` and `rationale`: strings, or objects with `text`; blank ones do not
+/// The answer is the member `final_answer`, or the one that `final_answer_field` names. Fragments are the texts of
+/// `steps`, `claims` and `rationale`, or of the members that `support_fields` lists: strings, or objects with `text`,
+/// `content`, `claim`, `statement`, `reason` or `rationale`. They may be nested in lists and objects; blank ones do not
 /// count. The sub-score `reasoning_support_coverage` is the share of fragments that mention the answer, with four
 /// decimals. Denials of the answer in a fragment are not detected.
+///
+/// `name` (default `reasoning`; 1 to 40 letters, digits, `_`, `-` and `.`) is the prefix of the names. Another name
+/// renames the sub-score, and adds the score as a sub-score `name_consistency`.
 ///
 /// Case, white space and decomposed characters are ignored unless `normalize` is false. Without an output, an answer or
 /// support the score is 0, with the tag `missing_prediction`, `invalid_format`, `missing_final_answer` or
@@ -28,6 +38,11 @@ const SUPPORT: [&str; 3] = ["steps", "claims", "rationale"];
 /// Input: path parameters `parsed_field` and `prediction_field`, by default `model_output.parsed`.
 pub struct ReasoningConsistency {
     normalizer: Normalizer,
+    answer_field: String,
+    support_fields: Vec<String>,
+    coverage_name: String,
+    /// Further name of the score, if the suite gives another prefix.
+    score_name: Option<String>,
 }
 
 impl Metric for ReasoningConsistency {
@@ -36,29 +51,60 @@ impl Metric for ReasoningConsistency {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Checks that the reasoning mentions the answer")
+        let spec = MetricSpec::new("2", "Checks that the reasoning mentions the answer")
             .value_name("reasoning_consistency")
             .sub_score("reasoning_support_coverage", true)
-            .params(json!({ "normalize": Normalizer::schema() }));
+            .params(json!({
+                "normalize": Normalizer::schema(),
+                "final_answer_field": {
+                    "type": ["string", "null"], "default": FINAL_ANSWER,
+                    "description": "Dotted path of the answer in the parsed output",
+                },
+                "support_fields": {
+                    "type": ["array", "string", "null"], "items": { "type": "string" }, "default": SUPPORT,
+                    "description": "Dotted paths of the support in the parsed output: a list, or a text \
+                     with commas",
+                },
+                "name": {
+                    "type": ["string", "null"], "default": NAME,
+                    "description": "Prefix of the values' names",
+                },
+            }));
         with_parsed(spec)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        Ok(ReasoningConsistency { normalizer: Normalizer::new(&Params::new(params)?)? })
+        let params = Params::new(params)?;
+        let name = value_prefix(&params, NAME)?;
+        let answer_field = params.text("final_answer_field")?.unwrap_or(FINAL_ANSWER);
+        if answer_field.trim().is_empty() {
+            let message =
+                "params: 'final_answer_field' must be a path such as final_answer, not an empty text";
+            return Err(PluginError::invalid_config(message).at("/final_answer_field"));
+        }
+        Ok(ReasoningConsistency {
+            normalizer: Normalizer::new(&params)?,
+            answer_field: answer_field.to_owned(),
+            support_fields: support_fields(&params)?,
+            coverage_name: format!("{name}_support_coverage"),
+            score_name: (name != NAME).then(|| format!("{name}_consistency")),
+        })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let parsed = ParsedOutput::read(inputs.value(PARSED))?;
-        let ParsedOutput::Object(members) = &parsed else { return Ok(with_coverage(unparsed(&parsed), 0.0)) };
-        let answers = final_answers(members, self.normalizer)?;
+        let ParsedOutput::Object(members) = &parsed else {
+            return Ok(self.with_values(unparsed(&parsed), 0.0));
+        };
+        let answers = final_answers(field(members, &self.answer_field), self.normalizer)?;
         if answers.is_empty() {
             let card = failed("missing_final_answer", "the parsed output has no final answer");
-            return Ok(with_coverage(card, 0.0));
+            return Ok(self.with_values(card, 0.0));
         }
         let mut is_mentioned = vec![false; answers.len()];
         let (mut fragments, mut supporting) = (0, 0);
-        let support = SUPPORT.iter().flat_map(|key| items(member(members, key)));
-        for fragment in support.filter_map(|fragment| text(fragment, self.normalizer)) {
+        let support = self.support_fields.iter().map(|path| field(members, path));
+        for fragment in support.flat_map(|part| texts(part, self.normalizer)) {
             fragments += 1;
             let mut supports = false;
             for (answer, is_mentioned) in answers.iter().zip(&mut is_mentioned) {
@@ -70,18 +116,37 @@ impl Metric for ReasoningConsistency {
         }
         if fragments == 0 {
             let card = failed("missing_support", "there is neither a step, nor a claim, nor a rationale");
-            return Ok(with_coverage(card, 0.0));
+            return Ok(self.with_values(card, 0.0));
         }
         let is_consistent = is_mentioned.iter().all(|is_mentioned| *is_mentioned);
         let card = tagged(ScoreCard::binary(is_consistent), !is_consistent, "unsupported_answer")
             .explain(format!("{supporting} of {fragments} fragments mention the answer"))
             .detail(&json!({ "fragments": fragments, "supporting": supporting }));
-        Ok(with_coverage(card, share(supporting, fragments)))
+        Ok(self.with_values(card, share(supporting, fragments)))
     }
 }
 
-fn with_coverage(card: ScoreCard, coverage: f64) -> ScoreCard {
-    card.sub_score("reasoning_support_coverage", rounded(coverage))
+impl ReasoningConsistency {
+    /// Adds the sub-scores under their names.
+    fn with_values(&self, card: ScoreCard, coverage: f64) -> ScoreCard {
+        let score = card.primary_score.unwrap_or_default();
+        let card = card.sub_score(&self.coverage_name, rounded(coverage));
+        self.score_name.iter().fold(card, |card, name| card.sub_score(name, score))
+    }
+}
+
+/// Reads the parameter `support_fields`: a list of paths, or a text with commas.
+fn support_fields(params: &Params) -> Result<Vec<String>, PluginError> {
+    let fields: Vec<String> = match params.get("support_fields") {
+        None => SUPPORT.map(str::to_owned).to_vec(),
+        Some(Value::String(text)) => text.split(',').map(|path| path.trim().to_owned()).collect(),
+        Some(_) => params.parsed("support_fields")?.unwrap_or_default(),
+    };
+    if fields.is_empty() || fields.iter().any(|path| path.trim().is_empty()) {
+        let message = "params: 'support_fields' must name at least one field, and none may be empty";
+        return Err(PluginError::invalid_config(message).at("/support_fields"));
+    }
+    Ok(fields)
 }
 
 #[cfg(test)]
@@ -118,6 +183,15 @@ mod tests {
             ),
             (json!({ "final_answer": null }), 0.0, 0.0, Some("missing_final_answer")),
             (json!({ "final_answer": "x", "steps": [" ", {}, null, []] }), 0.0, 0.0, Some("missing_support")),
+            (json!({ "final_answer": "up", "steps": [["up"], { "text": ["flat"] }] }), 1.0, 0.5, None),
+            (json!({ "final_answer": "up", "steps": { "text": { "content": "goes up" } } }), 1.0, 1.0, None),
+            (json!({ "final_answer": "up", "rationale": { "steps": ["up", "up"] } }), 1.0, 1.0, None),
+            (
+                json!({ "final_answer": "up", "steps": [{ "detail": "up" }] }),
+                0.0,
+                0.0,
+                Some("missing_support"),
+            ),
             (json!([1]), 0.0, 0.0, Some("invalid_format")),
             (json!("x"), 0.0, 0.0, Some("invalid_format")),
             (json!(null), 0.0, 0.0, Some("missing_prediction")),
@@ -126,6 +200,43 @@ mod tests {
             assert_eq!(card.primary_score, Some(score), "{parsed}");
             assert_eq!(card.sub_scores.first().map(|sub| sub.value), Some(coverage), "{parsed}");
             assert_eq!(card.error_tags.first().map(String::as_str), tag, "{parsed}");
+        }
+    }
+
+    #[test]
+    fn fields_and_names_can_be_given() {
+        let parsed = json!({
+            "result": { "label": "up" },
+            "final_answer": "down",
+            "why": ["goes up"],
+            "deep": { "why": "flat" },
+            "steps": ["down"],
+        });
+        for (params, score, coverage) in [
+            (json!({}), 1.0, 1.0),
+            (json!({ "final_answer_field": "result.label" }), 0.0, 0.0),
+            (json!({ "final_answer_field": "result.label", "support_fields": ["why"] }), 1.0, 1.0),
+            (json!({ "final_answer_field": "result.label", "support_fields": "why, deep.why" }), 1.0, 0.5),
+            (json!({ "final_answer_field": null, "support_fields": null, "name": null }), 1.0, 1.0),
+            (json!({ "support_fields": ["absent"] }), 0.0, 0.0),
+        ] {
+            let Ok(card) = card(params.clone(), &parsed.to_string()) else { panic!("{params} is accepted") };
+            assert_eq!(card.primary_score, Some(score), "{params}");
+            assert_eq!(card.sub_scores.first().map(|sub| sub.value), Some(coverage), "{params}");
+        }
+        let Ok(card) = card(json!({ "name": "rc" }), &parsed.to_string()) else { panic!("it is scored") };
+        let values: Vec<(&str, f64)> =
+            card.sub_scores.iter().map(|sub| (sub.name.as_str(), sub.value)).collect();
+        assert_eq!(values, [("rc_support_coverage", 1.0), ("rc_consistency", 1.0)]);
+        for params in [
+            json!({ "name": "a b" }),
+            json!({ "final_answer_field": " " }),
+            json!({ "support_fields": [] }),
+            json!({ "support_fields": ["a", ""] }),
+            json!({ "support_fields": "a,," }),
+            json!({ "support_fields": [1] }),
+        ] {
+            assert!(ReasoningConsistency::prepare(params.clone()).is_err(), "{params}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! `claim_evidence_overlap`: tests whether claims cite the expected evidence.
 
-use crate::card::{PARSED, REFERENCE, failed, rounded, tagged, unparsed, with_parsed};
+use crate::card::{PARSED, REFERENCE, failed, rounded, tagged, unparsed, value_prefix, with_parsed};
 use crate::parsed::ParsedOutput;
 use gage_reasoning_kit::fragments::member;
 use gage_reasoning_kit::{Normalizer, evidence_ids, share};
@@ -80,12 +80,7 @@ impl Metric for ClaimEvidenceOverlap {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let name = params.text("name")?.unwrap_or(NAME);
-        let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
-        if name.is_empty() || name.len() > 40 || !name.chars().all(is_plain) {
-            let message = "params: 'name' must be 1 to 40 ASCII letters, digits, '_', '-' and '.'";
-            return Err(PluginError::invalid_config(message).at("/name"));
-        }
+        let name = value_prefix(&params, NAME)?;
         Ok(ClaimEvidenceOverlap {
             normalizer: Normalizer::new(&params)?,
             key: params.text("claim_evidence_key")?.unwrap_or("evidence").to_owned(),

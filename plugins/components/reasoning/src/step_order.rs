@@ -106,7 +106,7 @@ impl Metric for ReasoningStepOrder {
         }
         let reference = Step::read_all(reference.get("steps").unwrap_or(&reference), self.normalizer);
         if reference.is_empty() {
-            let answers = final_answers(members, self.normalizer)?;
+            let answers = final_answers(member(members, "final_answer"), self.normalizer)?;
             let answer = member(members, "final_answer").as_object();
             let needs = answer.map(|answer| needs(answer, self.normalizer));
             return Ok(internal_order::score(&steps, &answers, &needs.unwrap_or_default()));

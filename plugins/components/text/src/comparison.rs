@@ -6,8 +6,8 @@ use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::references::any_reference_schema;
-use gage_text_kit::text::{Normalization, excerpt};
-use gage_text_kit::value::{DisplayValue, shown};
+use gage_text_kit::text::{Normalization, excerpt, quoted};
+use gage_text_kit::value::{DisplayValue, as_text, shown};
 use serde::Serialize;
 
 /// Indices of the two inputs in the specification.
@@ -65,20 +65,29 @@ impl NormalizedTexts {
     }
 }
 
-/// Returns the card of a comparison, with the compared values and the reason for a failure.
+/// Returns the card of a comparison, with the compared values and the reason for a failure. `relation` is what the
+/// prediction should have done to the reference.
 pub(crate) fn card(
     prediction: &Value,
     reference: &Value,
     pass: bool,
     normalization: Normalization,
+    relation: &str,
 ) -> ScoreCard {
     let normalized = NormalizedTexts::new(prediction, reference, normalization);
     let detail = ComparisonResult { prediction: shown(prediction), reference: shown(reference), normalized };
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {
         _ if pass => card,
-        (Value::Absent, _) => card.tag("missing_prediction"),
-        (_, Value::Absent) => card.tag("missing_reference"),
-        _ => card.tag("wrong_answer"),
+        (Value::Absent, _) => card.tag("missing_prediction").explain("there is no prediction"),
+        (_, Value::Absent) => card.tag("missing_reference").explain("there is no reference"),
+        _ => {
+            let said = |value: &Value| quoted(&as_text(value).unwrap_or_default());
+            card.tag("wrong_answer").explain(format!(
+                "{} does not {relation} {}",
+                said(prediction),
+                said(reference)
+            ))
+        }
     }
 }

@@ -3,14 +3,15 @@
 use crate::comparison::{self, PREDICTION, REFERENCE};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
-use gage_text_kit::references::{each, plain};
+use gage_text_kit::references::{each_accepted, plain};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text};
 use gage_text_kit::{Decimal, Params};
 
 /// Scores 1 if the reference occurs in the prediction as a substring: parts of words and of numbers count. Runs of white
 /// space count as one space. An empty reference occurs nowhere. A number on either side also matches the same number in
-/// another spelling: values that [`exact_match`](crate::ExactMatch) treats as equal contain each other.
+/// another spelling: values that [`exact_match`](crate::ExactMatch) treats as equal contain each other. A reference
+/// with a list of `aliases` occurs if its value or one of them does.
 pub struct Contains {
     normalization: Normalization,
     any_reference: bool,
@@ -26,7 +27,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("3", "Checks that the prediction contains the reference")
+        MetricSpec::new("4", "Checks that the prediction contains the reference")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())
@@ -45,7 +46,7 @@ impl Metric for Contains {
         let text = as_text(prediction);
         let pass = text.is_some_and(|text| {
             let text = self.normalization.apply(&text);
-            each(self.any_reference, &reference).iter().any(|reference| {
+            each_accepted(self.any_reference, &reference).iter().any(|reference| {
                 let occurs = as_text(reference).is_some_and(|reference| {
                     let reference = self.normalization.apply(&reference);
                     !reference.is_empty() && text.contains(&*reference)
@@ -53,7 +54,7 @@ impl Metric for Contains {
                 occurs || is_same_number(prediction, reference)
             })
         });
-        Ok(comparison::card(prediction, &reference, pass, self.normalization))
+        Ok(comparison::card(prediction, &reference, pass, self.normalization, "contain"))
     }
 }
 
@@ -104,6 +105,9 @@ mod tests {
             let list = Value::Json(list.to_owned());
             assert_eq!(score(json!({ "any_reference": true }), "In Paris: 5.", list), Some(expected));
         }
+        let aliased = || Value::Json(r#"{"value":"Paris","aliases":["Lutetia"]}"#.to_owned());
+        assert_eq!(score(json!({}), "In Lutetia.", aliased()), Some(1.0));
+        assert_eq!(score(json!({}), "In Oslo.", aliased()), Some(0.0));
         let own = Value::Json(r#"{"answer":[{"type":"text","text":"Paris"}]}"#.to_owned());
         assert_eq!(score(json!({}), "In Paris.", own), Some(1.0));
         assert_eq!(score(json!({ "any_reference": true }), "In Oslo.", several()), Some(0.0));

@@ -5,7 +5,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::answer::{PredictionField, field_schema, key_of, with_parsed};
 use gage_text_kit::params::optional_flag_schema;
-use gage_text_kit::references::{each, plain};
+use gage_text_kit::references::{each_accepted, plain};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text, boolean_text};
 use gage_text_kit::{Decimal, Params};
@@ -15,7 +15,8 @@ use gage_text_kit::{Decimal, Params};
 /// Texts are compared without case and without white space at the ends. Other values are compared as JSON: numbers by
 /// value, lists and objects member by member. A text equals a number that it spells; it equals a boolean if it spells
 /// `true` or `false`. A reference in the form of the Sample's references is its text. With `any_reference` the
-/// reference is a list of correct answers, and one is enough.
+/// reference is a list of correct answers, and one is enough. So it is with a reference that has a list of `aliases`:
+/// its `value` and each alias are correct.
 ///
 /// With `pred_field` the prediction is that field of the parsed answer, and both are compared like fields of answers,
 /// see [`gage_text_kit::answer::key`]: white space inside texts is ignored too, and a text never equals a number.
@@ -36,7 +37,7 @@ impl Metric for ExactMatch {
         params.extend(field_schema());
         let normalize = "Ignore case and repeated white space; overrides the other parameters";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("3", "Checks that the prediction equals the reference")
+        let spec = MetricSpec::new("4", "Checks that the prediction equals the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());
@@ -57,16 +58,16 @@ impl Metric for ExactMatch {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let reference = plain(inputs.value(REFERENCE));
-        let right = each(self.any_reference, &reference);
+        let right = each_accepted(self.any_reference, &reference);
         if !self.field.is_set() {
             let prediction = inputs.value(PREDICTION);
             let pass = right.iter().any(|right| self.same(prediction, right));
-            return Ok(comparison::card(prediction, &reference, pass, self.normalization));
+            return Ok(comparison::card(prediction, &reference, pass, self.normalization, "equal"));
         }
         let prediction = self.field.prediction(inputs);
         let key = key_of(prediction.as_ref(), self.normalization);
         let pass = key.is_some() && right.iter().any(|right| key == key_of(right, self.normalization));
-        Ok(comparison::card(&prediction, &reference, pass, self.normalization))
+        Ok(comparison::card(&prediction, &reference, pass, self.normalization, "equal"))
     }
 }
 
@@ -137,6 +138,42 @@ mod tests {
 
     fn json_text(text: &str) -> Value {
         Value::Json(text.to_owned())
+    }
+
+    #[test]
+    fn aliases_are_correct_answers() {
+        let label = || json_text(r#"{"value":"B","aliases":["option_b",2]}"#);
+        for (params, prediction, expected) in [
+            (json!({}), text("b"), 1.0),
+            (json!({}), text(" Option_B"), 1.0),
+            (json!({}), Value::Number(2.0), 1.0),
+            (json!({}), label(), 1.0),
+            (json!({}), text("option_c"), 0.0),
+            (json!({ "case_sensitive": true }), text("b"), 0.0),
+            (json!({}), Value::Absent, 0.0),
+        ] {
+            let shown = format!("{params} {prediction:?}");
+            assert_eq!(score(params, prediction, label()), Some(expected), "{shown}");
+        }
+        let parsed = [Value::Absent, label(), json_text(r#"{"v":"OPTION_B"}"#)];
+        let card = ExactMatch::prepare(json!({ "pred_field": "v" }))
+            .and_then(|metric| metric.score(Inputs::new(&parsed)));
+        assert_eq!(card.map(|card| card.primary_score), Ok(Some(1.0)));
+    }
+
+    #[test]
+    fn failures_are_explained() {
+        for (prediction, reference, expected) in [
+            (text("Paris"), text("paris"), None),
+            (text("Oslo\nNorway"), text("Paris"), Some("'Oslo Norway' does not equal 'Paris'")),
+            (Value::Number(1.0), Value::Number(2.0), Some("'1' does not equal '2'")),
+            (Value::Absent, text("a"), Some("there is no prediction")),
+            (text("a"), Value::Absent, Some("there is no reference")),
+        ] {
+            let card = ExactMatch::prepare(json!({}))
+                .and_then(|metric| metric.score(Inputs::new(&[prediction, reference])));
+            assert_eq!(card.map(|card| card.explain), Ok(expected.map(str::to_owned)));
+        }
     }
 
     #[test]

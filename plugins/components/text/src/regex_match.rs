@@ -5,6 +5,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::text::quoted;
 use gage_text_kit::value::{DisplayValue, as_text, is_falsy, shown};
 
 /// Scores 1 if a pattern in the syntax of Python's `re` occurs anywhere in a text. An absent, empty, false or zero
@@ -19,7 +20,7 @@ impl Metric for RegexMatch {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("2", "Checks that a regular expression matches a text")
+        MetricSpec::new("3", "Checks that a regular expression matches a text")
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 "pattern": {
@@ -54,7 +55,10 @@ impl Metric for RegexMatch {
             .map_err(|error| PluginError::invalid_input(format!("the pattern cannot be tried: {error}")))?;
         let target = if falsy { DisplayValue::Text("".into()) } else { shown(value) };
         let card = ScoreCard::binary(found).detail(&json!({ "target": target }));
-        Ok(if found { card } else { card.tag("no_match") })
+        if found {
+            return Ok(card);
+        }
+        Ok(card.tag("no_match").explain(format!("the pattern does not occur in {}", quoted(&text))))
     }
 }
 
@@ -81,6 +85,15 @@ mod tests {
         }
         let exact = json!({ "pattern": "paris", "ignore_case": false });
         assert_eq!(score(exact, Value::Text("PARIS".to_owned())), Some(0.0));
+    }
+
+    #[test]
+    fn a_failure_is_explained() {
+        for (text, expected) in [("paris", None), ("Oslo", Some("the pattern does not occur in 'Oslo'"))] {
+            let card = RegexMatch::prepare(json!({ "pattern": "^P" }))
+                .and_then(|metric| metric.score(Inputs::new(&[text.into()])));
+            assert_eq!(card.map(|card| card.explain), Ok(expected.map(str::to_owned)));
+        }
     }
 
     #[test]

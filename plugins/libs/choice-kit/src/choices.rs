@@ -12,7 +12,10 @@ use std::cell::OnceCell;
 
 /// Keys of a list entry that may hold the label or the text.
 const LABEL_KEYS: &[&str] = &["label", "id", "key", "letter"];
-const TEXT_KEYS: &[&str] = &["text", "content", "value"];
+const TEXT_KEYS: &[&str] = &["text", "content", "value", "message"];
+
+/// Key of a list entry that may hold its place instead of a label.
+const PLACE_KEY: &str = "index";
 
 /// Text of a list entry that has none.
 static NO_TEXT: serde_json::Value = serde_json::Value::Null;
@@ -21,6 +24,8 @@ static NO_TEXT: serde_json::Value = serde_json::Value::Null;
 struct Choice {
     /// The label in upper case.
     label: String,
+    /// The place that a list gives instead of a label, as spelled.
+    place: Option<String>,
     /// Text of the option, with its alternative forms.
     texts: Vec<String>,
 }
@@ -36,15 +41,21 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads an option map: `{"A": "Shark"}`, or a list of `{label, text}` or `{id, content}`. Any other value leaves
-    /// the options unknown.
+    /// Reads an option map: `{"A": "Shark"}`, or a list of `{label, text}`, `{id, content}` or `{index, text}`. A text
+    /// may be an object with `text`, `content`, `value` or `message`, or a list of the parts of a message. Any other
+    /// value leaves the options unknown.
+    ///
+    /// A whole number under `index` is a place: the first option, 0 or 1, is A. An answer may name the place too.
     pub fn new(value: &Value) -> Choices {
         let Value::Json(json) = value else { return Choices::default() };
         let choices: Vec<Choice> = match serde_json::from_str::<serde_json::Value>(json) {
             Ok(serde_json::Value::Object(map)) => {
                 map.iter().map(|(label, text)| Choice::new(label, text, text.as_object())).collect()
             }
-            Ok(serde_json::Value::Array(list)) => list.iter().filter_map(Choice::from_entry).collect(),
+            Ok(serde_json::Value::Array(list)) => {
+                let first = first_place(&list);
+                list.iter().filter_map(|entry| Choice::from_entry(entry, first)).collect()
+            }
             _ => Vec::new(),
         };
         let letters = choices
@@ -82,7 +93,16 @@ impl Choices {
         // Compared character by character, since the text is often a long answer.
         let is_it =
             |label: &str| !label.is_empty() && label.chars().eq(bare.chars().flat_map(char::to_uppercase));
-        self.choices.iter().map(|choice| &choice.label).find(|label| is_it(label)).cloned()
+        let label = self.choices.iter().map(|choice| &choice.label).find(|label| is_it(label)).cloned();
+        label.or_else(|| self.at_place(bare))
+    }
+
+    /// Returns the label of the option at a place, as its list spells it. A place that is also the text of an option
+    /// means that text.
+    fn at_place(&self, place: &str) -> Option<String> {
+        let choice = self.choices.iter().find(|choice| choice.place.as_deref() == Some(place))?;
+        let is_text = self.spelled_texts().any(|(_, text)| text == place);
+        (!is_text).then(|| choice.label.clone())
     }
 
     /// Returns the stored form of a label: upper case, without white space.
@@ -151,7 +171,8 @@ impl Choices {
     /// takes. Empty if one of them is not an option. If the options are unknown, any text is a label.
     pub fn resolve_all(&self, reference: &Value) -> Vec<String> {
         let one = |reference: &Value| {
-            let spelled = || self.is_unknown().then(|| as_text(reference).map(|text| self.label_form(&text)));
+            let spelled =
+                || self.is_unknown().then(|| reference_text(reference).map(|text| self.label_form(&text)));
             self.resolve(reference).or_else(|| spelled().flatten()).filter(|label| !label.is_empty())
         };
         let labels = match several(reference) {
@@ -161,22 +182,32 @@ impl Choices {
         labels.unwrap_or_default()
     }
 
-    /// Returns the option whose text equals the whole of `text`, ignoring case, white space and decoration.
+    /// Returns the option whose text equals the whole of `text`, ignoring case, white space and decoration. If no text
+    /// has the same words, white space inside words does not count either.
     pub(crate) fn with_text(&self, text: &str) -> Option<String> {
         if let Some((label, _)) = self.spelled_texts().find(|(_, option)| is_whole(text, option)) {
             return Some(label.to_owned());
         }
         let loose = undecorated(text);
-        let mut same = self.texts().filter(|(_, option)| is_whole(loose, option)).map(|(label, _)| label);
-        let label = same.next()?;
-        // Options that differ only in decoration are indistinguishable.
-        same.all(|other| other == label).then(|| label.to_owned())
+        let that = |is_same: fn(&str, &str) -> bool| {
+            let mut same = self.texts().filter(|(_, option)| is_same(loose, option)).map(|(label, _)| label);
+            let label = same.next()?;
+            // Options that differ only in decoration are indistinguishable.
+            same.all(|other| other == label).then(|| label.to_owned())
+        };
+        that(is_whole).or_else(|| that(has_same_letters))
     }
 
-    /// Returns the label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`).
+    /// Returns the label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`). The
+    /// `aliases` of a reference count if its value means none.
     pub fn resolve(&self, reference: &Value) -> Option<String> {
-        let reference = reference_text(reference)?;
-        let folded = fold(&reference);
+        let aliases = || references::aliased(reference);
+        let said = reference_text(reference).and_then(|text| self.resolve_text(&text));
+        said.or_else(|| aliases().iter().find_map(|alias| self.resolve_text(&option_text(alias))))
+    }
+
+    fn resolve_text(&self, reference: &str) -> Option<String> {
+        let folded = fold(reference);
         let text = strip(&folded);
         if text.is_empty() {
             return None;
@@ -198,6 +229,29 @@ fn is_whole(text: &str, option: &str) -> bool {
         .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))
 }
 
+/// Returns whether a text equals the text of an option, ignoring case and all white space. A number is never written
+/// with other white space.
+fn has_same_letters(text: &str, option: &str) -> bool {
+    let visible = |text: &str| text.chars().filter(|character| !is_space(*character)).collect::<String>();
+    // A longer answer is not an option, and needs no copy.
+    text.len() <= 4 * option.len()
+        && option.chars().any(char::is_alphabetic)
+        && normalized(&visible(text)) == visible(option)
+}
+
+/// Returns the place of the first option in a list whose entries have an `index`: 1 if no entry has 0.
+fn first_place(list: &[serde_json::Value]) -> usize {
+    usize::from(!list.iter().any(|entry| entry.get(PLACE_KEY).and_then(place) == Some(0)))
+}
+
+/// Returns a place: a whole number from 0, or a text that spells one.
+fn place(value: &serde_json::Value) -> Option<usize> {
+    match value {
+        serde_json::Value::String(text) => strip(text).parse().ok(),
+        other => usize::try_from(other.as_u64()?).ok(),
+    }
+}
+
 /// Returns the label as an upper-case ASCII letter.
 fn only_letter(label: &str) -> Option<char> {
     match label.as_bytes() {
@@ -215,15 +269,28 @@ impl Choice {
     fn new(label: &str, text: &serde_json::Value, entry: Option<&Map<String, serde_json::Value>>) -> Choice {
         let aliases = entry.and_then(|entry| entry.get("aliases")).and_then(serde_json::Value::as_array);
         let texts = std::iter::once(text).chain(aliases.into_iter().flatten());
-        Choice { label: strip(&fold(label)).to_uppercase(), texts: texts.map(option_text).collect() }
+        let label = strip(&fold(label)).to_uppercase();
+        Choice { label, place: None, texts: texts.map(option_text).collect() }
     }
 
-    fn from_entry(entry: &serde_json::Value) -> Option<Choice> {
+    /// Reads an entry of a list. `first` is the place of the first option.
+    fn from_entry(entry: &serde_json::Value, first: usize) -> Option<Choice> {
         let entry = entry.as_object()?;
         let known = |key: &&str| entry.get(*key).filter(|value| !value.is_null());
-        let label = LABEL_KEYS.iter().find_map(known)?;
         let text = TEXT_KEYS.iter().find_map(known).unwrap_or(&NO_TEXT);
-        Some(Choice::new(&option_text(label), text, Some(entry)))
+        if let Some(label) = LABEL_KEYS.iter().find_map(known) {
+            return Some(Choice::new(&option_text(label), text, Some(entry)));
+        }
+        let index = known(&PLACE_KEY)?;
+        let letter = place(index).and_then(|place| ('A'..='Z').nth(place.checked_sub(first)?));
+        let spelled = option_text(index);
+        Some(match letter {
+            Some(letter) => {
+                let choice = Choice::new(letter.encode_utf8(&mut [0; 4]), text, Some(entry));
+                Choice { place: Some(strip(&spelled).to_owned()), ..choice }
+            }
+            None => Choice::new(&spelled, text, Some(entry)),
+        })
     }
 }
 
@@ -237,8 +304,18 @@ fn option_text(value: &serde_json::Value) -> String {
             Some(text) => option_text(text),
             None => value.to_string(),
         },
+        serde_json::Value::Array(parts) => joined_parts(parts).unwrap_or_else(|| value.to_string()),
         _ => value.to_string(),
     }
+}
+
+/// Returns the text of the parts of a message; `None` if one of them has none.
+fn joined_parts(parts: &[serde_json::Value]) -> Option<String> {
+    let text = |part: &serde_json::Value| match part {
+        serde_json::Value::String(text) => Some(text.clone()),
+        part => part.get("text")?.as_str().map(str::to_owned),
+    };
+    if parts.is_empty() { None } else { parts.iter().map(text).collect() }
 }
 
 /// Returns the members of a reference that is a list.
@@ -293,6 +370,12 @@ mod tests {
             r#"[{"label":"a","text":"Shark"},{"label":"b","text":"Dolphin"}]"#,
             r#"[{"id":"A","content":"Shark"},{"id":"B","content":"Dolphin"}]"#,
             r#"{"A":{"text":"Shark"},"B":{"text":"Fish","aliases":["Dolphin"]}}"#,
+            r#"{"A":{"message":{"content":"Shark"}},"B":{"content":[{"type":"text","text":"Dolphin"}]}}"#,
+            r#"[{"index":0,"text":"Shark"},{"index":1,"text":"Dolphin"}]"#,
+            r#"[{"index":1,"content":"Shark"},{"index":2,"content":"Dolphin"}]"#,
+            r#"[{"index":"A","text":"Shark"},{"index":"b","text":"Dolphin"}]"#,
+            r#"[{"index":0,"message":{"content":"Shark"}},
+                {"index":"1","message":{"content":[{"type":"text","text":"Dolphin"}]}}]"#,
         ] {
             let choices = choices(json);
             assert_eq!(choices.resolve(&Value::Text("dolphin ".to_owned())).as_deref(), Some("B"), "{json}");
@@ -300,6 +383,62 @@ mod tests {
         }
         for json in [r#"["Shark","Dolphin"]"#, "{}", r#""ABCD""#] {
             assert!(choices(json).is_unknown(), "{json}");
+        }
+    }
+
+    #[test]
+    fn places_are_labels_unless_they_are_texts() {
+        let animals = choices(r#"[{"index":0,"text":"Shark"},{"index":1,"text":"Dolphin"}]"#);
+        let numbers = choices(r#"[{"index":0,"text":"1"},{"index":1,"text":"2"}]"#);
+        for (options, text, expected) in [
+            (&animals, "1", Some("B")),
+            (&animals, "(1)", Some("B")),
+            (&animals, "b", Some("B")),
+            (&animals, "2", None),
+            (&numbers, "1", Some("A")),
+            (&numbers, "0", Some("A")),
+        ] {
+            assert_eq!(options.resolve(&text.into()).as_deref(), expected, "{text}");
+        }
+        let far = choices(r#"[{"index":40,"text":"Shark"},{"index":0.5},{"index":null},{"text":"x"}]"#);
+        assert_eq!(far.options().collect::<Vec<_>>(), [("40", "Shark"), ("0.5", "None")]);
+    }
+
+    #[test]
+    fn white_space_inside_texts_does_not_count() {
+        let fields = choices(r#"{"A":"Big  Data","B":"Machine\u00a0Learning","C":"1 2","D":"12 3"}"#);
+        for (text, expected) in [
+            ("Big Data", Some("A")),
+            ("big\n data.", Some("A")),
+            ("BigData", Some("A")),
+            ("machine learning", Some("B")),
+            ("machinelearning", Some("B")),
+            ("1  2", Some("C")),
+            ("12", None),
+            ("123", None),
+            ("Data", None),
+        ] {
+            assert_eq!(fields.with_text(text).as_deref(), expected, "{text}");
+        }
+        let alike = choices(r#"{"A":"no one","B":"noone"}"#);
+        assert_eq!(alike.with_text("no one").as_deref(), Some("A"));
+        assert_eq!(alike.with_text("noone").as_deref(), Some("B"));
+        assert_eq!(alike.with_text("n oone"), None);
+    }
+
+    #[test]
+    fn references_with_aliases_become_labels() {
+        let known = choices(r#"{"A":"Shark","B":"Dolphin"}"#);
+        let unknown = Choices::default();
+        for (reference, in_known, in_unknown) in [
+            (r#"{"value":"B","aliases":["option_b"]}"#, Some("B"), Some("B")),
+            (r#"{"value":"flipper","aliases":["dolphin","b"]}"#, Some("B"), Some("B")),
+            (r#"{"aliases":["(b)"]}"#, Some("B"), Some("B")),
+            (r#"{"value":"flipper","aliases":["whale"]}"#, None, None),
+        ] {
+            let reference = Value::Json(reference.to_owned());
+            assert_eq!(known.resolve(&reference).as_deref(), in_known, "{reference:?}");
+            assert_eq!(unknown.resolve(&reference).as_deref(), in_unknown, "{reference:?}");
         }
     }
 

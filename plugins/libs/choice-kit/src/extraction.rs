@@ -2,7 +2,7 @@
 
 use crate::choices::Choices;
 use crate::cues::announced;
-use crate::letters::Answer;
+use crate::letters::{Answer, MAX_WORD_BYTES};
 use crate::option_texts::mentioned;
 use gage_text_kit::latex_boxed::{last_box, without_commands};
 use gage_text_kit::text::{fold, strip};
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 /// 3. the last `\boxed{…}` holds a label or the text of an option;
 /// 4. the last phrase like `the answer is …`, `答案是…`, `选…` is followed by one;
 /// 5. the first stand-alone letter that is a label and is neither denied (`not A`) nor said to be wrong (`A is wrong`,
-///    `A错误`). The article `a` and the pronoun `I` do not count;
+///    `A错误`). The article `a` and the pronoun `I` do not count. A label right after a word (`AnswerB`) comes first;
 /// 6. the text of an option occurs in the answer, not denied and not inside a longer one;
 /// 7. the only letter of the answer, even if it is said to be wrong: the question may have asked for that.
 ///
@@ -46,9 +46,26 @@ pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String>
     }
     let answer = Answer::new(text);
     announced(&answer, choices, by_text)
+        .or_else(|| answer.joined_letter(choices).map(String::from))
         .or_else(|| answer.first_letter(choices).map(String::from))
         .or_else(|| is_mentioned(text))
         .or_else(|| answer.only_letter(choices).map(String::from))
+}
+
+/// Returns the last stand-alone letter that is a label, in upper case, even if it is denied. A to E may be joined to
+/// other words (`e-mail`). Other letters may not, and must be upper case. Without such a letter, one in lower case counts
+/// if it is the whole text or a phrase announces it. So does one that follows a word without a space (`AnswerB`).
+pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
+    let answer = Answer::new(text);
+    let only = |label: String| {
+        let mut characters = label.chars();
+        characters.next().filter(|_| characters.next().is_none())
+    };
+    answer
+        .last_letter(choices)
+        .or_else(|| if text.len() <= MAX_WORD_BYTES { choices.label(text).and_then(only) } else { None })
+        .or_else(|| announced(&answer, choices, false).and_then(only))
+        .or_else(|| answer.joined_letter(choices))
 }
 
 /// Returns the answer without thoughts and surrounding white space, with fullwidth forms as ASCII.
@@ -131,12 +148,34 @@ mod tests {
                 ("B。", Some("B")),
                 ("B选项正确", Some("B")),
                 ("A、C、D都不对，选B", Some("B")),
+                ("AnswerB", Some("B")),
+                ("**OptionB** because A is wrong", Some("B")),
+                ("optionb", Some("B")),
+                ("AnswerE", None),
+                ("the options", None),
+                ("so b", Some("B")),
+                ("the answer is b", Some("B")),
+                ("option b.", Some("B")),
                 ("E", None),
                 ("AB", None),
                 ("В", None),
                 ("   ", None),
             ],
         );
+    }
+
+    #[test]
+    fn the_last_letter_may_be_in_lower_case() {
+        for (text, expected) in [
+            ("f", Some('F')),
+            ("(f).", Some('F')),
+            ("the answer is f", Some('F')),
+            ("it is f", None),
+            ("AnswerF", Some('F')),
+            ("answers", None),
+        ] {
+            assert_eq!(last_letter(text, &Choices::default()), expected, "{text}");
+        }
     }
 
     #[test]

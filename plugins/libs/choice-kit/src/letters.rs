@@ -1,6 +1,6 @@
 //! Stand-alone letters in an answer, and the test whether they name an option.
 
-use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
+use crate::characters::{bare, is_word, may_lead, may_trail, split_last_word, word_at};
 use crate::choices::Choices;
 use crate::denial::{eliminated, is_negated};
 use crate::refutation::is_refuted;
@@ -59,14 +59,14 @@ const AFTER_NAME_I: &[&str] = &["is", "because", "or", "and", "since"];
 /// Words before an upper-case letter that make it a label regardless of the text after it: `option A dolphin`.
 const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select", "choose", "pick"];
 
+/// Words that a label may follow without a space: `AnswerB`.
+const JOINED_WORDS: [&str; 3] = ["answer", "option", "choice"];
+
+/// Maximum length of a text that may be a single word with marks around it, in bytes.
+pub(crate) const MAX_WORD_BYTES: usize = 256;
+
 /// Maximum number of stand-alone letters examined, from the beginning of the answer. No meaningful answer has more.
 const MAX_LETTERS: usize = 10_000;
-
-/// Returns the last stand-alone letter that is a label, in upper case, even if it is denied. A to E may be joined to
-/// other words (`e-mail`). Other letters may not, and must be upper case.
-pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
-    Answer::new(text).last_letter(choices)
-}
 
 /// An answer to be searched for letters.
 pub(crate) struct Answer<'a> {
@@ -93,6 +93,35 @@ impl<'a> Answer<'a> {
         let mut letters = self.letters_but(choices, |_| false);
         let first = letters.next()?;
         letters.all(|letter| letter == first).then_some(first)
+    }
+
+    /// Returns the first letter that follows a word like `answer` without a space, names an option and is not said to
+    /// be wrong: `AnswerB`. In lower case, it must be the whole answer. `answers` is a plural.
+    pub(crate) fn joined_letter(&self, choices: &Choices) -> Option<char> {
+        // Longer texts are no single word. Stripping their marks would take quadratic time.
+        let whole = if self.text.len() <= MAX_WORD_BYTES { bare(self.text).len() } else { usize::MAX };
+        let bytes = self.text.as_bytes();
+        let named = |word: &str, start: usize| {
+            let at = start + word.len();
+            let byte = *bytes.get(at).filter(|byte| byte.is_ascii_alphabetic())?;
+            let letter = char::from(byte.to_ascii_uppercase());
+            let ends_word = |near: Option<char>| !near.is_some_and(|near| is_word(near) || near == '_');
+            let is_alone = ends_word(self.text.get(..start)?.chars().next_back())
+                && ends_word(self.text.get(at + 1..)?.chars().next());
+            let follows_lower = bytes.get(at - 1).is_some_and(u8::is_ascii_lowercase);
+            let is_marked = byte.is_ascii_uppercase() && (follows_lower || letter != 'S');
+            let is_whole = whole == word.len() + 1 && letter != 'S';
+            let is_named = is_alone && (is_marked || is_whole) && choices.has_letter(letter);
+            (is_named && !self.is_refuted(at, choices)).then_some((at, letter))
+        };
+        let is_first = |byte: u8| JOINED_WORDS.iter().any(|word| word.as_bytes().first() == Some(&byte));
+        // A single pass that checks the first bytes, since the answer may be long.
+        let words =
+            self.lower.bytes().enumerate().filter(|(_, byte)| is_first(*byte)).filter_map(|(start, _)| {
+                let rest = self.lower.get(start..)?;
+                JOINED_WORDS.iter().find(|word| rest.starts_with(**word)).map(|word| (*word, start))
+            });
+        words.take(MAX_LETTERS).find_map(|(word, start)| named(word, start)).map(|(_, letter)| letter)
     }
 
     /// Returns all letters that name options and are not denied, in order.
@@ -294,6 +323,28 @@ mod tests {
             "option1b",
         ] {
             assert_eq!(first(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_may_follow_a_word_without_a_space() {
+        for (text, expected) in [
+            ("AnswerB", Some('B')),
+            ("AnswerB.", Some('B')),
+            ("So it is OptionC", Some('C')),
+            ("OptionA is wrong, OptionB is right", Some('B')),
+            ("answerb", Some('B')),
+            ("ANSWERB", Some('B')),
+            ("OptionS", Some('S')),
+            ("the optiond", None),
+            ("answers", None),
+            ("ANSWERS", None),
+            ("answered", None),
+            ("AnswerBook", None),
+            ("myAnswerB", None),
+            ("AnswerB_1", None),
+        ] {
+            assert_eq!(Answer::new(text).joined_letter(&Choices::default()), expected, "{text}");
         }
     }
 

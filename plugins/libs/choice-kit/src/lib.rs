@@ -14,6 +14,5 @@ mod refutation;
 mod selection;
 
 pub use choices::{Choices, several};
-pub use extraction::{boxed, extract};
-pub use letters::last_letter;
+pub use extraction::{boxed, extract, last_letter};
 pub use selection::{extract_all, list_of};

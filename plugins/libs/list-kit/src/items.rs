@@ -16,6 +16,9 @@ pub struct List {
     pub unique: Option<bool>,
 }
 
+/// Marks at which a text is split where a list is expected and the suite names no separator.
+const MARKS: [char; 6] = [',', '，', '、', ';', '；', '\n'];
+
 /// Maximum number of values in a list, including those nested in its items. Comparing more would exceed the budget of
 /// an item.
 pub const MAX_VALUES: usize = 50_000;
@@ -30,16 +33,26 @@ pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<
         Value::Texts(texts) => texts.len() > MAX_VALUES,
         Value::Json(json) => has_too_many_values(json),
         Value::Text(text) if text.trim_start().starts_with(['[', '{']) && has_too_many_values(text) => true,
-        Value::Text(text) => {
-            let separator = separator.filter(|separator| !separator.is_empty());
-            separator.is_some_and(|separator| text.split(separator).nth(MAX_VALUES).is_some())
-        }
+        Value::Text(text) => parts(text, separator).nth(MAX_VALUES).is_some(),
     };
     if !is_too_long {
         return Ok(());
     }
     let message = format!("the {name} is a list of more than {MAX_VALUES} values, too long to be compared");
     Err(PluginError::invalid_input(message))
+}
+
+/// Returns the parts of a text where a list is expected, without blank ones and without white space around them. An
+/// empty separator keeps the text whole.
+fn parts<'text>(text: &'text str, separator: Option<&'text str>) -> impl Iterator<Item = &'text str> {
+    let (at_separator, at_marks) = match separator {
+        None => (None, Some(text.split(MARKS))),
+        Some("") => (None, None),
+        Some(separator) => (Some(text.split(separator)), None),
+    };
+    let whole = (at_separator.is_none() && at_marks.is_none()).then_some(text);
+    let parts = at_separator.into_iter().flatten().chain(at_marks.into_iter().flatten());
+    whole.into_iter().chain(parts.map(str::trim)).filter(|part| !part.trim().is_empty())
 }
 
 /// Returns whether JSON has more than [`MAX_VALUES`] values. Each value except the first follows a comma or an opening
@@ -75,13 +88,14 @@ impl<F: Fn(&serde_json::Value) -> Option<String>> ItemKey for F {}
 impl List {
     /// Reads a list whose items are equal if `key` returns the same for them. A list is a JSON list, an object
     /// `{"items": […], "ordered": …, "unique": …}`, or a text that spells one of these. Any other text is split at the
-    /// separator, if there is one. Anything else is a list of one item. `None` if there is no value, or for an object
+    /// separator. Without one it is split at commas, semicolons and line breaks; an empty one keeps it whole. `items`
+    /// may be such a text too. Anything else is a list of one item. `None` if there is no value, or for an object
     /// without items.
     pub fn read(value: &Value, key: &impl ItemKey, separator: Option<&str>) -> Option<List> {
         match value {
             Value::Absent => None,
             Value::Text(text) => Some(List::of_text(text, key, separator)),
-            other => List::of_json(&other.to_json(), key),
+            other => List::of_json(&other.to_json(), key, separator),
         }
     }
 
@@ -89,29 +103,28 @@ impl List {
         let trimmed = text.trim();
         if trimmed.starts_with(['[', '{'])
             && let Ok(json) = read_exactly(trimmed)
-            && let Some(list) = List::of_json(&json, key)
+            && let Some(list) = List::of_json(&json, key, separator)
         {
             return list;
         }
-        let parts: Vec<&str> = match separator.filter(|separator| !separator.is_empty()) {
-            Some(separator) => text.split(separator).filter(|part| !part.trim().is_empty()).collect(),
-            None if trimmed.is_empty() => Vec::new(),
-            None => vec![text],
-        };
-        let items = parts.into_iter().map(|part| Item::new(&part.into(), key)).collect();
+        let items = parts(text, separator).map(|part| Item::new(&part.into(), key)).collect();
         List { items, ..List::default() }
     }
 
-    /// Reads a list from JSON. A text in it is a list of one item.
-    pub fn of_json(json: &serde_json::Value, key: &impl ItemKey) -> Option<List> {
+    /// Reads a list from JSON; see [`List::read`]. A text is a list of one item.
+    pub fn of_json(json: &serde_json::Value, key: &impl ItemKey, separator: Option<&str>) -> Option<List> {
         let items = |items: &[serde_json::Value]| items.iter().map(|item| Item::new(item, key)).collect();
         Some(match json {
             serde_json::Value::Null => return None,
             serde_json::Value::Array(list) => List { items: items(list), ..List::default() },
             serde_json::Value::Object(fields) => {
                 let flag = |name: &str| fields.get(name).and_then(serde_json::Value::as_bool);
-                let list = fields.get("items")?.as_array()?;
-                List { items: items(list), ordered: flag("ordered"), unique: flag("unique") }
+                let items = match fields.get("items")? {
+                    serde_json::Value::Array(list) => items(list),
+                    serde_json::Value::String(text) => List::of_text(text, key, separator).items,
+                    _ => return None,
+                };
+                List { items, ordered: flag("ordered"), unique: flag("unique") }
             }
             single => List { items: vec![Item::new(single, key)], ..List::default() },
         })
@@ -150,8 +163,14 @@ mod tests {
             (json(r#"{"a":1}"#), None, None),
             (json("null"), None, None),
             ("[\"a\",\"b\"]".into(), None, Some(vec!["a", "b"])),
-            ("[a, b]".into(), None, Some(vec!["[a, b]"])),
-            ("a, b".into(), None, Some(vec!["a, b"])),
+            (json(r#"{"items":"a, b"}"#), None, Some(vec!["a", "b"])),
+            (json(r#"{"items":1}"#), None, None),
+            ("[a, b]".into(), None, Some(vec!["[a", "b]"])),
+            ("a, b;c\nd、e，f；g".into(), None, Some(vec!["a", "b", "c", "d", "e", "f", "g"])),
+            ("big data".into(), None, Some(vec!["big data"])),
+            (" , ".into(), None, Some(vec![])),
+            ("a, b".into(), Some(""), Some(vec!["a, b"])),
+            ("a | b".into(), Some("|"), Some(vec!["a", "b"])),
             ("a,,b".into(), Some(","), Some(vec!["a", "b"])),
             (" ".into(), None, Some(vec![])),
             (Value::Number(5.0), None, Some(vec!["5"])),

@@ -42,6 +42,17 @@ impl Failure {
             Failure::WrongUnit => "wrong_unit",
         }
     }
+
+    /// Describes the failure in one line.
+    pub fn explained(self) -> &'static str {
+        match self {
+            Failure::MissingPrediction => "there is no prediction",
+            Failure::MissingReference => "there is no reference",
+            Failure::InvalidReference => "the reference is not a finite number",
+            Failure::InvalidFormat => "the prediction is not a finite number",
+            Failure::WrongUnit => "the unit of the prediction cannot be converted to that of the reference",
+        }
+    }
 }
 
 impl Pair {

@@ -139,28 +139,60 @@ impl PythonRegex {
         occurrence: Occurrence,
     ) -> Result<Option<&'text str>, SearchError> {
         let mut found = None;
-        let mut is_enough = |captures: Captures<'text, str>| {
-            found = captures.get(group.0).map(|held| held.as_str()).or(found);
-            found.is_some() && occurrence == Occurrence::First
+        self.each_match(text, group, |held| {
+            found = Some(held);
+            occurrence == Occurrence::First
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the texts of a group in the matches that `re.finditer` gives, in order, up to `most`. Matches in which the
+    /// group takes no part are left out.
+    ///
+    /// # Errors
+    /// Same as for [`PythonRegex::find`].
+    pub fn find_all<'text>(
+        &self,
+        text: &'text str,
+        group: Group,
+        most: usize,
+    ) -> Result<Vec<&'text str>, SearchError> {
+        let mut found = Vec::new();
+        self.each_match(text, group, |held| {
+            found.push(held);
+            found.len() >= most
+        })?;
+        Ok(found)
+    }
+
+    /// Passes the texts of a group to `is_enough`, until it returns true.
+    fn each_match<'text>(
+        &self,
+        text: &'text str,
+        group: Group,
+        mut is_enough: impl FnMut(&'text str) -> bool,
+    ) -> Result<(), SearchError> {
+        let mut ends = |captures: Captures<'text, str>| {
+            captures.get(group.0).is_some_and(|held| is_enough(held.as_str()))
         };
         match self.engine_for(text).search(text)? {
             Search::Hopeless => {}
             Search::Usual(regex) => {
                 for captures in regex.captures_iter(text) {
-                    if is_enough(captures?) {
+                    if ends(captures?) {
                         break;
                     }
                 }
             }
             Search::Long(mut matches) => {
                 while let Some(captures) = matches.find_next()? {
-                    if is_enough(captures) {
+                    if ends(captures) {
                         break;
                     }
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     fn engine_for(&self, text: &str) -> &Engine {

@@ -250,3 +250,17 @@ fn groups_are_found_by_number_and_by_name() {
     assert!(regex.group("3").is_err() && regex.group("c").is_err() && regex.group("-1").is_err());
     assert_eq!(regex.group("0"), Ok(Group::WHOLE));
 }
+
+#[test]
+fn all_matches() {
+    for (pattern, text, most, expected) in [
+        (r"g=(\w)", "g=a, g=b, g=a", 9, vec!["a", "b", "a"]),
+        (r"g=(\w)", "g=a, g=b, g=a", 2, vec!["a", "b"]),
+        (r"g=(\w)?", "g= g=b", 9, vec!["b"]),
+        (r"g=(\w)", "", 9, vec![]),
+    ] {
+        let Ok(regex) = PythonRegex::new(pattern, true) else { panic!("{pattern}") };
+        let Ok(group) = regex.group("1") else { panic!("{pattern}") };
+        assert_eq!(regex.find_all(text, group, most).ok(), Some(expected), "{pattern} {text}");
+    }
+}

@@ -17,13 +17,59 @@ pub fn text(value: &Value, normalizer: Normalizer) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Members of an object that may hold a text of an argument, or further parts of it.
+const TEXT_KEYS: [&str; 8] =
+    ["text", "content", "claim", "statement", "reason", "rationale", "steps", "claims"];
+
+/// Returns the texts in a part of an argument, in comparable form and without blank ones. Lists and objects may be
+/// nested; of an object, only the members that may hold a text are read.
+pub fn texts(value: &Value, normalizer: Normalizer) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(value, normalizer, &mut found);
+    found
+}
+
+fn collect(value: &Value, normalizer: Normalizer, found: &mut Vec<String>) {
+    match value {
+        Value::Array(parts) => parts.iter().for_each(|part| collect(part, normalizer, found)),
+        Value::Object(members) => {
+            let parts = TEXT_KEYS.iter().filter_map(|key| members.get(*key));
+            parts.for_each(|part| collect(part, normalizer, found));
+        }
+        single => found.extend(text(single, normalizer)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use gage_sdk::json;
+    use proptest::prelude::*;
 
     #[test]
-    fn texts() {
+    fn nested_texts() {
+        for (value, expected) in [
+            (json!(" A  b"), vec!["a b"]),
+            (json!(["a", ["b", { "text": "C" }], null, " ", 5]), vec!["a", "b", "c", "5"]),
+            (json!({ "text": ["a", { "text": "b" }] }), vec!["a", "b"]),
+            (json!({ "text": { "content": "a" }, "detail": "b", "id": "s1" }), vec!["a"]),
+            (json!({ "claim": "a", "steps": [{ "text": "b" }] }), vec!["a", "b"]),
+            (json!([{}, [], null]), vec![]),
+        ] {
+            assert_eq!(texts(&value, Normalizer::loose()), expected, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_nested_text_is_found_as_often_as_it_stands(words in prop::collection::vec("[a-z]{1,5}", 0..5)) {
+            let nested = words.iter().rev().fold(json!([]), |rest, word| json!([{ "text": [word] }, rest]));
+            prop_assert_eq!(texts(&nested, Normalizer::loose()), words);
+        }
+    }
+
+    #[test]
+    fn texts_of_single_parts() {
         for (value, expected) in [
             (json!(" A  b"), Some("a b")),
             (json!({ "text": "A" }), Some("a")),

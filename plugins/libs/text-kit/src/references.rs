@@ -223,6 +223,37 @@ pub fn each(any: bool, reference: &Value) -> Cow<'_, [Value]> {
     }
 }
 
+/// Returns the correct answers of a reference with a list of `aliases`: its `value`, which may be a list, and the
+/// aliases. Empty for any other reference. The aliases of a list are an object, and do not count here.
+pub fn aliased(reference: &Value) -> Vec<serde_json::Value> {
+    use serde_json::Value::{Array, Object, String};
+    let Value::Json(spelled) = reference else { return Vec::new() };
+    // Hardly any reference has aliases.
+    if !spelled.contains(r#""aliases""#) {
+        return Vec::new();
+    }
+    let Ok(Object(mut fields)) = serde_json::from_str(spelled) else { return Vec::new() };
+    let Some(aliases @ (Array(_) | String(_))) = fields.remove("aliases") else { return Vec::new() };
+    let members = |json: serde_json::Value| match json {
+        Array(items) => items,
+        single => vec![single],
+    };
+    let value = fields.remove("value").unwrap_or_default();
+    [value, aliases].into_iter().flat_map(members).filter(|answer| !answer.is_null()).collect()
+}
+
+/// Returns the correct answers of a reference like [`each`], and those that its `aliases` add.
+pub fn each_accepted(any: bool, reference: &Value) -> Cow<'_, [Value]> {
+    let answers = each(any, reference);
+    let added: Vec<Value> = answers.iter().flat_map(aliased).map(value_of).collect();
+    if added.is_empty() {
+        return answers;
+    }
+    let mut answers = answers.into_owned();
+    answers.extend(added);
+    Cow::Owned(answers)
+}
+
 /// Splits a single-text reference at a separator, and drops blank parts.
 pub fn split(texts: Vec<String>, separator: Option<&str>) -> Vec<String> {
     match (texts.as_slice(), separator) {
@@ -288,6 +319,30 @@ mod tests {
         assert_eq!(each(false, &list).into_owned(), [list]);
         assert_eq!(each(true, &Value::from("a")).into_owned(), [Value::from("a")]);
         assert_eq!(each(true, &Value::Json("[]".to_owned())).len(), 0);
+    }
+
+    #[test]
+    fn aliases_are_correct_answers_too() {
+        for (reference, expected) in [
+            (
+                json!({ "value": "B", "aliases": ["option_b", "b"] }),
+                vec![json!("B"), json!("option_b"), json!("b")],
+            ),
+            (json!({ "value": ["B", 2], "aliases": "b" }), vec![json!("B"), json!(2), json!("b")]),
+            (json!({ "aliases": [null, "b"] }), vec![json!("b")]),
+            (json!({ "value": ["ai"], "aliases": { "ai": ["AI"] } }), vec![]),
+            (json!({ "value": "B" }), vec![]),
+            (json!(["aliases"]), vec![]),
+        ] {
+            let value = Value::Json(reference.to_string());
+            assert_eq!(aliased(&value), expected, "{reference}");
+            let accepted = each_accepted(false, &value);
+            assert_eq!(accepted.first(), Some(&value), "{reference}");
+            assert_eq!(accepted.len(), 1 + expected.len(), "{reference}");
+        }
+        assert!(aliased(&Value::from("aliases")).is_empty());
+        let several = Value::Json(r#"["A",{"value":"B","aliases":["b"]}]"#.to_owned());
+        assert_eq!(each_accepted(true, &several).len(), 4);
     }
 
     #[test]

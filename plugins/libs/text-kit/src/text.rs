@@ -40,9 +40,11 @@ pub fn collapse(text: &str) -> Cow<'_, str> {
 /// Returns whether all white space is single spaces.
 fn is_collapsed(text: &str) -> bool {
     let mut in_space = false;
-    for character in text.chars() {
-        let space = is_space(character);
-        if space && (in_space || character != ' ') {
+    for (at, byte) in text.bytes().enumerate() {
+        // Most bytes are visible ASCII characters, and need no decoding. Nor do the later bytes of a character.
+        let space = !byte.is_ascii_graphic()
+            && text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_space);
+        if space && (in_space || byte != b' ') {
             return false;
         }
         in_space = space;
@@ -198,6 +200,19 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// Maximum length of a text that an explanation quotes, in bytes.
+const QUOTE_BYTES: usize = 64;
+
+/// Returns the text as an explanation quotes it: in one line, in quotes, and cut if it is long.
+pub fn quoted(text: &str) -> String {
+    // Nothing after the cut is read, since the text may be long.
+    let end = text.floor_char_boundary(4 * QUOTE_BYTES);
+    let line = collapse(strip(text.get(..end).unwrap_or_default())).into_owned();
+    let kept = line.get(..line.floor_char_boundary(QUOTE_BYTES)).unwrap_or_default();
+    let mark = if kept.len() < line.len() || end < text.len() { "…" } else { "" };
+    format!("'{kept}{mark}'")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +281,14 @@ mod tests {
         let plain = Normalization { collapse: false, ..all };
         assert!(plain.same(" Paris ", "paris"));
         assert!(!plain.same("New\nYork", "new york"));
+    }
+
+    #[test]
+    fn quotes_are_short_lines() {
+        assert_eq!(quoted(" New \n York "), "'New York'");
+        assert_eq!(quoted(""), "''");
+        let long = quoted(&"é".repeat(1000));
+        assert!(long.len() < 80 && long.ends_with("é…'"), "{long}");
     }
 
     #[test]

@@ -5,7 +5,6 @@ const TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
 ///
 /// A closing tag without an opening one ends a thought that began before the text, so everything up to it is
 /// removed. An unclosed opening tag begins a thought that extends to the end.
-/// end.
 pub fn strip_thought_tags(text: &str) -> String {
     strip_tags(text, &TAGS)
 }
@@ -42,7 +41,10 @@ fn next_tag<'names, 'text, Name: AsRef<str>>(
     names: &'names [Name],
     is_wanted: impl Fn(Tag<'names>) -> bool,
 ) -> Option<(Tag<'names>, &'text str, &'text str)> {
-    text.match_indices('<').find_map(|(start, _)| {
+    let bytes = text.as_bytes();
+    // A long text may be full of `<`, and no name begins with one.
+    let mut starts = (0..bytes.len()).filter(|at| bytes[*at] == b'<' && bytes.get(at + 1) != Some(&b'<'));
+    starts.find_map(|start| {
         let (tag, length) = tag_at(&text[start..], names)?;
         is_wanted(tag).then(|| (tag, &text[..start], &text[start + length..]))
     })

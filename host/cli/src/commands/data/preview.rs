@@ -1,11 +1,14 @@
 //! `gage-host data preview`: prints the first Samples in readable form.
 
-use crate::arguments::DataArguments;
+use crate::arguments::{DataArguments, PreviewArguments};
+use crate::commands::fields::{field, show_message, show_request};
+use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
-use gage_core::{ContentPart, Message, OptionDisplay, Sample};
-use gage_data::{PreparedSample, Rejection};
-use gage_engine::LocatedDataset;
+use gage_config::Problems;
+use gage_core::{OptionDisplay, Sample};
+use gage_data::{Preparation, PreparedSample, Rejection, stream};
+use gage_engine::{LocatedDataset, Plan, PlannedTask, model_request};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -14,7 +17,82 @@ const DEFAULT_SAMPLES: u64 = 3;
 /// Maximum number of lines shown of a text.
 const MAX_PREVIEW_LINES: usize = 12;
 
-pub(super) fn preview(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
+pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> {
+    match arguments.rendered {
+        true => preview_requests(&arguments.data),
+        false => preview_samples(&arguments.data),
+    }
+}
+
+/// Prints the requests about the first Samples of each task.
+fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
+    let datasets = super::datasets(arguments, false)?;
+    let config = setup::loaded(&arguments.source, &arguments.overrides, false).config;
+    let Some(config) = config.filter(|config| !config.tasks.is_empty()) else {
+        let message = format!("{} has no task that asks a model", arguments.source.display());
+        return Ok(terminal::usage_error(&message, Some("name a suite, or leave out --rendered")));
+    };
+    let mut registry = setup::registry(&arguments.plugin_folders, arguments.print.quiet)?;
+    let mut problems = Problems::default();
+    let plan = Plan::requests(config, &mut registry, &mut problems);
+    if problems.has_errors() {
+        terminal::show_problems(&problems);
+        return Ok(ExitCode::Configuration);
+    }
+    for task in &plan.tasks {
+        let of_task = |dataset: &&LocatedDataset| dataset.planned.spec.dataset_id == task.spec.dataset_id;
+        if let Some(dataset) = datasets.iter().find(of_task) {
+            show_requests(task, dataset, arguments)?;
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn show_requests(
+    task: &PlannedTask,
+    dataset: &LocatedDataset,
+    arguments: &DataArguments,
+) -> anyhow::Result<()> {
+    let rows = dataset.open(Some(arguments.max_samples.unwrap_or(DEFAULT_SAMPLES)))?;
+    let option_display = task.dataset.option_display;
+    let preparation = Preparation { keeps_row: true, option_display, ..dataset.preparation() };
+    let mut first = Vec::new();
+    stream(rows, &preparation, 1, &|| false, |prepared| {
+        first.push(prepared);
+        ControlFlow::Continue(())
+    });
+    let style = Style::of_stdout();
+    for prepared in first {
+        let sample = match &prepared.result {
+            Ok(sample) => sample,
+            Err(rejection) if !arguments.print.json => {
+                show_rejection(&task.spec.task_id, prepared.index, rejection, &style)?;
+                continue;
+            }
+            Err(_) => {
+                terminal::print_line(to_json(prepared))?;
+                continue;
+            }
+        };
+        let request = model_request(task, sample, &Value::Null);
+        if arguments.print.json {
+            let request = request.map_or_else(|error| json!({"error": error}), |request| request.to_json());
+            let line = json!({"task_id": task.spec.task_id, "sample_id": sample.id, "request": request});
+            terminal::print_line(line)?;
+            continue;
+        }
+        let head = format!("{} · {}", task.spec.task_id, sample.id);
+        terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
+        match request {
+            Ok(request) => show_request(&request, &style)?,
+            Err(error) => field("error", &error, None, &style)?,
+        }
+        terminal::print_line("")?;
+    }
+    Ok(())
+}
+
+fn preview_samples(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let datasets = super::datasets(arguments, false)?;
     for dataset in &datasets {
         let mut first = Vec::new();
@@ -68,8 +146,8 @@ fn show(dataset: &LocatedDataset, prepared: &PreparedSample) -> anyhow::Result<(
 fn show_rejection(dataset: &str, index: u64, rejection: &Rejection, style: &Style) -> anyhow::Result<()> {
     let head = format!("{dataset} · row {index} · {} ({})", rejection.outcome.name(), rejection.kind);
     terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
-    field("why", &rejection.message, style)?;
-    field("row", &rejection.row, style)?;
+    field("why", &rejection.message, Some(MAX_PREVIEW_LINES), style)?;
+    field("row", &rejection.row, Some(MAX_PREVIEW_LINES), style)?;
     terminal::print_line("")
 }
 
@@ -78,17 +156,17 @@ fn show_sample(dataset: &str, sample: &Sample, display: OptionDisplay, style: &S
     let head = format!("{dataset} · {}{kind}", sample.id);
     terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
     for message in sample.conversation(display) {
-        field(message.role.name(), &text_of(&message), style)?;
+        show_message(&message, Some(MAX_PREVIEW_LINES), style)?;
     }
     if let Some(prompt) = sample.rendered_prompt() {
-        field("prompt", prompt, style)?;
+        field("prompt", prompt, Some(MAX_PREVIEW_LINES), style)?;
     }
     for option in &sample.options {
         let mark = if sample.label.as_deref() == Some(option.id.as_str()) { " ✓" } else { "" };
-        field("option", &format!("{}. {}{mark}", option.id, option.content), style)?;
+        field("option", &format!("{}. {}{mark}", option.id, option.content), Some(MAX_PREVIEW_LINES), style)?;
     }
     for reference in &sample.references {
-        field("reference", &reference.text(), style)?;
+        field("reference", &reference.text(), Some(MAX_PREVIEW_LINES), style)?;
     }
     let further = [
         ("tools", sample.tools.len()),
@@ -96,53 +174,14 @@ fn show_sample(dataset: &str, sample: &Sample, display: OptionDisplay, style: &S
         ("few-shot", sample.few_shot_examples.len()),
     ];
     for (name, count) in further.into_iter().filter(|(_, count)| *count > 0) {
-        field(name, &count.to_string(), style)?;
+        field(name, &count.to_string(), Some(MAX_PREVIEW_LINES), style)?;
     }
     for (name, object) in
         [("data_tag", &*sample.data_tag), ("metadata", &sample.metadata), ("media", &*sample.media_meta)]
     {
         if !object.is_empty() {
-            field(name, &Value::Object(object.clone()).to_string(), style)?;
+            field(name, &Value::Object(object.clone()).to_string(), Some(MAX_PREVIEW_LINES), style)?;
         }
     }
     terminal::print_line("")
-}
-
-/// Formats a message as one text, with a placeholder for each non-text part.
-fn text_of(message: &Message) -> String {
-    let parts: Vec<String> = message
-        .content
-        .iter()
-        .map(|part| match part {
-            ContentPart::Text { text, .. } => text.clone(),
-            ContentPart::Media { kind, url, .. } => {
-                let shown: String = url.chars().take(80).collect();
-                let rest = if shown.len() < url.len() { "…" } else { "" };
-                format!("[{} {shown}{rest}]", kind.type_name().trim_end_matches("_url"))
-            }
-        })
-        .collect();
-    let calls: Vec<String> = message.tool_calls.iter().map(|call| format!("[call {call}]")).collect();
-    parts.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
-}
-
-/// Prints a name, followed by a text of several lines, which is cut if it is very long.
-fn field(name: &str, text: &str, style: &Style) -> anyhow::Result<()> {
-    const NAME: usize = 10;
-    let width = terminal::width().saturating_sub(NAME + 3).max(20);
-    let text = gage_core::printable(text);
-    let mut lines: Vec<String> = text.lines().flat_map(|line| terminal::wrap(line, width)).collect();
-    if lines.is_empty() {
-        lines.push(String::new());
-    }
-    let left_out = lines.len().saturating_sub(MAX_PREVIEW_LINES);
-    if left_out > 1 {
-        lines.truncate(MAX_PREVIEW_LINES);
-        lines.push(format!("… {left_out} more lines"));
-    }
-    for (number, line) in lines.iter().enumerate() {
-        let name = if number == 0 { name } else { "" };
-        terminal::print_line(format_args!("  {} {line}", style.dim(&format!("{name:<NAME$}"))))?;
-    }
-    Ok(())
 }

@@ -21,9 +21,9 @@ use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_config::ScoreCombination;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_data::MediaStore;
-use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict};
+use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
-use gage_template::{InjectionFence, PromptContext};
+use gage_template::{InjectionFence, PromptContext, PromptRenderer};
 use media::JudgeMedia;
 use serde_json::Value;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ impl OpenJudge {
         result: &SampleResult,
         attempts: u32,
     ) -> Result<Judgement, StepError> {
-        let judge = self.judge_of(result)?;
+        let judge = judge_of(&self.planned, result)?;
         let (mut prompts, fence) = self.prompts(&judge, case, result).await?;
         if let Some(media) = &self.media {
             media.add_to(prompts.iter_mut().map(|(messages, _)| messages), &result.sample).await?;
@@ -205,43 +205,74 @@ impl OpenJudge {
         case: &JudgeCase,
         result: &SampleResult,
     ) -> Result<(Vec<JudgePrompt>, Option<InjectionFence>), SampleFailure> {
-        let role = &self.planned.role;
         if let Some(prompt) = &self.planned.prompt {
-            let context = PromptContext {
-                sample: &result.sample.value(),
-                payload: &payload_of(&result.support_output),
-                history: &[],
-                adapter_id: &role.adapter_id,
-                role_type: role.role_type.name(),
-            };
-            let rendered = prompt.render_fenced(&context, &output_for_judges(result), LABELS);
-            let (messages, fence) = rendered
-                .map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))?;
-            return Ok((vec![(messages, role.sampling_params.clone())], Some(fence)));
+            let (prompt, fence) = prompt_of_suite(&self.planned, prompt, result)?;
+            return Ok((vec![prompt], Some(fence)));
         }
         let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
         let rendered = call_blocking(move || judge.render(&cases).into_iter().next()).await?;
-        let conversations = rendered
-            .into_iter()
-            .map(|prompt| guest_prompt::messages_and_params(prompt, &role.sampling_params))
-            .collect::<Result<_, _>>()?;
-        Ok((conversations, None))
+        Ok((prompts_of_component(&self.planned, rendered)?, None))
     }
+}
 
-    /// Returns the component, with the Sample's parameter overrides.
-    fn judge_of(&self, result: &SampleResult) -> Result<Arc<Judge>, SampleFailure> {
-        let id = &self.planned.judge_id;
-        let refuse = |message: String| SampleFailure::new(Outcome::InvalidSample, "eval_config", message);
-        let changed = match eval_config::of_judge(&result.sample, id) {
-            ParamOverride::None => return Ok(Arc::clone(&self.planned.judge)),
-            ParamOverride::Params(changed) => changed,
-            ParamOverride::Skip | ParamOverride::Invalid => {
-                return Err(refuse(format!("eval_config.judge.{id} must be an object of parameters")));
-            }
-        };
-        let judge = self.planned.judge.with_params(changed);
-        judge.map(Arc::new).map_err(|problems| refuse(eval_config::describe_problems("judge", id, &problems)))
-    }
+/// Returns the first conversations that a judge gets about a recorded answer. Blocks while a component renders them.
+pub(crate) fn judge_messages(
+    planned: &PlannedJudge,
+    result: &SampleResult,
+) -> Result<Vec<Vec<Message>>, SampleFailure> {
+    let prompts = match &planned.prompt {
+        Some(prompt) => vec![prompt_of_suite(planned, prompt, result)?.0],
+        None => {
+            let rendered = judge_of(planned, result)?.render(&[case_of(result)]).into_iter().next();
+            let missing = || SampleFailure::of_plugin("internal", "the judge gave no result");
+            prompts_of_component(planned, rendered.ok_or_else(missing)??)?
+        }
+    };
+    Ok(prompts.into_iter().map(|(messages, _)| messages).collect())
+}
+
+/// Renders the prompt that the suite has for a judge.
+fn prompt_of_suite(
+    planned: &PlannedJudge,
+    prompt: &PromptRenderer,
+    result: &SampleResult,
+) -> Result<(JudgePrompt, InjectionFence), SampleFailure> {
+    let role = &planned.role;
+    let context = PromptContext {
+        sample: &result.sample.value(),
+        payload: &payload_of(&result.support_output),
+        history: &[],
+        adapter_id: &role.adapter_id,
+        role_type: role.role_type.name(),
+    };
+    let rendered = prompt.render_fenced(&context, &output_for_judges(result), LABELS);
+    let (messages, fence) =
+        rendered.map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))?;
+    Ok(((messages, role.sampling_params.clone()), fence))
+}
+
+/// Reads the prompts that a component made.
+fn prompts_of_component(
+    planned: &PlannedJudge,
+    rendered: Vec<Prompt>,
+) -> Result<Vec<JudgePrompt>, SampleFailure> {
+    let params = &planned.role.sampling_params;
+    rendered.into_iter().map(|prompt| guest_prompt::messages_and_params(prompt, params)).collect()
+}
+
+/// Returns the component of a judge, with the Sample's parameter overrides.
+fn judge_of(planned: &PlannedJudge, result: &SampleResult) -> Result<Arc<Judge>, SampleFailure> {
+    let id = &planned.judge_id;
+    let refuse = |message: String| SampleFailure::new(Outcome::InvalidSample, "eval_config", message);
+    let changed = match eval_config::of_judge(&result.sample, id) {
+        ParamOverride::None => return Ok(Arc::clone(&planned.judge)),
+        ParamOverride::Params(changed) => changed,
+        ParamOverride::Skip | ParamOverride::Invalid => {
+            return Err(refuse(format!("eval_config.judge.{id} must be an object of parameters")));
+        }
+    };
+    let judge = planned.judge.with_params(changed);
+    judge.map(Arc::new).map_err(|problems| refuse(eval_config::describe_problems("judge", id, &problems)))
 }
 
 async fn parse(

@@ -77,7 +77,13 @@ fn texts_may_be_lists() {
     for (params, prediction, score) in [
         (json!({}), r#"["a","b"]"#, 1.0),
         (json!({ "separator": "," }), "a, b", 1.0),
-        (json!({}), "a, b", 0.0),
+        (json!({ "separator": "" }), "a, b", 0.0),
+        (json!({ "separator": "|" }), "a, b", 0.0),
+        (json!({}), "a, b", 1.0),
+        (json!({}), "B；A", 1.0),
+        (json!({ "normalize": false }), "B；A", 0.0),
+        (json!({ "normalize": false }), " a\nb ", 1.0),
+        (json!({}), "a b", 0.0),
         (json!({}), "", 0.0),
     ] {
         let card = card(params, Value::Text(prediction.to_owned()), list(json!(["a", "b"])));
@@ -89,10 +95,56 @@ fn texts_may_be_lists() {
 }
 
 #[test]
+fn normalize_compares_texts_as_they_are() {
+    for (params, prediction, score) in [
+        (json!({ "normalize": true }), json!([" A ", "big  data"]), 1.0),
+        (json!({ "normalize": true, "case_sensitive": true }), json!(["A", "big data"]), 1.0),
+        (json!({ "normalize": null }), json!(["A", "big data"]), 1.0),
+        (json!({ "normalize": false }), json!(["a", "big data"]), 1.0),
+        (json!({ "normalize": false }), json!(["A", "big data"]), 0.5),
+        (json!({ "normalize": 0 }), json!(["a", "big  data"]), 0.5),
+        (json!({ "normalize": false }), json!(["a ", "Big data"]), 0.0),
+    ] {
+        let card = card(params.clone(), list(prediction.clone()), list(json!(["a", "big data"])));
+        assert_eq!(card.primary_score, Some(score), "{params} {prediction}");
+    }
+}
+
+#[test]
+fn each_fault_is_explained() {
+    for (params, prediction, reference, expected) in [
+        (json!({}), json!(["a"]), json!(["a"]), None),
+        (json!({}), json!(["a"]), json!(["a", "b"]), Some("1 of 2 expected items; missing: 'b'")),
+        (json!({}), json!(["x\ny"]), json!([]), Some("0 of 0 expected items; not expected: 'x y'")),
+        (
+            json!({ "ordered": true }),
+            json!(["b", "a"]),
+            json!(["a", "b"]),
+            Some("2 of 2 expected items; in another order"),
+        ),
+    ] {
+        let card = card(params, list(prediction.clone()), list(reference));
+        assert_eq!(card.explain.as_deref(), expected, "{prediction}");
+        assert_eq!(card.explain.is_some(), !card.error_tags.is_empty(), "{prediction}");
+    }
+    let many: Vec<u32> = (0..9).collect();
+    let explain = card(json!({}), list(json!([])), list(json!(many))).explain;
+    assert_eq!(explain.as_deref(), Some("0 of 9 expected items; missing: '0', '1', '2' …"));
+}
+
+#[test]
+fn digits_may_be_a_text() {
+    let score = card(json!({ "digits": "2" }), list(json!(["a", "b"])), list(json!(["a"]))).primary_score;
+    assert_eq!(score, Some(0.67));
+}
+
+#[test]
 fn bad_parameters_are_refused() {
     for params in [
         json!({ "digits": -1 }),
         json!({ "digits": 1.5 }),
+        json!({ "digits": "x" }),
+        json!({ "normalize": "false" }),
         json!({ "ordered": "yes" }),
         json!({ "separator": 1 }),
         json!({ "pred_field": [] }),

@@ -148,6 +148,22 @@ fn sub_scores() {
 }
 
 #[test]
+fn the_absolute_error_has_six_decimals() {
+    for (tolerance, prediction, reference, score, mae) in [
+        (json!(0), 1.234_567_89, 1.0, 0.0, 0.234_568),
+        (json!("1e-7"), 1.000_000_4, 1.0, 0.0, 0.0),
+        (json!("0.234568"), 1.234_568_1, 1.0, 0.0, 0.234_568),
+        (json!(0), 0.1, 0.3, 0.0, 0.2),
+        (json!(0), 1e300, 0.0, 0.0, 1e300),
+        (json!(1), 2.5, 2.0, 1.0, 0.5),
+    ] {
+        let card =
+            card(json!({ "tolerance": tolerance }), Value::Number(prediction), Value::Number(reference));
+        assert_eq!((card.primary_score, sub(&card, "mae")), (Some(score), Some(mae)), "{prediction}");
+    }
+}
+
+#[test]
 fn a_reference_with_a_tolerance_that_is_none_is_an_error() {
     for tolerance in [r#""x""#, r#""5%""#, "-1", r#""-1""#, r#""1e400""#, r#""nan""#, "true", "[1]"] {
         let reference = Value::Json(format!(r#"{{"value":5,"tolerance_abs":{tolerance}}}"#));

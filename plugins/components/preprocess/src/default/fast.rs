@@ -44,7 +44,8 @@ pub(super) fn sample(text: &str, params: &DefaultParams, cache_suffix: Option<&s
         Some(version) => version.write(&mut json),
         None => write_text(&mut json, SCHEMA_VERSION),
     }
-    if matches!(fields.id, Some(Field::Bool(_) | Field::Nested(_))) {
+    let is_nested_label = origin == Origin::Sample && matches!(fields.label, Some(Field::Nested(_)));
+    if is_nested_label || matches!(fields.id, Some(Field::Bool(_) | Field::Nested(_))) {
         return None;
     }
     if let Some(id) = fields.id.and_then(Field::as_text) {

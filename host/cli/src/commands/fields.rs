@@ -1,0 +1,67 @@
+//! Messages and other texts, each beside its name.
+
+use crate::terminal::{self, Style};
+use gage_core::{ContentPart, Message};
+use gage_engine::SentRequest;
+
+/// Prints a message beside its role.
+pub(super) fn show_message(message: &Message, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
+    field(message.role.name(), &text_of(message), most, style)
+}
+
+/// Prints a request in full.
+pub(super) fn show_request(request: &SentRequest, style: &Style) -> anyhow::Result<()> {
+    for message in &request.messages {
+        show_message(message, None, style)?;
+    }
+    if let Some(text) = &request.text {
+        field("text", text, None, style)?;
+    }
+    if let Some(rendered) = &request.rendered {
+        field("rendered", rendered, None, style)?;
+    }
+    for text in &request.continuations {
+        field("option", text, None, style)?;
+    }
+    Ok(())
+}
+
+/// Formats a message as one text, with a placeholder for each non-text part.
+fn text_of(message: &Message) -> String {
+    let parts: Vec<String> = message
+        .content
+        .iter()
+        .map(|part| match part {
+            ContentPart::Text { text, .. } => text.clone(),
+            ContentPart::Media { kind, url, .. } => {
+                let shown: String = url.chars().take(80).collect();
+                let rest = if shown.len() < url.len() { "…" } else { "" };
+                format!("[{} {shown}{rest}]", kind.type_name().trim_end_matches("_url"))
+            }
+        })
+        .collect();
+    let calls: Vec<String> = message.tool_calls.iter().map(|call| format!("[call {call}]")).collect();
+    parts.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints a name, followed by a text, of which at most `most` lines are shown.
+pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
+    const NAME: usize = 10;
+    let width = terminal::width().saturating_sub(NAME + 3).max(20);
+    let text = gage_core::printable(text);
+    let mut lines: Vec<String> = text.lines().flat_map(|line| terminal::wrap(line, width)).collect();
+    if lines.is_empty() {
+        lines.push(String::new());
+    }
+    let most = most.unwrap_or(usize::MAX);
+    let left_out = lines.len().saturating_sub(most);
+    if left_out > 1 {
+        lines.truncate(most);
+        lines.push(format!("… {left_out} more lines"));
+    }
+    for (number, line) in lines.iter().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        terminal::print_line(format_args!("  {} {line}", style.dim(&format!("{name:<NAME$}"))))?;
+    }
+    Ok(())
+}

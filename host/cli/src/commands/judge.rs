@@ -1,0 +1,272 @@
+//! `gage-host judge`: how far a judge can be trusted.
+
+use super::compare::{open, unreadable};
+use super::setup;
+use crate::arguments::{CalibrateArguments, DEFAULT_LOG, JudgeCommand};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_compare::{Calibration, Estimate, JudgedAnswer, OrderChoice, calibrate};
+use gage_config::shown_path;
+use gage_core::{EvalContext, FieldPath};
+use gage_record::SampleRecord;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+
+pub(crate) fn execute(command: &JudgeCommand) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    match command {
+        JudgeCommand::Calibrate(arguments) => calibrate_judge(arguments),
+    }
+}
+
+/// Numbers of records that cannot be compared.
+#[derive(Default)]
+struct LeftOut {
+    without_label: u64,
+    without_verdict: u64,
+}
+
+fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
+    let run = open(&arguments.named.run, &arguments.named.output_dir)?;
+    let labels = match &arguments.labels {
+        Some(path) => match read_labels(path, arguments.threshold) {
+            Ok(labels) => Some(labels),
+            Err(message) => return Ok(terminal::usage_error(&message, Some(LABEL_HELP))),
+        },
+        None => None,
+    };
+    let field = arguments.label_field.as_deref().map(FieldPath::new);
+    let (mut answers, mut left_out, mut known) = (Vec::new(), LeftOut::default(), Vec::new());
+    for record in run.records().map_err(|error| unreadable(error.into()))? {
+        let record = record.map_err(|error| unreadable(error.into()))?;
+        if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
+            continue;
+        }
+        let label = match (&labels, &field) {
+            (Some(labels), _) => labels.of(&record),
+            (None, Some(field)) => match label_at(field, &record, arguments.threshold) {
+                Ok(label) => label,
+                Err(message) => return Ok(terminal::usage_error(&message, Some(LABEL_HELP))),
+            },
+            (None, None) => None,
+        };
+        let verdict = match verdict_of(&record, arguments.judge.as_deref(), &mut known) {
+            Ok(verdict) => verdict,
+            Err(message) => {
+                return Ok(terminal::usage_error(&message, Some("name one of them with --judge")));
+            }
+        };
+        match (label, verdict) {
+            (None, _) => left_out.without_label += 1,
+            (Some(_), None) => left_out.without_verdict += 1,
+            (Some(human), Some(verdict)) => answers.push(JudgedAnswer {
+                judge: verdict.score >= arguments.threshold,
+                human,
+                characters: characters_of(&record),
+                orders: verdict.orders,
+            }),
+        }
+    }
+    let Some(calibration) = calibrate(&answers) else {
+        let message = format!(
+            "there is nothing to compare: {} records have no label, and {} with a label have no verdict",
+            left_out.without_label, left_out.without_verdict
+        );
+        return Ok(terminal::usage_error(&message, Some(LABEL_HELP)));
+    };
+    if arguments.json {
+        let mut shown = serde_json::to_value(&calibration)?;
+        shown["without_label"] = left_out.without_label.into();
+        shown["without_verdict"] = left_out.without_verdict.into();
+        terminal::print_line(format_args!("{shown:#}"))?;
+    } else {
+        print(&calibration, &left_out)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+const LABEL_HELP: &str = "a line of the labels is {\"sample_id\": \"q17\", \"label\": true}; a label is true or false, yes or \
+    no, or a score from 0 to 1";
+
+/// Labels by sample, and by task if they name one.
+struct Labels {
+    by_sample: HashMap<(Option<String>, String), bool>,
+}
+
+impl Labels {
+    fn of(&self, record: &SampleRecord) -> Option<bool> {
+        let of = |task: Option<String>| self.by_sample.get(&(task, record.sample_id.clone())).copied();
+        of(Some(record.task_id.clone())).or_else(|| of(None))
+    }
+}
+
+/// Reads a file of labels. The error names the line.
+fn read_labels(path: &Path, threshold: f64) -> Result<Labels, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", shown_path(path)))?;
+    let mut by_sample = HashMap::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = || format!("line {} of {}", number + 1, shown_path(path));
+        let row: Value = serde_json::from_str(line).map_err(|error| format!("{}: {error}", place()))?;
+        let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
+        let sample_id = text("sample_id").ok_or_else(|| format!("{}: `sample_id` is missing", place()))?;
+        let label = row.get("label").unwrap_or(&Value::Null);
+        let label = read_label(label, threshold).map_err(|why| format!("{}: {why}", place()))?;
+        let label = label.ok_or_else(|| format!("{}: `label` is missing", place()))?;
+        by_sample.insert((text("task_id"), sample_id), label);
+    }
+    Ok(Labels { by_sample })
+}
+
+/// Reads a label; `None` if it is null.
+fn read_label(value: &Value, threshold: f64) -> Result<Option<bool>, String> {
+    let refused = || format!("{value} is not a label");
+    match value {
+        Value::Null => Ok(None),
+        Value::Bool(label) => Ok(Some(*label)),
+        Value::Number(score) => match score.as_f64() {
+            Some(score) if (0.0..=1.0).contains(&score) => Ok(Some(score >= threshold)),
+            _ => Err(refused()),
+        },
+        Value::String(word) => match word.trim().to_lowercase().as_str() {
+            "" => Ok(None),
+            "yes" | "true" | "correct" | "1" => Ok(Some(true)),
+            "no" | "false" | "incorrect" | "0" => Ok(Some(false)),
+            _ => Err(refused()),
+        },
+        Value::Array(_) | Value::Object(_) => Err(refused()),
+    }
+}
+
+/// Returns the label at a path of a record; `None` if there is none.
+fn label_at(path: &FieldPath, record: &SampleRecord, threshold: f64) -> Result<Option<bool>, String> {
+    let nothing = &Value::Null;
+    let context = EvalContext {
+        sample: (&record.sample).into(),
+        model_output: record.model_output.as_ref().map_or(nothing.into(), Into::into),
+        judge_output: record.judge_output.as_ref().unwrap_or(nothing),
+        support_output: record.support_output.as_ref().unwrap_or(nothing),
+    };
+    match path.resolve(context) {
+        None => Ok(None),
+        Some(value) => read_label(&value, threshold)
+            .map_err(|why| format!("sample {}: `{}`: {why}", record.sample_id, path.as_str())),
+    }
+}
+
+/// A verdict of a judge.
+struct JudgeVerdict {
+    score: f64,
+    orders: Option<[OrderChoice; 2]>,
+}
+
+/// Returns the verdict about a record. An error if there are several judges and none is named; `known` collects them.
+fn verdict_of(
+    record: &SampleRecord,
+    judge: Option<&str>,
+    known: &mut Vec<String>,
+) -> Result<Option<JudgeVerdict>, String> {
+    let Some(output) = &record.judge_output else { return Ok(None) };
+    let output = match (output.get("judges").and_then(Value::as_object), judge) {
+        (None, _) => output,
+        (Some(judges), Some(name)) => match judges.get(name) {
+            Some(output) => output,
+            None => {
+                known.extend(judges.keys().cloned());
+                return Err(format!("the run has no judge `{name}`; known are: {}", known.join(", ")));
+            }
+        },
+        (Some(judges), None) => {
+            known.extend(judges.keys().cloned());
+            return Err(format!("the run has several judges: {}", known.join(", ")));
+        }
+    };
+    let orders = output.get("winners").and_then(Value::as_array).and_then(|winners| {
+        // The model's answer comes first in the first order, and second in the other.
+        let choice = |winner: &Value, is_first: bool| match winner.as_str() {
+            Some("answer") if is_first => Some(OrderChoice::First),
+            Some("answer") => Some(OrderChoice::Second),
+            Some("baseline") if is_first => Some(OrderChoice::Second),
+            Some("baseline") => Some(OrderChoice::First),
+            Some("tie") => Some(OrderChoice::Tie),
+            _ => None,
+        };
+        let [one, other] = winners.as_slice() else { return None };
+        Some([choice(one, true)?, choice(other, false)?])
+    });
+    Ok(output.get("score").and_then(Value::as_f64).map(|score| JudgeVerdict { score, orders }))
+}
+
+fn characters_of(record: &SampleRecord) -> u64 {
+    let output = record.model_output.as_deref();
+    let answer = output.and_then(|output| output.get("written").or_else(|| output.get("answer")));
+    answer.and_then(Value::as_str).map_or(0, |text| text.chars().count() as u64)
+}
+
+fn print(calibration: &Calibration, left_out: &LeftOut) -> anyhow::Result<()> {
+    let counts = calibration.counts;
+    let row = |name: &str, estimate: Option<Estimate>, meaning: &str| match estimate {
+        Some(Estimate { value, low, high }) => {
+            format!("  {name:<15} {value:>8.4}  {low:>8.4} – {high:<8.4} {meaning}")
+        }
+        None => format!("  {name:<15}        –                      {meaning}"),
+    };
+    let mut lines = vec![
+        format!("{} answers have a verdict and a label", calibration.answers),
+        String::new(),
+        format!("  {:<15} {:>12} {:>12}", "", "judge: yes", "judge: no"),
+        format!("  {:<15} {:>12} {:>12}", "people: yes", counts.both_accept, counts.only_human),
+        format!("  {:<15} {:>12} {:>12}", "people: no", counts.only_judge, counts.both_reject),
+        String::new(),
+        format!("  {:<15} {:>8}  {:<19}", "", "value", "95% interval"),
+        row("agreement", Some(calibration.agreement), "share of equal verdicts"),
+        row("Cohen's kappa", calibration.kappa, "agreement beyond chance; 1 is perfect, 0 is chance"),
+        row(
+            "length bias",
+            calibration.length_bias,
+            "correlation of the judge's errors with the length of answers",
+        ),
+    ];
+    if let Some(position) = &calibration.position {
+        lines.push(row("consistent", Some(position.consistent), "share of equal winners in both orders"));
+        lines.push(row(
+            "position bias",
+            position.first,
+            "share of choices for the first answer; 0.5 is none",
+        ));
+    }
+    lines.push(format!(
+        "  {:<15} {:>+8.4}  p = {:<15.3} {}",
+        "bias", calibration.bias, calibration.bias_p_value, "answers accepted more often than by people"
+    ));
+    if left_out.without_label + left_out.without_verdict > 0 {
+        lines.push(String::new());
+        lines.push(format!(
+            "left out: {} records without a label, {} without a verdict",
+            left_out.without_label, left_out.without_verdict
+        ));
+    }
+    terminal::print_line(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn labels_have_several_forms() {
+        for (label, expected) in [
+            (json!(true), Ok(Some(true))),
+            (json!("No"), Ok(Some(false))),
+            (json!(0.5), Ok(Some(true))),
+            (json!(0), Ok(Some(false))),
+            (json!(null), Ok(None)),
+            (json!("maybe"), Err("\"maybe\" is not a label".to_owned())),
+            (json!(3), Err("3 is not a label".to_owned())),
+        ] {
+            assert_eq!(read_label(&label, 0.5), expected, "{label}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `gage-host runs show --sample`: one sample of a run, with everything that was sent about it.
+
+use crate::arguments::RunsShowArguments;
+use crate::commands::compare::{open, unreadable};
+use crate::commands::fields::{field, show_request};
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, Style};
+use gage_config::Problems;
+use gage_engine::{Plan, SentRequest, recorded_requests};
+use gage_record::SampleRecord;
+use serde_json::{Value, json};
+
+pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<ExitCode> {
+    let run = open(&arguments.named.run, &arguments.named.output_dir)?;
+    let mut problems = Problems::default();
+    let plan = match run.config() {
+        Some(config) => {
+            let mut registry = setup::registry(&arguments.plugin_folders, true)?;
+            Some(Plan::requests(config.clone(), &mut registry, &mut problems))
+        }
+        None => None,
+    };
+    // What cannot be built again is left out, with the reason.
+    problems.sorted().iter().for_each(|problem| {
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&problem.message)));
+    });
+    let mut is_found = false;
+    for record in run.records_so_far().map_err(|error| unreadable(error.into()))? {
+        let (record, _) = record.map_err(|error| unreadable(error.into()))?;
+        if record.sample_id != id {
+            continue;
+        }
+        is_found = true;
+        let tasks = plan.iter().flat_map(|plan| &plan.tasks);
+        let task = tasks.into_iter().find(|task| task.spec.task_id == record.task_id);
+        let requests = match task {
+            Some(task) => recorded_requests(task, &record, &run.manifest().facts),
+            None => Err("the manifest of the run has no such task".to_owned()),
+        };
+        match arguments.json {
+            true => terminal::print_line(format_args!("{:#}", to_json(&record, requests)))?,
+            false => print(&record, requests)?,
+        }
+    }
+    if is_found {
+        return Ok(ExitCode::Done);
+    }
+    let message = format!("the run {} has no sample `{id}`", run.run_id());
+    Ok(terminal::usage_error(&message, Some("samples.jsonl of the run has the ids, as `sample_id`")))
+}
+
+fn to_json(record: &SampleRecord, requests: Result<Vec<SentRequest>, String>) -> Value {
+    let mut shown = serde_json::to_value(record).unwrap_or_default();
+    match requests {
+        Ok(requests) => shown["requests"] = requests.iter().map(SentRequest::to_json).collect(),
+        Err(error) => shown["requests_error"] = json!(error),
+    }
+    shown
+}
+
+fn print(record: &SampleRecord, requests: Result<Vec<SentRequest>, String>) -> anyhow::Result<()> {
+    let style = Style::of_stdout();
+    let head = format!("{} · {} · {}", record.task_id, record.sample_id, record.outcome.name());
+    terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
+    let output = record.model_output.as_deref().cloned().unwrap_or_default();
+    let judged = record.judge_output.clone().unwrap_or_default();
+    match requests {
+        Ok(requests) => {
+            for request in &requests {
+                let name = request.judge_id.as_deref().unwrap_or(&request.adapter_id);
+                terminal::print_line(style.bold(&gage_core::printable_line(&format!("to {name}"))))?;
+                show_request(request, &style)?;
+                let of_judge =
+                    |id: &str| judged.get("judges").and_then(|judges| judges.get(id)).unwrap_or(&judged);
+                match &request.judge_id {
+                    None => {
+                        show_reply(&output, output.get("written").or_else(|| output.get("answer")), &style)?
+                    }
+                    Some(id) => show_reply(of_judge(id), of_judge(id).pointer("/replies/0"), &style)?,
+                }
+            }
+        }
+        Err(error) => field("error", &error, None, &style)?,
+    }
+    for metric in &record.metrics {
+        let score = metric.card.as_ref().and_then(|card| card.primary_score);
+        let shown = score.map_or_else(|| metric.outcome.name().to_owned(), |score| score.to_string());
+        field("score", &format!("{} {shown}", metric.metric_id), None, &style)?;
+    }
+    if let Some(error) = &record.error {
+        field("error", &error.message, None, &style)?;
+    }
+    terminal::print_line("")
+}
+
+/// Prints a reply, and the tokens that the backend counted.
+fn show_reply(output: &Value, reply: Option<&Value>, style: &Style) -> anyhow::Result<()> {
+    match reply {
+        Some(Value::String(text)) => field("reply", text, None, style)?,
+        Some(Value::Null) | None => {}
+        Some(other) => field("reply", &other.to_string(), None, style)?,
+    }
+    let tokens = |key: &str| output.get("usage").and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+    match (tokens("prompt_tokens"), tokens("completion_tokens")) {
+        (Some(prompt), Some(completion)) => {
+            field("tokens", &format!("{prompt} in the prompt, {completion} in the reply"), None, style)
+        }
+        _ => Ok(()),
+    }
+}
