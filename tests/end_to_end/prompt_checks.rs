@@ -195,3 +195,26 @@ fn slips_in_a_sample_are_reported() {
         assert!(report.contains(pointer) && report.contains(expected), "{row}\n{report}");
     }
 }
+
+#[test]
+fn fields_that_change_nothing_are_reported() {
+    let server = Server::start(|_| completion("x"));
+    let workspace = Workspace::new();
+    for (fields, steps, expected) in [
+        (json!({"unconditioned_input": "Answer:"}), "{step: inference}", Some("`unconditioned_input`")),
+        (json!({"sandbox": {"image": "python"}}), "{step: inference}", Some("`sandbox`")),
+        (json!({"unconditioned_input": "Answer:"}), "{step: inference, request: loglikelihood}", None),
+        (json!({}), "{step: inference}", None),
+    ] {
+        let mut row = json!({"id": "q", "question": "?", "options": {"A": "x", "B": "y"}, "label": "A"});
+        row.as_object_mut().expect("an object").extend(fields.as_object().cloned().expect("an object"));
+        workspace.write("rows.jsonl", format!("{row}\n"));
+        let text = suite(&server.backend(", loglikelihood: echo"), "[exact_match]");
+        workspace.write("suite.yaml", text.replace("{step: inference}", steps));
+        let stderr = workspace.run(&["validate", "suite.yaml"]).expect_code(0).stderr;
+        let named = expected.map(|field| format!("does not use the {field} of its Samples"));
+        assert_eq!(stderr.contains("does not use the"), named.is_some(), "{row}: {stderr}");
+        assert!(stderr.contains(named.as_deref().unwrap_or_default()), "{row}: {stderr}");
+    }
+    assert_eq!(server.requests(), 0);
+}

@@ -134,8 +134,11 @@ fn judge_is_calibrated_with_labels() {
         _ => completion("CORRECT: yes\nSCORE: 1"),
     });
     let (model, workspace) = (model(), workspace(5));
-    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, "  min_coverage: 0.5\n"));
+    let pricing = "pricing: [{backend_id: judges, prompt: 1000, completion: 10000}]\n";
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, "  min_coverage: 0.5\n") + pricing);
     workspace.run(&RUN).expect_code(0);
+    let cost = workspace.samples("r")[0]["judge_output"]["cost"].as_f64().expect("a cost");
+    assert!((cost - 0.023).abs() < 1e-12, "3 tokens at 0.001 and 2 at 0.01: {cost}");
     let labels = [("q0", "no"), ("q1", "yes"), ("q2", "no"), ("q3", "yes")];
     let line = |(id, label): (&str, &str)| json!({"sample_id": id, "label": label}).to_string() + "\n";
     workspace.write("labels.jsonl", labels.map(line).concat());
@@ -155,7 +158,7 @@ fn judge_is_calibrated_with_labels() {
         "{}",
         ended.stderr
     );
-    // What was sent about a sample can be looked up.
+    // The requests of a sample can be looked up.
     let shown = workspace.run(&["runs", "show", "r", "--sample", "q1"]).expect_code(0).stdout;
     for expected in ["to dut", "question 1", "to judge", "[BEGIN QUESTION", "SCORE: 1", "judge_score 1"] {
         assert!(shown.contains(expected), "{expected}\n{shown}");

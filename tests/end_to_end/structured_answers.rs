@@ -47,3 +47,27 @@ fn fields_of_an_answer_reach_the_metrics() {
     let found = scores(&row, &answer, "[numeric_match]");
     assert_eq!(found, json!({"numeric_match": 1.0}));
 }
+
+#[test]
+fn metrics_that_cannot_read_the_answers_are_named() {
+    for (answer, metric, label, is_named) in [
+        ("She sells 9 eggs at 2 dollars.\n#### 18", "numeric_match", "18", true),
+        ("18", "numeric_match", "18", false),
+        ("17", "numeric_match", "18", false),
+        ("neither", "multi_choice_accuracy", "A", true),
+        ("B", "multi_choice_accuracy", "A", false),
+        ("18", "numeric_match", "A", false),
+    ] {
+        let row = json!({"id": "q", "question": "?", "options": {"A": "x", "B": "y"}, "label": label});
+        let server = Server::start(move |_| completion(answer));
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", format!("{row}\n"));
+        workspace.write("suite.yaml", suite(&server.backend(""), &format!("[{metric}]")));
+        let stderr = workspace.run(&["run", "suite.yaml"]).expect_code(0).stderr;
+        let named = format!("`{metric}` could not read 1 of 1 answer (");
+        assert_eq!(stderr.contains(&named), is_named, "{answer}: {stderr}");
+        assert_eq!(stderr.contains("add a step `extract`"), is_named, "{answer}: {stderr}");
+        let has_unusable = metric == "numeric_match" && label == "A";
+        assert_eq!(stderr.contains("1 sample has no reference that"), has_unusable, "{label}: {stderr}");
+    }
+}

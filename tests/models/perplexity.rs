@@ -268,3 +268,52 @@ custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]{further}}}
         assert_eq!(workspace.samples(run_id)[0]["metrics"][0]["card"]["primary_score"], Value::Null);
     }
 }
+
+#[test]
+fn options_are_scored_without_the_question_too() {
+    let workspace = Workspace::new();
+    let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
+    as_continuations(&workspace, &model);
+    let row = |id: &str, prompt: &str, unconditioned: Value| {
+        let prompt = json!([{"role": "user", "content": [{"type": "text", "text": prompt}]}]);
+        let options = json!([{"id": "A", "content": " red"}, {"id": "B", "content": " blue"}]);
+        let mut row =
+            json!({"schema_version": "v1", "id": id, "messages": prompt, "options": options, "label": "B"});
+        row["unconditioned_input"] = unconditioned;
+        row.to_string() + "\n"
+    };
+    let rows = [
+        row("one", "The sky is", json!("Answer:")),
+        row("each", "The sky is", json!(["Answer:", "Color:"])),
+        row("plain", "Answer:", Value::Null),
+        row("few", "The sky is", json!(["Answer:"])),
+        row("empty", "The sky is", json!("")),
+    ];
+    workspace.write("rows.jsonl", rows.concat());
+    // Two of the samples cannot be asked.
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let samples = workspace.samples("r");
+    let logprobs = |index: usize, key: &str| -> Vec<Value> {
+        let scores = samples[index]["model_output"]["continuations"].as_array().cloned().unwrap_or_default();
+        scores.iter().map(|score| score[key].clone()).collect()
+    };
+    let plain = logprobs(2, "logprob");
+    assert_eq!(logprobs(0, "unconditioned_logprob"), plain);
+    let each = logprobs(1, "unconditioned_logprob");
+    assert!(each[0] == plain[0] && each[1].is_number() && each[1] != plain[1], "{each:?} {plain:?}");
+    assert_eq!(logprobs(2, "unconditioned_logprob"), [Value::Null, Value::Null]);
+    let conditioned = logprobs(0, "logprob");
+    let gain = |index: usize| number(&conditioned[index]) - number(&plain[index]);
+    let card = &samples[0]["metrics"][0]["card"];
+    let sub_score = |card: &Value| card["sub_scores"]["acc_mutual_info"].as_f64();
+    assert_eq!(sub_score(card), Some(if gain(1) > gain(0) { 1.0 } else { 0.0 }), "{card}");
+    assert_eq!(sub_score(&samples[2]["metrics"][0]["card"]), None);
+    for (index, expected) in [(3, "has 1 text for 2 options"), (4, "must be a text that is not empty")] {
+        let error = &samples[index]["error"];
+        assert_eq!(
+            (&error["kind"], &error["pointer"]),
+            (&json!("unconditioned_input"), &json!("/unconditioned_input"))
+        );
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(expected)), "{error}");
+    }
+}

@@ -266,6 +266,7 @@ mod tests {
         let score = |id: &str, logprob| ContinuationScore {
             id: id.to_owned(),
             logprob,
+            unconditioned_logprob: None,
             token_count: 1,
             byte_count: 2,
             is_greedy: false,

@@ -38,6 +38,9 @@ pub struct ContinuationScore {
     pub id: String,
     /// Sum of the natural logarithms of the token probabilities.
     pub logprob: f64,
+    /// The same sum if the Sample's `unconditioned_input` takes the place of the prompt. Absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconditioned_logprob: Option<f64>,
     /// Number of tokens.
     pub token_count: u32,
     /// Number of UTF-8 bytes of the option's text, without the `continuation_prefix`; used to normalize the
@@ -148,7 +151,14 @@ mod tests {
     use super::*;
 
     fn score(id: &str, logprob: f64, byte_count: u32) -> ContinuationScore {
-        ContinuationScore { id: id.to_owned(), logprob, token_count: 1, byte_count, is_greedy: false }
+        ContinuationScore {
+            id: id.to_owned(),
+            logprob,
+            unconditioned_logprob: None,
+            token_count: 1,
+            byte_count,
+            is_greedy: false,
+        }
     }
 
     #[test]

@@ -81,11 +81,13 @@ pub struct Preparation {
     pub doc_to_media: Vec<Arc<DocHook>>,
     /// Checks and lists media.
     pub media: Arc<MediaStore>,
+    /// True if media are fetched and checked. Otherwise, the media that hooks find are left out.
+    pub fetches_media: bool,
     /// Renders the prompt of each Sample.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
-    /// Whether such a prompt shows the options of its Sample.
+    /// Says if such a prompt shows the options of its Sample.
     pub option_display: OptionDisplay,
-    /// Whether Samples hold their row under [`ROW_KEY`], because a prompt reads it.
+    /// True if a prompt reads the row of a Sample. Samples then hold it under [`ROW_KEY`].
     pub keeps_row: bool,
     /// Name of the dataset within the suite.
     pub dataset_id: String,
@@ -114,15 +116,17 @@ impl Preparation {
             hooks::set_text(&mut batch, hook);
         }
         hooks::find_media(&mut batch, &self.doc_to_media);
-        self.media.prefetch(batch.samples(), is_stopped);
-        if is_stopped() {
-            return None;
+        if self.fetches_media {
+            self.media.prefetch(batch.samples(), is_stopped);
+            if is_stopped() {
+                return None;
+            }
+            batch.each_with_media(|sample, media| {
+                self.media
+                    .settle(sample, std::mem::take(media))
+                    .map_err(|error| Rejection::of_sample(error.kind.name(), error.message, error.pointer))
+            });
         }
-        batch.each_with_media(|sample, media| {
-            self.media
-                .settle(sample, std::mem::take(media))
-                .map_err(|error| Rejection::of_sample(error.kind.name(), error.message, error.pointer))
-        });
         if let Some(tokenizer) = &self.tokenizer {
             batch.each(|sample| render(sample, tokenizer, self.option_display));
         }

@@ -413,8 +413,8 @@ fn request_task(
     })
 }
 
-/// Returns a dataset as a task uses it: with the task's shuffle settings, without options in requests if these are the
-/// texts whose likelihood is measured, and with the row in each Sample if a prompt reads it.
+/// Returns a dataset as a task uses it: with the task's shuffle settings, and with the row in each Sample if a prompt
+/// reads it. Requests leave out the options if the likelihood of their texts is measured.
 fn for_task(dataset: Arc<PlannedDataset>, task: &TaskSpec, keeps_row: bool) -> Arc<PlannedDataset> {
     let spec = &dataset.spec;
     let (shuffle, seed) = (task.shuffle.unwrap_or(spec.shuffle), task.shuffle_seed.unwrap_or(spec.seed));

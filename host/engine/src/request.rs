@@ -14,7 +14,11 @@ use std::sync::Arc;
 /// The request of a sample to its model.
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
-    Loglikelihood(LoglikelihoodRequest),
+    Loglikelihood {
+        request: LoglikelihoodRequest,
+        /// Further requests for the same continuations after the Sample's `unconditioned_input`.
+        unconditioned: Vec<LoglikelihoodRequest>,
+    },
     Rolling(RollingRequest),
 }
 
@@ -23,7 +27,7 @@ impl Request {
     pub(crate) fn messages(&self) -> &[Message] {
         match self {
             Request::Generate(request) => &request.messages,
-            Request::Loglikelihood(request) => &request.messages,
+            Request::Loglikelihood { request, .. } => &request.messages,
             Request::Rolling(_) => &[],
         }
     }
@@ -36,7 +40,7 @@ impl Request {
     pub(crate) fn sent_params(&self, backend: &BackendSpec) -> Option<Value> {
         match self {
             Request::Generate(request) => serde_json::to_value(backend.sent(request.params.clone())).ok(),
-            Request::Loglikelihood(_) | Request::Rolling(_) => None,
+            Request::Loglikelihood { .. } | Request::Rolling(_) => None,
         }
     }
 }
@@ -82,8 +86,13 @@ pub(crate) fn prompt_size(
     let has_media = request.has_media();
     let (messages, prompt, further) = match request {
         Request::Generate(request) => (request.messages, request.prompt, 0.0),
-        Request::Loglikelihood(request) => {
-            let further = request.continuations.iter().map(|one| count(&one.text)).sum();
+        Request::Loglikelihood { request, unconditioned } => {
+            let texts = |request: &LoglikelihoodRequest| -> f64 {
+                request.continuations.iter().map(|one| count(&one.text)).sum()
+            };
+            let of_prompt = |request: &LoglikelihoodRequest| request.prompt.as_deref().map_or(0.0, count);
+            let further: f64 = unconditioned.iter().map(|one| of_prompt(one) + texts(one)).sum();
+            let further = further + texts(&request);
             (request.messages, request.prompt, further)
         }
         Request::Rolling(request) => (Messages::default(), Some(request.text), 0.0),
@@ -108,6 +117,8 @@ pub(crate) struct PromptParts {
     /// True if the Sample sets sampling parameters of its own.
     pub(crate) has_own_params: bool,
     continuations: Vec<Continuation>,
+    /// The Sample's `unconditioned_input`, if continuations are scored.
+    unconditioned_input: Option<Value>,
     messages: Messages,
     /// The media of the Sample, which go into the last user message.
     prompt_media: Vec<ContentPart>,
@@ -142,6 +153,10 @@ impl PromptParts {
             continuations: match task.spec.steps.inference.request {
                 RequestKind::Loglikelihood => continuations_of(task, sample),
                 RequestKind::Generate | RequestKind::RollingLoglikelihood => Vec::new(),
+            },
+            unconditioned_input: match task.spec.steps.inference.request {
+                RequestKind::Loglikelihood => sample.unconditioned_input.clone(),
+                RequestKind::Generate | RequestKind::RollingLoglikelihood => None,
             },
             prompt_media: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
@@ -206,11 +221,49 @@ impl PromptParts {
                 note("empty_option", message, "/options")
             }
             RequestKind::Loglikelihood => {
-                Ok(Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt, continuations }))
+                let unconditioned = match self.unconditioned_input {
+                    Some(input) => unconditioned_requests(&id, &input, &continuations)?,
+                    None => Vec::new(),
+                };
+                let request = LoglikelihoodRequest { id, messages, prompt, continuations };
+                Ok(Request::Loglikelihood { request, unconditioned })
             }
             RequestKind::RollingLoglikelihood => rolling_request(id, &messages, prompt),
         }
     }
+}
+
+/// Builds the requests for the continuations after an `unconditioned_input`: one for a text, which all options share, and
+/// one per option for a list of texts. The texts are sent as they are, without a chat template.
+fn unconditioned_requests(
+    id: &str,
+    input: &Value,
+    continuations: &[Continuation],
+) -> Result<Vec<LoglikelihoodRequest>, ErrorNote> {
+    let note = |message: String| prompt_note("unconditioned_input", message, Some("/unconditioned_input"));
+    let request = |text: &Value, continuations: &[Continuation]| match text.as_str() {
+        Some(text) if !text.is_empty() => Ok(LoglikelihoodRequest {
+            id: id.to_owned(),
+            messages: Messages::default(),
+            prompt: Some(text.to_owned()),
+            continuations: continuations.to_vec(),
+        }),
+        _ => Err(note("must be a text that is not empty, or a list with one for each option".to_owned())),
+    };
+    let Value::Array(texts) = input else { return Ok(vec![request(input, continuations)?]) };
+    if texts.len() != continuations.len() {
+        return Err(note(format!(
+            "has {} for {}; give one text for all, or one for each option",
+            counted(texts.len(), "text"),
+            counted(continuations.len(), "option")
+        )));
+    }
+    texts.iter().zip(continuations).map(|(text, one)| request(text, std::slice::from_ref(one))).collect()
+}
+
+/// Returns a number with its noun, in the plural unless it is 1.
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Builds the request for the log-likelihood of a whole text.

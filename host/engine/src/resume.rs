@@ -17,7 +17,7 @@ pub(crate) struct ResumeState {
     retried: Vec<Outcome>,
     /// The numbers of the batches that need no further work.
     complete: HashSet<u64>,
-    /// Whether rows without an answer are left out, rather than asked.
+    /// True if rows without an answer are left out. Otherwise, the model is asked.
     is_without_model: bool,
 }
 

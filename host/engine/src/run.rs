@@ -159,7 +159,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     Ok((folder, manifest))
 }
 
-/// Checks that a run would get the answers that another has recorded, whatever their judges and metrics are.
+/// Checks that a run would get the answers that another run has recorded. Judges and metrics may differ.
 fn check_answers(recorded: &RunIdentity, now: &RunIdentity) -> Result<(), RunError> {
     let found = recorded.of_answers().differences(&now.of_answers());
     if found.is_empty() { Ok(()) } else { Err(RunError::OtherAnswers(found)) }

@@ -66,7 +66,7 @@ pub fn model_request(
     let request = parts.request(task, &sample.id, &view, support_output, 0).map_err(|note| note.message)?;
     let (messages, text, continuations) = match request {
         Request::Generate(request) => (request.messages, request.prompt, Vec::new()),
-        Request::Loglikelihood(request) => {
+        Request::Loglikelihood { request, .. } => {
             let texts = request.continuations.into_iter().map(|continuation| continuation.text);
             (request.messages, request.prompt, texts.collect())
         }

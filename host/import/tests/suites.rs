@@ -159,11 +159,7 @@ const CASES: &[Case] = &[
             "c metrics[1].aggregation",
         ],
     ),
-    Case {
-        file: "13_hle_cleaner",
-        notes: &["c api_version", "d prompts[0].renderer", "c metrics[0]"],
-        work: &["custom.steps[1]"],
-    },
+    done("13_hle_cleaner", &["c api_version", "d prompts[0].renderer", "c custom.steps[1]", "c metrics[0]"]),
     Case {
         file: "14_code",
         notes: &["c backends[0].type"],

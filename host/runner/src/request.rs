@@ -73,8 +73,8 @@ pub struct ResumeRequest {
     pub run: RunRequest,
     /// Outcomes whose samples are retried, besides backend failures.
     pub retry: Vec<Outcome>,
-    /// Judges that are asked again about all recorded answers, whatever has changed about judges and metrics; all if it is
-    /// empty. `None` if none is.
+    /// Judges that are asked again about all recorded answers. An empty list means all judges. Judges and metrics may
+    /// have changed. `None` if no judge is asked again.
     pub rejudge: Option<Vec<String>>,
 }
 

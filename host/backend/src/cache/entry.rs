@@ -128,7 +128,14 @@ mod tests {
     }
 
     fn score(logprob: f64) -> ContinuationScore {
-        ContinuationScore { id: "b".to_owned(), logprob, token_count: 2, byte_count: 3, is_greedy: true }
+        ContinuationScore {
+            id: "b".to_owned(),
+            logprob,
+            unconditioned_logprob: None,
+            token_count: 2,
+            byte_count: 3,
+            is_greedy: true,
+        }
     }
 
     proptest! {

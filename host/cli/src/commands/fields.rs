@@ -44,7 +44,7 @@ fn text_of(message: &Message) -> String {
     parts.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints a name, followed by a text, of which at most `most` lines are shown.
+/// Prints a name and a text. At most `most` lines of the text are shown.
 pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     const NAME: usize = 10;
     let width = terminal::width().saturating_sub(NAME + 3).max(20);

@@ -233,7 +233,7 @@ fn print(calibration: &Calibration, left_out: &LeftOut) -> anyhow::Result<()> {
         lines.push(row(
             "position bias",
             position.first,
-            "share of choices for the first answer; 0.5 is none",
+            "share of choices for the first answer; 0.5 means no bias",
         ));
     }
     lines.push(format!(

@@ -104,11 +104,12 @@ fn print_notes(outcome: &RunOutcome) {
     lines.extend(outcome.reports.examples.iter().map(ToString::to_string));
     let tasks = &outcome.reports.summary.tasks;
     for task in tasks {
-        // Those of metrics are shortfalls.
+        // A path that a metric could not find is a shortfall, and is printed there.
         let unfound = task.unfound.iter().filter(|path| !path.is_of_metric());
         lines.extend(unfound.map(|unfound| format!("warning: {}: {unfound}", task.task_id)));
     }
     lines.extend(tasks.iter().flat_map(unanswered));
+    lines.extend(tasks.iter().flat_map(unreadable));
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
 }
 
@@ -216,7 +217,8 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
     let missing =
         |figure: &MetricFigure| figure.outcomes.get(&Outcome::MissingReference).copied().unwrap_or_default();
     let unknown = |figure: &MetricFigure| {
-        let tags = figure.error_tags.iter().filter(|tag| tag.tag == "unknown_reference");
+        let unusable = ["unknown_reference", "invalid_reference"];
+        let tags = figure.error_tags.iter().filter(|tag| unusable.contains(&tag.tag.as_str()));
         tags.map(|tag| tag.count).sum::<u64>()
     };
     let has = |is_one: bool| if is_one { "has" } else { "have" };
@@ -230,6 +232,30 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
         )
     };
     [warning(&missing, &unscored), warning(&unknown, &wrong)].into_iter().flatten().collect()
+}
+
+/// Tags of answers in a form that the metric does not read.
+const FORM_TAGS: [&str; 3] = ["invalid_format", "no_choice_found", "parse_failed"];
+
+/// Returns warnings about metrics that could not read half of the answers or more. The prompt then asks for another
+/// form than the metric reads, or the model ignores the prompt.
+fn unreadable(task: &TaskSummary) -> Vec<String> {
+    let warning = |figure: &MetricFigure| {
+        let scored = figure.outcomes.get(&Outcome::Scored).copied().unwrap_or_default();
+        let tags = || figure.error_tags.iter().filter(|tag| FORM_TAGS.contains(&tag.tag.as_str()));
+        // A card may have several of the tags.
+        let most = tags().max_by_key(|tag| tag.count).filter(|tag| tag.count * 2 >= scored)?;
+        Some(format!(
+            "warning: {}: `{}` could not read {} of {} (`{}`); add a step `extract` that finds the answer in the \
+             text, or ask for another form in the prompt",
+            task.task_id,
+            figure.metric_id,
+            most.count.min(scored),
+            terminal::count_of(scored, "answer"),
+            most.tag,
+        ))
+    };
+    task.metrics.iter().filter_map(warning).collect()
 }
 
 /// Prints the cost of the run if the suite has prices, and answers that no budget could count.

@@ -38,7 +38,7 @@ pub struct JudgeStep {
     pub combine: ScoreCombination,
     /// Maximum number of attempts to get a readable reply from a judge; default 3.
     pub attempts: u32,
-    /// Whether judges see the images, sounds and other media of the Sample; default true.
+    /// True if judges see the images, sounds and other media of the Sample; default true.
     pub sends_media: bool,
     /// Span of the step.
     pub span: Span,

@@ -22,9 +22,9 @@ use std::time::Duration;
 pub struct SupportStep {
     /// The role that is asked; default the only one of the type `context_provider`.
     pub adapter_id: Option<String>,
-    /// Whether the step follows `inference`, so that the role sees the answer.
+    /// True if the step follows `inference`. The role then sees the answer.
     pub follows_inference: bool,
-    /// Whether the reply takes the place of the answer.
+    /// True if the reply replaces the answer.
     pub sets_answer: bool,
     /// Span of the step, or of its adapter.
     pub span: Span,

@@ -11,13 +11,13 @@ const ANSWER_WITH_ID: &str =
 /// Instruction if the reference is the text of an option.
 const ANSWER_WITH_TEXT: &str = "Answer with the text of the correct option only.";
 
-/// Whether a conversation shows the options of its Sample.
+/// Says if a conversation shows the options of its Sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OptionDisplay {
     /// After the question, with an instruction to answer with one of them, unless the messages show them already.
     #[default]
     AfterQuestion,
-    /// As the messages show them.
+    /// The messages decide.
     AsWritten,
 }
 

@@ -181,7 +181,7 @@ impl InferenceStep {
         }
         let messages = match &mut request {
             Request::Generate(request) => &mut request.messages,
-            Request::Loglikelihood(request) => &mut request.messages,
+            Request::Loglikelihood { request, .. } => &mut request.messages,
             Request::Rolling(_) => return Ok(request),
         };
         let mut owned = std::mem::take(messages).into_vec();
@@ -209,8 +209,13 @@ async fn send(
 ) -> Result<Reply<ModelOutput>, BackendError> {
     match request {
         Request::Generate(request) => backend.generate(request).await,
-        Request::Loglikelihood(request) => {
-            let Reply { output, timing } = backend.loglikelihood(request).await?;
+        Request::Loglikelihood { request, unconditioned } => {
+            let Reply { mut output, mut timing } = backend.loglikelihood(request).await?;
+            for request in unconditioned {
+                let reply = backend.loglikelihood(request).await?;
+                timing.latency += reply.timing.latency;
+                add_unconditioned(&mut output, reply.output);
+            }
             Ok(Reply { output: chosen_option(output, continuation_prefix), timing })
         }
         Request::Rolling(request) => {
@@ -222,6 +227,20 @@ async fn send(
             Ok(Reply { output: ModelOutput::of_text(score, Some(usage)), timing })
         }
     }
+}
+
+/// Adds the likelihoods without the prompt to those with it.
+fn add_unconditioned(output: &mut LoglikelihoodOutput, unconditioned: LoglikelihoodOutput) {
+    for other in unconditioned.scores {
+        let same = output.scores.iter_mut().find(|score| score.id == other.id);
+        if let Some(score) = same {
+            score.unconditioned_logprob = Some(other.logprob);
+        }
+    }
+    output.usage = output.usage.zip(unconditioned.usage).map(|(one, other)| Usage {
+        prompt_tokens: one.prompt_tokens.saturating_add(other.prompt_tokens),
+        completion_tokens: one.completion_tokens.saturating_add(other.completion_tokens),
+    });
 }
 
 /// Returns the choice among the options. Subtracts the prefix from the backend's byte counts, which cover both prefix
@@ -245,6 +264,7 @@ mod tests {
         let option = |(text, logprob): (&str, f64)| ContinuationScore {
             id: text.to_owned(),
             logprob,
+            unconditioned_logprob: None,
             token_count: 1,
             byte_count: u32::try_from(format!(" {text}").len()).unwrap_or_default(),
             is_greedy: false,

@@ -19,9 +19,9 @@ pub struct PlannedDataset {
     pub hooks: Vec<(HookKind, Arc<DocHook>)>,
     /// The tokenizer template that renders prompts while Samples are prepared.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
-    /// Whether requests show the options of Samples, unless a prompt of the suite does.
+    /// Says if requests show the options of Samples. A prompt of the suite comes first.
     pub option_display: OptionDisplay,
-    /// Whether Samples hold their row, because a prompt reads it.
+    /// True if a prompt reads the row of a Sample. Samples then hold it.
     pub keeps_row: bool,
 }
 

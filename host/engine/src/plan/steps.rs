@@ -3,7 +3,8 @@
 use super::plan_prompt;
 use super::plugin_use::PluginUse;
 use gage_config::{
-    JudgeStep, PipelineConfig, PluginReference, Problems, RoleAdapterSpec, ScoreCombination, Span, TaskSpec,
+    JudgeStep, PipelineConfig, PluginReference, PriceSpec, Problems, RoleAdapterSpec, ScoreCombination, Span,
+    TaskSpec,
 };
 use gage_plugin::{Extractor, ExtractorKind, Judge, JudgeKind, Registry};
 use gage_template::PromptRenderer;
@@ -25,7 +26,7 @@ pub struct PlannedJudges {
     pub combine: ScoreCombination,
     /// Maximum number of attempts per judge.
     pub attempts: u32,
-    /// Whether the judges see the media of the Sample.
+    /// True if the judges see the media of the Sample.
     pub sends_media: bool,
 }
 
@@ -41,6 +42,8 @@ pub struct PlannedJudge {
     pub reference: PluginReference,
     /// The component that parses replies.
     pub judge: Arc<Judge>,
+    /// Price of its tokens, if the suite has one.
+    pub price: Option<PriceSpec>,
 }
 
 pub(super) fn plan_extractors(
@@ -91,6 +94,7 @@ pub(super) fn plan_judges(
                 prompt: prompt?,
                 reference: spec.judge.reference.clone(),
                 judge: Arc::new(judge?),
+                price: config.backend_of(role).and_then(|backend| config.price_of(backend)).cloned(),
             }))
         })
         .collect();

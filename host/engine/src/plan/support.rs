@@ -57,7 +57,7 @@ pub struct PlannedTools {
 pub struct PlannedFollowUp {
     /// The role.
     pub support_role: Arc<PlannedSupportRole>,
-    /// Whether its reply takes the place of the answer.
+    /// True if its reply replaces the answer.
     pub sets_answer: bool,
 }
 

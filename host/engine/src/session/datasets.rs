@@ -152,6 +152,7 @@ impl LocatedDataset {
             doc_to_text: of_kind(true).next(),
             doc_to_media: of_kind(false).collect(),
             media: Arc::clone(&self.media),
+            fetches_media: true,
             tokenizer: planned.tokenizer.clone(),
             option_display: planned.option_display,
             keeps_row: planned.keeps_row,

@@ -18,7 +18,8 @@ use std::sync::Arc;
 const ROWS: u64 = 8;
 
 /// Checks the prompts of each task: that their variables exist, that the model's prompt can be rendered, and that it
-/// shows the options that a metric reads. Datasets that are missing leave the fields of rows unchecked.
+/// shows the options that a metric reads. Warns about fields of Samples that the task does not use. Datasets that are
+/// missing leave the fields of rows unchecked.
 pub(crate) fn check_prompts(
     config: &PipelineConfig,
     tasks: &[Arc<PlannedTask>],
@@ -28,10 +29,11 @@ pub(crate) fn check_prompts(
     let mut reported: BTreeSet<String> = BTreeSet::new();
     for task in tasks {
         let prompts = task.prompts();
+        let samples = first_samples(task, datasets);
+        check_unused_fields(task, &samples, problems);
         if prompts.is_empty() && option_metric(task).is_none() {
             continue;
         }
-        let samples = first_samples(task, datasets);
         let names = Names::of(&samples);
         let before = problems.counts().0;
         for (role, prompt) in prompts {
@@ -99,7 +101,9 @@ fn first_samples(task: &PlannedTask, datasets: &Datasets) -> Vec<Arc<Sample>> {
     // A shuffle would have to read all rows.
     let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
     let Ok(rows) = dataset.open_as(&spec, Some(ROWS)) else { return Vec::new() };
-    let preparation = Preparation { keeps_row: true, ..dataset.preparation_of(&task.dataset) };
+    // A check downloads no images.
+    let preparation =
+        Preparation { keeps_row: true, fetches_media: false, ..dataset.preparation_of(&task.dataset) };
     let mut samples = Vec::new();
     stream(rows, &preparation, 1, &|| false, |prepared| {
         samples.extend(prepared.result);
@@ -155,6 +159,29 @@ fn option_metric(task: &PlannedTask) -> Option<&str> {
             task.scoring.metrics.iter().find(reads_options).map(|metric| metric.metric_id.as_str())
         }
         RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => None,
+    }
+}
+
+/// Warns about fields of the Samples that change nothing in the task.
+fn check_unused_fields(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Problems) {
+    let is_likelihood = task.spec.steps.inference.request == RequestKind::Loglikelihood;
+    let has_unconditioned = samples.iter().any(|sample| sample.unconditioned_input.is_some());
+    let mut warn = |field: &str, help: &str| {
+        let message = format!("the task `{}` does not use the `{field}` of its Samples", task.spec.task_id);
+        problems.warning(task.spec.spans.dataset_id, "tasks", message).help(help.to_owned());
+    };
+    // A prompt may read the field.
+    if has_unconditioned && !is_likelihood && task.prompt.is_none() {
+        warn(
+            "unconditioned_input",
+            "it belongs to `request: loglikelihood` with the metric `loglikelihood_accuracy`, which then also reports \
+             `acc_mutual_info`",
+        );
+    }
+    // A component that supports the model or answers its tool calls may read it.
+    let has_sandbox = samples.iter().any(|sample| sample.sandbox.is_some());
+    if has_sandbox && task.support_roles().next().is_none() {
+        warn("sandbox", "no step runs code: answers are compared as text, and the field is only recorded");
     }
 }
 

@@ -27,27 +27,27 @@ pub(super) fn has_step(steps: &[Tree], name: &str) -> bool {
     steps.iter().filter_map(Tree::as_map).any(|step| step.text("step") == Some(name))
 }
 
+/// Rank of a step, and true for a `support` step that follows `inference`.
+type StepOrder = (usize, bool);
+
 fn convert_section(section: &mut Mapping, path: &str, notes: &mut Notes) {
     let Some(Tree::List(items)) = section.get("steps").cloned() else { return };
     let path = path_of(path, "steps");
     let mut comments = Vec::new();
-    let mut steps: Vec<(usize, Mapping)> = Vec::new();
+    let mut steps: Vec<(StepOrder, Mapping)> = Vec::new();
     for (number, item) in items.into_iter().enumerate() {
         let place = format!("{path}[{number}]");
         let Some((name, mut step)) = named_step(item) else { continue };
-        let Some(order) = STEPS.iter().position(|known| *known == name) else {
+        let Some(rank) = STEPS.iter().position(|known| *known == name) else {
             let message = format!("the step `{name}` is left out: games and simulations are not possible");
             notes.needs_work(place, message, &mut comments).help(format!("known are {}", STEPS.join(", ")));
             continue;
         };
-        if name == "support" && steps.iter().any(|(_, step)| step.text("step") == Some("inference")) {
-            let message = "the step `support` after `inference` is left out: it would come before the answer"
-                .to_owned();
-            notes
-                .needs_work(place, message, &mut comments)
-                .help("find the answer by the step `extract`, or let a judge read the whole text");
-            continue;
-        }
+        let answered = steps.iter().find(|(_, step)| step.text("step") == Some("inference"));
+        let order = match answered {
+            Some(((inference, _), _)) if name == "support" => (*inference, true),
+            _ => (rank, false),
+        };
         if name != "support" && steps.iter().any(|(other, _)| *other == order) {
             let message = format!("the second step `{name}` is left out");
             notes.dropped(place, message, &mut comments);
@@ -55,6 +55,12 @@ fn convert_section(section: &mut Mapping, path: &str, notes: &mut Notes) {
         }
         settle(&mut step, &place, &[step_keys(&name)], OLD_STEP_KEYS, notes);
         step.remove_nulls();
+        if order.1 && !step.has("sets_answer") {
+            step.set("sets_answer", Tree::Scalar(false.into()));
+            let message = "the reply of the step `support` after `inference` is in `support_output`; write \
+                           `sets_answer: true` if it replaces the answer";
+            notes.changed(place, message.to_owned(), &mut step.comments);
+        }
         steps.push((order, step));
     }
     if !steps.is_sorted_by_key(|(order, _)| *order) {

@@ -330,10 +330,10 @@ pub(crate) const OLD_STEP_KEYS: &OldKeys = &[
 /// Returns the keys of a step.
 pub(crate) fn step_keys(step: &str) -> &'static [&'static str] {
     match step {
-        "support" => &["step", "adapter_id"],
+        "support" => &["step", "adapter_id", "sets_answer"],
         "inference" => &["step", "adapter_id", "request", "continuation", "continuation_prefix", "tools"],
         "embed" => &["step", "adapter_id", "prediction_field", "references_field"],
-        "judge" => &["step", "adapter_id", "judge", "judge_id", "judges", "combine", "attempts"],
+        "judge" => &["step", "adapter_id", "judge", "judge_id", "judges", "combine", "attempts", "media"],
         "extract" => &["step", "extractors"],
         _ => &["step"],
     }

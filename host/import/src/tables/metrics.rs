@@ -22,7 +22,7 @@ pub(crate) enum MetricMatch {
     Same,
     /// Another takes its place.
     Other(MetricReplacement),
-    /// Nothing takes its place.
+    /// It has no replacement.
     Unknown,
 }
 

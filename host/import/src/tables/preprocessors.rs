@@ -20,7 +20,7 @@ pub(crate) enum PreprocessorMatch {
     Same,
     /// Another takes its place.
     Other(PreprocessorReplacement),
-    /// Nothing takes its place.
+    /// It has no replacement.
     Unknown,
 }
 

@@ -168,6 +168,7 @@ fn score(
         scores.push(ContinuationScore {
             id: text.id,
             logprob: tally.logprob,
+            unconditioned_logprob: None,
             token_count,
             byte_count: text.byte_count,
             is_greedy: tally.is_greedy,

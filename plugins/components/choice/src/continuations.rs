@@ -12,6 +12,8 @@ pub(crate) struct Continuation {
     pub(crate) id: String,
     /// Sum of the natural logarithms of the token probabilities; null if the sum is not finite.
     logprob: Option<f64>,
+    /// The same sum after the Sample's `unconditioned_input`.
+    unconditioned_logprob: Option<f64>,
     byte_count: Option<u32>,
 }
 
@@ -19,6 +21,14 @@ impl Continuation {
     /// Returns the sum of the log-probabilities, in nats.
     pub(crate) fn logprob(&self) -> f64 {
         self.logprob.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// Returns the pointwise mutual information of the prompt and the option, in nats. `None` if the likelihood without
+    /// the prompt is unknown.
+    pub(crate) fn mutual_information(&self) -> Option<f64> {
+        self.unconditioned_logprob
+            .filter(|logprob| logprob.is_finite())
+            .map(|logprob| self.logprob() - logprob)
     }
 
     /// Returns the sum per byte of the text.

@@ -23,6 +23,8 @@ const REFERENCES: usize = 3;
 /// Sub-scores:
 /// - `acc_norm`: the same per UTF-8 byte of the option's text; a `continuation_prefix` is not counted;
 /// - `probability`: that of the right options among all (softmax of the sums);
+/// - `acc_mutual_info`: the same for the pointwise mutual information, the sum less the one after the Sample's
+///   `unconditioned_input`. Absent if a Sample has none;
 /// - `margin`: the sum of the best right option less that of the best wrong one, in nats; absent if there is no wrong one.
 ///
 /// If options are equally likely, the first wins, as in the answer that the host records. `acc` and `acc_norm` are the
@@ -37,9 +39,10 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("4", "Checks that the correct option is the most likely continuation")
+        let spec = MetricSpec::new("5", "Checks that the correct option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
+            .sub_score("acc_mutual_info", true)
             .sub_score("probability", true)
             .sub_score("margin", true)
             .input(
@@ -91,6 +94,10 @@ impl Metric for LoglikelihoodAccuracy {
         } else {
             card
         };
+        let card = match best_by_mutual_information(&continuations) {
+            Some(place) => card.sub_score("acc_mutual_info", if is_right(place) { 1.0 } else { 0.0 }),
+            None => card,
+        };
         let card = if pass { card } else { card.tag("wrong_answer") };
         let unknown = if alternatives.is_empty() {
             Vec::new()
@@ -99,6 +106,17 @@ impl Metric for LoglikelihoodAccuracy {
         };
         Ok(with_unknown(card, &unknown))
     }
+}
+
+/// Returns the index of the option with the most mutual information; of equal ones, the first. `None` if it is unknown of
+/// one of them.
+///
+/// Holtzman et al., "Surface Form Competition: Why the Highest Probability Answer Isn't Always Right", EMNLP 2021.
+fn best_by_mutual_information(continuations: &[Continuation]) -> Option<usize> {
+    let values: Vec<f64> =
+        continuations.iter().map(Continuation::mutual_information).collect::<Option<_>>()?;
+    let values = values.into_iter().enumerate();
+    values.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(place, _)| place)
 }
 
 /// Returns which of the continuations are right.
@@ -209,6 +227,28 @@ mod tests {
             r"[1]",
         ] {
             assert!(card(continuations, "A", OPTIONS_MAP).is_err(), "{continuations}");
+        }
+    }
+
+    #[test]
+    fn likely_options_lose_to_those_that_the_question_raises() {
+        let scores = |unconditioned: [&str; 2]| {
+            format!(
+                r#"[{{"id":"A","logprob":-1,"byte_count":1,"unconditioned_logprob":{}}},
+                    {{"id":"B","logprob":-2,"byte_count":1,"unconditioned_logprob":{}}}]"#,
+                unconditioned[0], unconditioned[1]
+            )
+        };
+        for (unconditioned, expected) in [
+            (["-1", "-5"], Some(1.0)),
+            (["-4", "-5"], Some(0.0)),
+            (["-4", "null"], None),
+            (["null", "null"], None),
+        ] {
+            let Ok(card) = card(&scores(unconditioned), "B", OPTIONS_MAP) else { panic!("a card is made") };
+            let found = sub_scores(&card).into_iter().find(|(name, _)| *name == "acc_mutual_info");
+            assert_eq!(found.map(|(_, value)| value), expected, "{unconditioned:?}");
+            assert_eq!(card.primary_score, Some(0.0));
         }
     }
 }

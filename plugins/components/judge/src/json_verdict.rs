@@ -95,7 +95,7 @@ impl Judge for JsonVerdict {
 
     fn render(&self, case: &Case) -> Result<Vec<Prompt>, PluginError> {
         let task = self.settings.language.pick(
-            "You judge how right an answer to a question is. Where there is a reference, it is right.",
+            "You judge how right an answer to a question is. If there is a reference, it is right.",
             "你是评判员，判断对问题的回答在多大程度上正确。如果给出了参考答案，以参考答案为准。",
         );
         Ok(vec![self.settings.prompt(task, &Material::of_answer(&self.settings, case).text(), &self.form())])
@@ -113,7 +113,7 @@ impl JsonVerdict {
             return self.form_of_keys();
         }
         let before = match self.settings.language {
-            Language::English => "End your reply with one JSON object of this schema, and nothing behind it:",
+            Language::English => "End your reply with one JSON object of this schema, and nothing after it:",
             Language::Chinese => "请以一个符合下面模式的 JSON 对象结束回复，其后不要再写任何内容：",
         };
         format!(

@@ -52,7 +52,7 @@ impl Judge for VerdictJudge {
 
     fn render(&self, case: &Case) -> Result<Vec<Prompt>, PluginError> {
         let task = self.settings.language.pick(
-            "You judge whether an answer to a question is right. Where there is a reference, it is right. \
+            "You judge whether an answer to a question is right. If there is a reference, it is right. \
              Reason briefly, then give your verdict.",
             "你是评判员，判断对问题的回答是否正确。\
              如果给出了参考答案，以参考答案为准。先简要说明理由，再给出结论。",

@@ -21,7 +21,7 @@ pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<Ex
         }
         None => None,
     };
-    // What cannot be built again is left out, with the reason.
+    // Requests that cannot be rebuilt are left out, with the reason.
     problems.sorted().iter().for_each(|problem| {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&problem.message)));
     });

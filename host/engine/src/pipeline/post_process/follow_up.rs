@@ -15,7 +15,7 @@ const ORIGINAL_ANSWER: &str = "original_answer";
 /// A role that works on the model's answer.
 pub(crate) struct FollowUp {
     pub(crate) support_role: SupportRole,
-    /// Whether its reply takes the place of the answer.
+    /// True if its reply replaces the answer.
     pub(crate) sets_answer: bool,
 }
 

@@ -19,7 +19,7 @@ pub(crate) use combined::unread_reason;
 use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_config::ScoreCombination;
-use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
+use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usage};
 use gage_data::MediaStore;
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
@@ -177,7 +177,7 @@ impl OpenJudge {
                 Verdict::Unparseable(reason) if attempt < attempts => {
                     // At temperature zero, an unchanged prompt would give the same reply.
                     let retry_prompt = format!(
-                        "Your reply could not be read: {reason}. Answer once more, in exactly the form that was asked for."
+                        "Your reply could not be read: {reason}. Answer again, in exactly the form that was asked for."
                     );
                     for ((messages, _), text) in prompts.iter_mut().zip(&texts) {
                         messages.push(Message::text(Role::Assistant, text.as_str()));
@@ -187,15 +187,27 @@ impl OpenJudge {
                     attempt += 1;
                 }
                 Verdict::Unparseable(reason) => {
-                    let replies = JudgeReplies { replies: texts, earlier, usage: named(usage) };
+                    let replies = JudgeReplies { replies: texts, earlier, usage: self.priced(usage) };
                     return Ok(Judgement::Unparseable { reason, replies });
                 }
                 Verdict::Output(mut output) => {
-                    JudgeReplies { replies: texts, earlier, usage: named(usage) }.add_to(&mut output);
+                    let usage = self.priced(usage);
+                    JudgeReplies { replies: texts, earlier, usage }.add_to(&mut output);
                     return Ok(Judgement::Output(output));
                 }
             }
         }
+    }
+
+    /// Returns the token counts by name, with their cost if the suite has a price for the judge.
+    fn priced(&self, usage: Option<Usage>) -> Object {
+        let mut named = named(usage);
+        if let Some((usage, price)) = usage.zip(self.planned.price.as_ref()) {
+            // Tokens of a sample stay far below 2^53.
+            let cost = price.cost(usage.prompt_tokens as f64, usage.completion_tokens as f64);
+            named.insert("cost".to_owned(), cost.into());
+        }
+        named
     }
 
     /// Returns the conversations for the judge to continue, and their fence if the suite supplies the prompt.

@@ -22,7 +22,7 @@ pub(super) struct JudgeReplies {
     pub(super) replies: Vec<String>,
     /// Replies of earlier attempts, which could not be parsed.
     pub(super) earlier: Vec<Vec<String>>,
-    /// Named token counts.
+    /// Named token counts, and their cost.
     pub(super) usage: Object,
 }
 
