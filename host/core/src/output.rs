@@ -38,7 +38,7 @@ pub struct ContinuationScore {
     pub id: String,
     /// Sum of the natural logarithms of the token probabilities.
     pub logprob: f64,
-    /// The same sum if the Sample's `unconditioned_input` takes the place of the prompt. Absent without one.
+    /// Log-likelihood after the Sample's `unconditioned_input` instead of the prompt. Absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconditioned_logprob: Option<f64>,
     /// Number of tokens.

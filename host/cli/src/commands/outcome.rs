@@ -237,8 +237,8 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
 /// Tags of answers in a form that the metric does not read.
 const FORM_TAGS: [&str; 3] = ["invalid_format", "no_choice_found", "parse_failed"];
 
-/// Returns warnings about metrics that could not read half of the answers or more. The prompt then asks for another
-/// form than the metric reads, or the model ignores the prompt.
+/// Returns warnings about metrics that could not read half of the answers or more. The prompt then asks for a
+/// form that the metric does not read, or the model ignores the prompt.
 fn unreadable(task: &TaskSummary) -> Vec<String> {
     let warning = |figure: &MetricFigure| {
         let scored = figure.outcomes.get(&Outcome::Scored).copied().unwrap_or_default();

@@ -22,7 +22,7 @@ pub(crate) enum MetricMatch {
     Same,
     /// Another takes its place.
     Other(MetricReplacement),
-    /// It has no replacement.
+    /// The metric has no replacement.
     Unknown,
 }
 

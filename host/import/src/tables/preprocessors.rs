@@ -20,7 +20,7 @@ pub(crate) enum PreprocessorMatch {
     Same,
     /// Another takes its place.
     Other(PreprocessorReplacement),
-    /// It has no replacement.
+    /// The preprocessor has no replacement.
     Unknown,
 }
 

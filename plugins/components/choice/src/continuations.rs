@@ -12,7 +12,7 @@ pub(crate) struct Continuation {
     pub(crate) id: String,
     /// Sum of the natural logarithms of the token probabilities; null if the sum is not finite.
     logprob: Option<f64>,
-    /// The same sum after the Sample's `unconditioned_input`.
+    /// Log-likelihood after the Sample's `unconditioned_input` instead of the prompt.
     unconditioned_logprob: Option<f64>,
     byte_count: Option<u32>,
 }
