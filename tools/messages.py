@@ -33,8 +33,6 @@ Numbers, names and paths are examples. The exit code of a command is not part of
 """
 REPOSITORY = Path(__file__).resolve().parent.parent
 FIRST = re.compile(r"^(?:error|warning|note)(?:\[\w+\])?: ")
-# A line of the log: its level, and its message after the spans and the target.
-LOG = re.compile(r"^\s*(?:\S+T\S+ +)?(WARN|ERROR) +(?:\w+(?:\{[^}]*\})?: )*(?:(?:gage_\w+(?:::\w+)*|plugin): )?(.*)$")
 
 
 def normal(line: str) -> str:
@@ -47,7 +45,7 @@ def normal(line: str) -> str:
     line = re.sub(r"\b20\d\d-\d\d-\d\dT[\d:.]+Z?", "2026-01-02T03:04:05Z", line)
     line = re.sub(r"sha256:[0-9a-f]{64}", "sha256:0123…", line)
     line = re.sub(r"\b[0-9a-f]{64}\b", "0123…", line)
-    return re.sub(r"(known are: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
+    return re.sub(r"(expected one of: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
 
 
 def log_line(line: str):
@@ -58,8 +56,6 @@ def log_line(line: str):
             level, text = record["level"], record["fields"]["message"]
         except (ValueError, KeyError, TypeError):
             return None
-    elif log := LOG.match(line):
-        level, text = log.groups()
     else:
         return None
     return {"WARN": f"warning: {text}", "ERROR": f"error: {text}"}.get(level)
@@ -79,7 +75,8 @@ def messages(text: str):
             current.append(f"  {help_text.group(1)}: {help_text.group(2)}")
         elif current and re.match(r"  +\S", line) and not re.match(r"\s*(-->|\d* *\|)", line):
             current.append(line)
-        elif current and not line.strip():
+        # A line of another kind, such as a note of `import`.
+        elif current and (not line.strip() or re.match(r"[a-z]+: ", line)):
             yield current
             current = None
     if current:

@@ -122,3 +122,22 @@ fn files_that_are_not_plugins_are_refused_before_compiling() {
         assert!(ended.stderr.contains(expected), "{file}: {}", ended.stderr);
     }
 }
+
+/// A machine with many cores compiles with eight threads, each of which reserves address space.
+#[test]
+fn component_compiles_with_all_threads_in_the_least_memory() {
+    let workspace = Workspace::new();
+    for component in [gage_test_guests::HOSTILE, gage_test_guests::MEDIA_METRIC] {
+        let file = workspace.write("component.wasm", component);
+        let memory = (1_u64 << 30) + component.len() as u64 * 384;
+        let compiled = workspace
+            .program()
+            .args(["compile-component", &memory.to_string(), "60"])
+            .env("MIMALLOC_ARENA_RESERVE", "65536")
+            .env("RAYON_NUM_THREADS", "8")
+            .stdin(std::fs::File::open(file).expect("the component"))
+            .output()
+            .expect("started");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
+}

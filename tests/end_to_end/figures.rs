@@ -27,6 +27,56 @@ fn figures(workspace: &Workspace, run: &str) -> Vec<Value> {
 }
 
 #[test]
+fn weights_come_from_a_field_of_the_sample() {
+    let workspace = Workspace::new();
+    let row = |id: &str, label: &str, weight: Value| {
+        json!({"id": id, "question": "?", "answer": label, "weight": weight}).to_string() + "\n"
+    };
+    workspace.write("rows.jsonl", row("a", "1", json!(3)) + &row("b", "0", json!("1")));
+    let run = |id: &str, metrics: &str, code: i32| {
+        workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), metrics));
+        workspace.run(&["run", "suite.yaml", "--run-id", id]).expect_code(code)
+    };
+    run(
+        "r",
+        "[{exact_match: {weight_field: sample.metadata.weight}}, {metric_id: plain, implementation: exact_match}]",
+        0,
+    );
+    let found = figures(&workspace, "r");
+    assert_eq!((&found[0]["aggregation"], &found[0]["value"]), (&json!("weighted_mean"), &json!(0.75)));
+    assert_eq!(found[1]["value"], 0.5);
+
+    workspace.write("rows.jsonl", row("a", "1", json!(3)) + &row("b", "0", json!("heavy")));
+    run("wrong", "[{exact_match: {weight_field: sample.metadata.weight}}]", 4);
+    let error = workspace.samples("wrong")[1]["metrics"][0]["error"].as_str().map(str::to_owned);
+    assert_eq!(
+        error.as_deref(),
+        Some(
+            "invalid_input: the weight at sample.metadata.weight must be a number of at least 0, found \"heavy\""
+        )
+    );
+    let metric = "[{metric_id: m, implementation: exact_match, aggregation: median, params: {weight_field: sample.metadata.weight}}]";
+    let refused = run("refused", metric, 2);
+    assert!(
+        refused.stderr.contains("the aggregation `median` does not use `weight_field`"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn short_forms_of_metrics_take_an_aggregation() {
+    let workspace = workspace();
+    let metrics =
+        "[{exact_match: {aggregation: count}}, \"numeric_match(tolerance=0.1, aggregation='median')\"]";
+    workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), metrics));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found = figures(&workspace, "r");
+    assert_eq!((&found[0]["aggregation"], &found[0]["value"]), (&json!("count"), &json!(40.0)));
+    assert_eq!((&found[1]["aggregation"], &found[1]["value"]), (&json!("median"), &json!(1.0)));
+}
+
+#[test]
 fn figures_have_slices_clusters_and_aggregations() {
     let workspace = workspace();
     let metric = |id: &str, implementation: &str, aggregation: &str| {

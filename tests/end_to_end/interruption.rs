@@ -372,6 +372,6 @@ fn retry_repeats_only_the_named_outcomes() {
     workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     let unknown =
         workspace.run(&[&ARGUMENTS[..], &["--resume", "--retry", "scored"]].concat()).expect_code(2);
-    assert!(unknown.stderr.contains("known are: "), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("expected one of: "), "{}", unknown.stderr);
     workspace.run(&["run", "suite.yaml", "--retry", "truncated"]).expect_code(2);
 }

@@ -133,6 +133,7 @@ fn run_config_parameters_can_be_set_by_a_flag() {
     assert!(locked.stderr.contains("settings.metrics[1]"), "{}", locked.stderr);
     for (file, set, expected) in [
         (RUN_CONFIG, "runtime.global.patterns=x", "no placeholder ${runtime.global.patterns}"),
+        (RUN_CONFIG, "runtime.tasks.other.max_samples=1", "the template has no `other` among its tasks"),
         (RUN_CONFIG, "runtime.tasks.rows.dataset_id=x", "the template defines it"),
         (RUN_CONFIG, "runtime.globals.pattern=x", "unknown key `globals` in `runtime`"),
         (SUITE, "runtime.global.pattern=x", "unknown key `runtime`"),

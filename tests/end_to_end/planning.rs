@@ -48,7 +48,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
             "",
             "",
             "tasks: [{task_id: t, dataset_id: rows, mode: fast}]\n".to_owned(),
-            vec!["known are: fire_and_forget, sequential"],
+            vec!["expected one of: fire_and_forget, sequential"],
         ),
         (
             "",

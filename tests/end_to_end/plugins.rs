@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
 /// Returns a suite with a section `plugins`.
-fn with_plugins(plugins: &str, suite: &str) -> String {
+pub(crate) fn with_plugins(plugins: &str, suite: &str) -> String {
     suite.replacen("datasets:", &format!("plugins:\n{plugins}datasets:"), 1)
 }
 

@@ -80,7 +80,7 @@ fn impossible_variables_are_errors_before_the_run() {
     let row = r#"{"question": "q", "answer": "a", "label": "x", "note": null}"#;
     let server = Server::start(|_| completion("a"));
     for (template, expected) in [
-        ("{{ system_prompt }}", "there is no variable `system_prompt`; known are: "),
+        ("{{ system_prompt }}", "there is no variable `system_prompt`; expected one of: "),
         (
             "{{ sample.question }}",
             "`sample.question` is undefined; write `row.question` for the field of the row",
@@ -217,4 +217,22 @@ fn fields_that_change_nothing_are_reported() {
         assert!(stderr.contains(named.as_deref().unwrap_or_default()), "{row}: {stderr}");
     }
     assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn task_types_that_no_step_evaluates_are_named() {
+    let server = Server::start(|_| completion("B"));
+    for (task_type, expected) in [
+        ("text-to-image", "no judge and no metric of the task sees the media of the answers"),
+        ("text-to-video", "no judge and no metric of the task sees the media of the answers"),
+        ("agent", "no step answers the model's tool calls"),
+        ("code-generation", "no step runs code, so answers are compared as text"),
+        ("short-answer", ""),
+    ] {
+        let workspace = workspace(&MULTIPLE_CHOICE.replace("multiple-choice", task_type));
+        workspace.write("suite.yaml", suite(&server.backend(""), "[multi_choice_accuracy]"));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+        let is_named = ended.stderr.contains(&format!("have the type `{task_type}`, but {expected}"));
+        assert_eq!(is_named, !expected.is_empty(), "{task_type}: {}", ended.stderr);
+    }
 }

@@ -48,7 +48,11 @@ fn recorded_answers_are_judged_again_without_the_model() {
         |run: &str| workspace.samples(run).iter().map(|one| one["model_output"].clone()).collect::<Vec<_>>();
     assert_eq!(answers("again"), answers("r"));
     let ended = workspace.run(&["score", "runs/r", "--judge", "jugde"]).expect_code(2);
-    assert!(ended.stderr.contains("the suite has no judge `jugde`; known are: judge"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the suite has no judge `jugde`; expected one of: judge"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

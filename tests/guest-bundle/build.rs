@@ -16,6 +16,7 @@ fn main() {
             "gage-guest-hostile",
             "gage-guest-measuring-backend",
             "gage-guest-media-backend",
+            "gage-guest-media-metric",
             "gage-guest-scripted-backend",
         ],
     )

@@ -39,18 +39,22 @@ pub(crate) fn message_to_guest(message: Message, media: Option<&mut MediaSet>) -
     gage_plugin::Message { role, content: clean(content), extra: clean(Value::Object(extra).to_string()) }
 }
 
+/// Converts the kind of media for components.
+pub fn media_kind_to_guest(kind: gage_core::MediaKind) -> gage_plugin::MediaKind {
+    match kind {
+        gage_core::MediaKind::Image => gage_plugin::MediaKind::Image,
+        gage_core::MediaKind::Audio => gage_plugin::MediaKind::Audio,
+        gage_core::MediaKind::Video => gage_plugin::MediaKind::Video,
+        gage_core::MediaKind::File => gage_plugin::MediaKind::File,
+    }
+}
+
 /// Returns the reference that replaces inline media (a `data:` URL).
 fn reference_of(part: &ContentPart, media: &mut MediaSet) -> Option<Value> {
     let ContentPart::Media { kind, url, .. } = part else { return None };
     let (media_type, data) = inline_media(url)?;
     let bytes = base64::engine::general_purpose::STANDARD.decode(data).ok()?;
-    let guest_kind = match kind {
-        gage_core::MediaKind::Image => gage_plugin::MediaKind::Image,
-        gage_core::MediaKind::Audio => gage_plugin::MediaKind::Audio,
-        gage_core::MediaKind::Video => gage_plugin::MediaKind::Video,
-        gage_core::MediaKind::File => gage_plugin::MediaKind::File,
-    };
-    let reference = media.add(guest_kind, media_type, Arc::from(bytes));
+    let reference = media.add(media_kind_to_guest(*kind), media_type, Arc::from(bytes));
     Some(json!({
         "type": "media",
         "kind": kind.type_name().trim_end_matches("_url"),

@@ -18,6 +18,7 @@ mod open;
 mod open_error;
 mod open_options;
 mod openai_http;
+mod reply_media;
 mod role_models;
 mod text_generation;
 
@@ -29,7 +30,7 @@ pub use api::{
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};
 pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, KernelVariant, gguf, memory_estimate};
-pub use guest::output_to_guest;
+pub use guest::{media_kind_to_guest, output_to_guest};
 pub use http::{HttpHosts, HttpRecording, RecordingError};
 pub use llama_cpp::{ModelProgram, Vocabulary, bench};
 pub use open::{check_http_files, media_support, open};

@@ -60,8 +60,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or passed
   1    internal error
-  2    the configuration or the command line is wrong, and nothing was written; or a backend refused
-       every request, and the run can be resumed
+  2    the configuration or the command line is wrong, and nothing was written; or a data file broke
+       off or changed during the run, or a backend refused every request, and the folder is kept
   3    lock mismatch: the suite differs from its lock (--locked), a run folder from what the run
        recorded (verify), or the compared runs in more than the model
   4    incomplete: coverage below min_coverage, more invalid rows than max_invalid, a used-up
@@ -184,19 +184,19 @@ pub(crate) struct RunArguments {
     pub(crate) config: ConfigArguments,
 
     /// Number of tasks that run at the same time; by default task_parallelism of the suite, or 1.
-    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
+    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) task_parallelism: Option<usize>,
 
     /// Maximum number of requests in flight.
-    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, allow_negative_numbers = true, value_parser = positive)]
     pub(crate) concurrency: usize,
 
     /// Maximum number of samples of each task.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
     pub(crate) max_samples: Option<u64>,
 
     /// Number of scoring threads; by default one for each core.
-    #[arg(long, env = "GAGE_HOST_AUTOEVAL_WORKERS", value_name = "N", value_parser = positive)]
+    #[arg(long, env = "GAGE_HOST_AUTOEVAL_WORKERS", value_name = "N", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) autoeval_workers: Option<usize>,
 
     /// Folder in which run folders are created.
@@ -274,7 +274,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub(crate) struct ScoreArguments {
-    /// Folder of the run whose answers are scored.
+    /// The run whose answers are scored: its id or its folder.
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 
@@ -459,11 +459,14 @@ pub(crate) struct EnvArguments {
 }
 
 fn positive(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("a whole number of at least 1 is needed".to_owned()),
-    }
+    positive_count(text)?.try_into().map_err(|_| NOT_POSITIVE.to_owned())
 }
+
+fn positive_count(text: &str) -> Result<u64, String> {
+    text.parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| NOT_POSITIVE.to_owned())
+}
+
+const NOT_POSITIVE: &str = "expected a whole number of at least 1";
 
 fn run_id(text: &str) -> Result<String, String> {
     gage_core::check_name(text).map(|()| text.to_owned())
@@ -474,6 +477,6 @@ fn failed_outcome(text: &str) -> Result<Outcome, String> {
     let failures = || Outcome::ALL.iter().copied().filter(|outcome| *outcome != Outcome::Scored);
     failures().find(|outcome| outcome.name() == text).ok_or_else(|| {
         let names: Vec<&str> = failures().map(Outcome::name).collect();
-        format!("known are: {}", names.join(", "))
+        format!("expected one of: {}", names.join(", "))
     })
 }

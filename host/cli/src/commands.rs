@@ -27,6 +27,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod score;
+mod sent_requests;
 mod setup;
 mod signals;
 pub(crate) mod validate;

@@ -301,14 +301,14 @@ mod tests {
 
     #[test]
     fn a_table_fits_its_terminal() {
-        let table = Table { headings: ["run", "model", "begun", "value"], flexible: &[0, 1], spare: &[2] };
+        let table = Table { headings: ["run", "model", "started", "value"], flexible: &[0, 1], spare: &[2] };
         let row = |run: &str, model: &str| [run, model, "2026-01-01 00:00", "0.1234"].map(str::to_owned);
         let rows = [row(&"r".repeat(60), "small"), row("b", &"模型".repeat(30))];
         for width in [40, 60, 80, 300] {
             let text = table.within(&rows, width);
             let widest = text.lines().map(|line| line.width()).max();
             assert!(widest <= Some(width), "{width}: {widest:?}\n{text}");
-            assert_eq!(text.contains("begun"), width > 48, "{text}");
+            assert_eq!(text.contains("started"), width > 48, "{text}");
             assert!(text.lines().all(|line| line.ends_with("0.1234") || line.ends_with("value")), "{text}");
         }
         assert_eq!(table.within(&rows, 300), columns(table.headings, &rows));

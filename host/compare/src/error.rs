@@ -13,7 +13,7 @@ pub enum CompareError {
     Report(#[from] FiguresError),
 
     /// The gate names something that neither run has.
-    #[error("{what}; known are: {known}")]
+    #[error("{what}; expected one of: {known}")]
     UnknownInGate {
         /// The unknown name, with the nearest known one.
         what: String,

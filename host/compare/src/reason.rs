@@ -114,7 +114,7 @@ pub(super) fn causes(tasks: &[TaskPairing]) -> String {
     listed.map(|(number, cause)| format!("{} {cause}", count(*number))).collect::<Vec<_>>().join(", ")
 }
 
-/// `not scored in the baseline: 3 truncated, 1 with the score null`, for each run that lacks scores.
+/// `not scored in the baseline: 3 truncated, 1 with a null score`, for each run that lacks scores.
 pub(super) fn unscored(metric: &MetricComparison) -> Vec<String> {
     let runs = [("the baseline", &metric.unscored_base), ("the new run", &metric.unscored_new)];
     let lacking = runs.into_iter().filter(|(_, ends)| !ends.is_empty());

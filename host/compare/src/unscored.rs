@@ -37,7 +37,7 @@ impl UnscoredReason {
     pub(super) fn words(self) -> &'static str {
         match self {
             UnscoredReason::Ended(outcome) => outcome.name(),
-            UnscoredReason::NullScore => "with the score null",
+            UnscoredReason::NullScore => "with a null score",
             UnscoredReason::NullPass => "without pass or fail",
             UnscoredReason::NoSubScore => "without this sub-score",
             UnscoredReason::NoResult => "without a result of this metric",

@@ -107,6 +107,7 @@ pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, probl
     let place = match kind {
         "role-adapter" => format!("that file is named as `adapter`: ./my-{kind}.wasm"),
         "backend" => "that file is named as `component`: ./my-backend.wasm".to_owned(),
+        "judge" => "that file is named by the step: {step: judge, judge: ./my-judge.wasm}".to_owned(),
         _ => format!("that file is named here: ./my-{kind}.wasm"),
     };
     problems.error(span, key, format!("{what} names Python code, which is never loaded into this \

@@ -1,4 +1,4 @@
-//! `${VARIABLE}` and `${VARIABLE:-default}`, anywhere in a string.
+//! `${VARIABLE}`, `${VARIABLE:-default}` and `${VARIABLE:?message}`, anywhere in a string.
 
 use crate::placeholder::{MAX_LEVELS, closing_brace, nests_too_deep};
 use crate::secret_marking::note_variable;
@@ -18,7 +18,7 @@ pub(crate) struct ExpandError {
     pub(crate) help: String,
 }
 
-const FORMS: &str = "write ${NAME} or ${NAME:-default}; for a literal ${ write $${";
+const FORMS: &str = "write ${NAME}, ${NAME:-default} or ${NAME:?message}; for a literal ${ write $${";
 
 /// Rejects a text whose variables nest too deep.
 pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
@@ -69,10 +69,9 @@ fn replace<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, s
 }
 
 fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, ExpandError> {
-    let (name, default) = match reference.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (reference, None),
-    };
+    let operator = reference.find(":-").into_iter().chain(reference.find(":?")).min();
+    let (name, rest) = reference.split_at(operator.unwrap_or(reference.len()));
+    let (default, message) = (rest.strip_prefix(":-"), rest.strip_prefix(":?"));
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     // Template parameters, which only exist in documents built from a template.
@@ -91,7 +90,15 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
         note_variable(name, &value);
         Ok(value)
     };
-    match ((environment.variable)(name), default) {
+    let value = (environment.variable)(name);
+    if let Some(message) = message.filter(|_| value.as_deref().is_none_or(str::is_empty)) {
+        let message = if message.trim().is_empty() { "it is not set or empty" } else { message.trim() };
+        return Err(ExpandError {
+            message: format!("the environment variable {name} is required: {message}"),
+            help: format!("set it, or give a default: ${{{name}:-default}}"),
+        });
+    }
+    match (value, default) {
         (Some(value), None) => noted(value),
         (Some(value), Some(_)) if !value.is_empty() => noted(value),
         (_, Some(default)) => noted(replace(default, environment)?.into_owned()),
@@ -129,6 +136,8 @@ mod tests {
             ("${A}", "one"),
             ("x/${A}/y-${B:-two}-z", "x/one/y-two-z"),
             ("${EMPTY:-full}", "full"),
+            ("${A:?no :- here}", "one"),
+            ("${B:-what:?}", "what:?"),
             ("[${EMPTY}]", "[]"),
             ("${B:-${C:-${A}}}", "one"),
             ("${B:-}", ""),
@@ -145,6 +154,8 @@ mod tests {
     fn what_cannot_be_replaced_is_an_error() {
         for (text, expected) in [
             ("${B}", "the environment variable B is not set"),
+            ("${B:?set it: or else}", "the environment variable B is required: set it: or else"),
+            ("${EMPTY:?}", "the environment variable EMPTY is required: it is not set or empty"),
             ("${A", "the variable in '${A' has no closing brace"),
             ("${1A}", "'1A' is not the name of a variable"),
             ("${}", "'' is not the name of a variable"),

@@ -225,13 +225,16 @@ impl Problem {
     /// Lists the known names, and the one that was meant: that of an old name, or else the nearest.
     pub fn known<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Problem {
         let known: Vec<&str> = known.into_iter().collect();
-        let allowed = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        if known.is_empty() {
+            return self.help("leave it out: there is nothing to name here");
+        }
+        let allowed = known.join(", ");
         if let Some(new) = new_name(typed, &known) {
-            return self.help(format!("`{typed}` of gage-eval is `{new}` here; known are: {allowed}"));
+            return self.help(format!("`{typed}` of gage-eval is `{new}` here; expected one of: {allowed}"));
         }
         let help = match gage_core::nearest(typed, known.iter().copied()) {
-            Some(nearest) => format!("did you mean `{nearest}`? known are: {allowed}"),
-            None => format!("known are: {allowed}"),
+            Some(nearest) => format!("did you mean `{nearest}`? expected one of: {allowed}"),
+            None => format!("expected one of: {allowed}"),
         };
         self.help(help)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 /// Formats a path for a message: unchanged, with its absolute location.
 pub fn shown_path(path: &Path) -> String {
     match std::path::absolute(path) {
-        Ok(resolved) if resolved != path => format!("'{}' (that is {})", path.display(), resolved.display()),
+        Ok(resolved) if resolved != path => format!("'{}' ({})", path.display(), resolved.display()),
         _ => format!("'{}'", path.display()),
     }
 }

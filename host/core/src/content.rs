@@ -56,7 +56,8 @@ impl MediaKind {
         self.into()
     }
 
-    fn from_type_name(name: &str) -> Option<MediaKind> {
+    /// Returns the kind of a part by its `type`.
+    pub fn from_type_name(name: &str) -> Option<MediaKind> {
         MediaKind::VARIANTS.iter().copied().find(|kind| kind.type_name() == name)
     }
 }

@@ -70,6 +70,18 @@ fn is_harmful(character: char) -> bool {
         )
 }
 
+/// Returns the message of an error of the operating system, without its number and in lower case.
+pub fn system_message(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error ").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    // An abbreviation keeps its capitals.
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

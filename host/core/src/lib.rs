@@ -31,7 +31,7 @@ mod threads;
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
-pub use escape::{printable, printable_html, printable_line};
+pub use escape::{printable, printable_html, printable_line, system_message};
 pub use field_path::{EvalContext, FieldPath, Root};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;

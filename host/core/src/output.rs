@@ -101,11 +101,22 @@ pub struct ModelOutput {
     pub continuations: Vec<ContinuationScore>,
     /// Score of the whole text, if that was requested.
     pub rolling: Option<RollingScore>,
-    /// Other output of the backend: `reasoning`, `tool_calls`.
+    /// Other output of the backend: `reasoning`, `tool_calls`, `media` (content parts).
     pub extra: Object,
 }
 
 impl ModelOutput {
+    /// Key of the reply's media in `extra`: a list of content parts.
+    pub const MEDIA_KEY: &str = "media";
+
+    /// Returns whether the reply has media.
+    pub fn has_media(&self) -> bool {
+        self.extra
+            .get(ModelOutput::MEDIA_KEY)
+            .and_then(Value::as_array)
+            .is_some_and(|parts| !parts.is_empty())
+    }
+
     /// Creates an output from generated text.
     pub fn generated(answer: String, finish_reason: FinishReason, usage: Option<Usage>) -> ModelOutput {
         ModelOutput {

@@ -156,7 +156,7 @@ impl ParamReader<'_> {
                 .map(|name| format!("did you mean `{name}`? "))
                 .unwrap_or_default();
             let known = SamplingParams::NAMES.join(", ");
-            let message = format!("unknown sampling parameter; {hint}known are: {known}");
+            let message = format!("unknown sampling parameter; {hint}expected one of: {known}");
             self.reading.key(key).problem(message);
         }
     }

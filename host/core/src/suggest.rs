@@ -2,8 +2,20 @@
 
 /// Returns the known name that is closest to the input, if one is close enough.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let found = known.into_iter().filter_map(|name| Some((distance(typed, name)?, name)));
-    found.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    let known: Vec<&str> = known.into_iter().collect();
+    let found = known.iter().filter_map(|name| Some((distance(typed, name)?, *name)));
+    let nearest = found.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
+    nearest.or_else(|| only_completion(typed, &known))
+}
+
+/// Returns the only known name that begins with the input, if that has at least three characters.
+fn only_completion<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let mut found = known.iter().filter(|name| name.to_lowercase().starts_with(&typed));
+    match (typed.chars().count() >= 3, found.next(), found.next()) {
+        (true, Some(name), None) => Some(name),
+        _ => None,
+    }
 }
 
 /// Returns the number of typos between two names, ignoring case. `None` if there are more than a third of the
@@ -43,6 +55,8 @@ mod tests {
         assert_eq!(nearest("max_sample", known), Some("max_samples"));
         assert_eq!(nearest("Metric", known), Some("metrics"));
         assert_eq!(nearest("laoder", known), Some("loader"));
+        assert_eq!(nearest("max", known), Some("max_samples"));
+        assert_eq!(nearest("me", known), None);
         assert_eq!(nearest("temperature", known), None);
     }
 

@@ -32,7 +32,7 @@ mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
 pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
-pub use media::{MediaError, MediaErrorKind, MediaSource, MediaStore};
+pub use media::{MediaError, MediaErrorKind, MediaSource, MediaStore, ReplyMedia, data_url_of};
 pub use missing_fields::{MissingField, OtherTypes};
 pub use preparation::{HasMedia, Preparation, PreparedSample, SampleProjection, ValidSample};
 pub use rejection::{Rejection, RejectionStage};

@@ -16,6 +16,7 @@ mod image_cache;
 mod image_probe;
 mod options;
 mod reference_table;
+mod reply;
 mod resize;
 mod resolve;
 mod sniff;
@@ -27,6 +28,7 @@ mod truncation;
 pub(crate) use data_url::embedded_url;
 pub use error::{MediaError, MediaErrorKind};
 pub use options::{ImageOptions, MediaOptions};
+pub use reply::{ReplyMedia, data_url_of};
 pub use resolve::MediaSource;
 pub use store::MediaStore;
 

@@ -83,7 +83,7 @@ impl RowProblem {
 #[non_exhaustive]
 pub enum DataError {
     /// A file cannot be read.
-    #[error("cannot read {file}: {source}")]
+    #[error("cannot read {file}: {}", gage_core::system_message(source))]
     Unreadable {
         /// Path as written, and in full.
         file: String,
@@ -151,6 +151,11 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Returns whether the reason is that a file does not exist.
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, DataError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// Returns the error of an unreadable file: it changed, or the system cannot read it.
     pub(crate) fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
         let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());

@@ -83,7 +83,7 @@ impl DataFile {
     pub(crate) fn named(&self) -> String {
         match std::path::absolute(&self.path) {
             Ok(whole) if whole != Path::new(&self.shown) => {
-                format!("'{}' (that is {})", self.shown, whole.display())
+                format!("'{}' ({})", self.shown, whole.display())
             }
             _ => format!("'{}'", self.shown),
         }

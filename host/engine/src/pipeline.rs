@@ -9,6 +9,7 @@ pub(crate) mod infer;
 pub(crate) mod post_process;
 pub(crate) mod read;
 pub(crate) mod record;
+pub(crate) mod reply_media;
 pub(crate) mod result_router;
 pub(crate) mod role_client;
 pub(crate) mod score;

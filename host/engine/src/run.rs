@@ -16,7 +16,8 @@ use crate::plan::Plan;
 use crate::run_error::RunError;
 use context::{RunContext, RunOptions};
 use gage_record::{
-    JournalIndex, JournalWriter, Manifest, OpenedJournal, QuarantinedTail, RunFolder, RunIdentity, RunStatus,
+    JournalIndex, JournalWriter, Manifest, MediaFolder, OpenedJournal, QuarantinedTail, RunFolder,
+    RunIdentity, RunStatus,
 };
 use report::RunReport;
 use serde_json::json;
@@ -46,6 +47,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         Some(judges) => {
             match context.answers_of {
                 Some(parent) => {
+                    MediaFolder::copy(parent.path(), &folder)?;
                     rejudge::await_judges(&plan.tasks, &parent.journal()?, judges, true, &mut writer)?
                 }
                 None => rejudge::await_judges(&plan.tasks, &index, judges, false, &mut writer)?,
@@ -63,7 +65,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     budget.watch_time(stop, context.runtime);
     let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
-    let reports = TaskScheduler::new(context, &index, &events).run_tasks(&tasks, &mut writer)?;
+    let reports = TaskScheduler::new(context, &index, &events, &folder).run_tasks(&tasks, &mut writer)?;
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         comparisons.push(compare(&sources[0], new, &CompareOptions::default())?);
     }
     println!("read and compared: {:.2} s", began.elapsed().as_secs_f64());
-    let written = write_html_file(&output, &sources, &comparisons)?;
+    let written = write_html_file(&output, &sources, &comparisons, &|_, _| None)?;
     println!("{} samples, {} bytes: {:.2} s", written.samples, written.bytes, began.elapsed().as_secs_f64());
     Ok(())
 }

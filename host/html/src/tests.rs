@@ -38,7 +38,7 @@ fn page(root: &Path, runs: &[PathBuf]) -> String {
         .map(|new| compare(&sources[0], new, &CompareOptions::default()).unwrap())
         .collect();
     let path = root.join("a report.html");
-    let written = write_html_file(&path, &sources, &comparisons).unwrap();
+    let written = write_html_file(&path, &sources, &comparisons, &|_, _| None).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(written.bytes, text.len() as u64);
     text
@@ -189,13 +189,14 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), "run", &[sample("t", 0, 1.0, 1.0)]);
     let source = [RecordedRun::open(&run).unwrap()];
-    let error = write_html_file(&root.path().join("no/such/report.html"), &source, &[]).unwrap_err();
+    let error =
+        write_html_file(&root.path().join("no/such/report.html"), &source, &[], &|_, _| None).unwrap_err();
     assert!(error.to_string().contains("report.html"), "{error}");
     // A folder has the path of the file.
     std::fs::create_dir(root.path().join("taken.html")).unwrap();
-    assert!(write_html_file(&root.path().join("taken.html"), &source, &[]).is_err());
+    assert!(write_html_file(&root.path().join("taken.html"), &source, &[], &|_, _| None).is_err());
     let mut full: &mut [u8] = &mut [0; 100];
-    let error = write_html(&mut full, &source, &[], &[]).unwrap_err();
+    let error = write_html(&mut full, &source, &[], &[], &|_, _| None).unwrap_err();
     assert_eq!(error.recorded("history"), "cannot write the report");
     let left = std::fs::read_dir(root.path()).unwrap().flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));

@@ -5,9 +5,11 @@ use super::block;
 use super::columns::Columns;
 use super::error::HtmlError;
 use super::head::PageHead;
-use super::text::TextLine;
+use super::text::{MediaEmbedder, TextLine};
 use gage_compare::{Comparison, ContentBy};
 use gage_figures::RecordedRun;
+use gage_record::SampleRecord;
+use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -18,6 +20,12 @@ const MAX_CHUNK_TEXTS: u32 = 256;
 const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// Maximum number of samples in a block of columns.
 const MAX_CHUNK_ROWS: usize = 4_096;
+
+/// Maximum total size of the media of replies that a page embeds, in bytes.
+const MAX_MEDIA_BYTES: usize = 32 << 20;
+
+/// Returns the requests about a sample, as they were sent, for the run with this number. `None` if they are unknown.
+pub type RequestsOf<'a> = dyn Fn(usize, &SampleRecord) -> Option<Value> + 'a;
 
 /// Statistics of a written page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +44,16 @@ pub fn write_html_file(
     path: &Path,
     sources: &[RecordedRun],
     comparisons: &[Comparison],
+    requests: &RequestsOf<'_>,
 ) -> Result<WrittenPage, HtmlError> {
     let failed = |source| HtmlError::Write { path: path.to_owned(), source };
     let write_to = |file: File| {
         let mut out = BufWriter::with_capacity(1 << 16, file);
-        let written = write_html(&mut out, sources, comparisons, &[]).map_err(|error| match error {
-            HtmlError::Output(source) => failed(source),
-            other => other,
-        })?;
+        let written =
+            write_html(&mut out, sources, comparisons, &[], requests).map_err(|error| match error {
+                HtmlError::Output(source) => failed(source),
+                other => other,
+            })?;
         out.flush().map_err(failed)?;
         Ok(written)
     };
@@ -82,6 +92,7 @@ pub fn write_html<W: Write>(
     sources: &[RecordedRun],
     comparisons: &[Comparison],
     links: &[Link],
+    requests: &RequestsOf<'_>,
 ) -> Result<WrittenPage, HtmlError> {
     let mut out = CountingWriter { out, bytes: 0 };
     let head_of_page = PageHead::new(sources, comparisons)?;
@@ -94,7 +105,7 @@ pub fn write_html<W: Write>(
     let content = (sources.len() > 1).then(|| ContentBy::of_runs(sources));
     let mut samples = 0;
     for (number, source) in sources.iter().enumerate() {
-        samples += write_run(&mut out, number, source, content)?;
+        samples += write_run(&mut out, number, source, content, requests)?;
     }
     out.write_all(frame.after_data.as_bytes())?;
     Ok(WrittenPage { samples, bytes: out.bytes })
@@ -106,9 +117,11 @@ fn write_run<W: Write>(
     number: usize,
     source: &RecordedRun,
     content: Option<ContentBy>,
+    requests: &RequestsOf<'_>,
 ) -> Result<u64, HtmlError> {
     let mut records = source.records_so_far()?.peekable();
     let mut columns = Columns::new(number);
+    let mut media = MediaEmbedder::new(source.folder(), MAX_MEDIA_BYTES);
     let mut samples = 0;
     let mut line = Vec::new();
     while records.peek().is_some() {
@@ -117,7 +130,10 @@ fn write_run<W: Write>(
         while count < MAX_CHUNK_TEXTS && bytes < MAX_CHUNK_BYTES {
             let Some((record, stage)) = records.next().transpose()? else { break };
             line.clear();
-            serde_json::to_writer(&mut line, &TextLine::new(&record))?;
+            serde_json::to_writer(
+                &mut line,
+                &TextLine::new(&record, requests(number, &record), media.media_of(&record)),
+            )?;
             line.push(b'\n');
             texts.write_all(&line)?;
             columns.add(&record, stage, content.map(|by| by.of(&record)));

@@ -3,6 +3,7 @@
 mod backends;
 mod datasets;
 mod head;
+mod judges;
 mod metrics;
 mod old_keys;
 mod prompts;
@@ -68,6 +69,7 @@ fn convert_sections(document: &mut Mapping, notes: &mut Notes) {
     backends::convert(document, notes);
     tasks::convert(document, notes);
     steps::convert(document, notes);
+    judges::convert(document, notes);
     metrics::convert(document, notes);
 }
 

@@ -1,6 +1,7 @@
 //! Build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
-use crate::runtime::compute_capability;
+use crate::kernel_modules::{has_kernel_folders, loaded_build};
+use crate::runtime::{compute_capability, runtime};
 use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 
@@ -22,11 +23,22 @@ pub fn build_info() -> BuildInfo {
 }
 
 fn variant() -> KernelVariant {
-    if cfg!(feature = "cuda") {
-        let compute_capability = compute_capability().map(str::to_owned);
-        return KernelVariant { build: KernelBuild::Cuda, compute_capability };
+    // Kernels are known once llama.cpp has loaded them.
+    let loaded = if has_kernel_folders() && runtime().is_ok() { loaded_build() } else { None };
+    let build = loaded.unwrap_or_else(compiled_build);
+    match build {
+        KernelBuild::Cuda => {
+            KernelVariant { build, compute_capability: compute_capability().map(str::to_owned) }
+        }
+        _ => build.into(),
     }
-    let build = if cfg!(feature = "vulkan") {
+}
+
+/// Returns the kernels that this program was built with.
+fn compiled_build() -> KernelBuild {
+    if cfg!(feature = "cuda") {
+        KernelBuild::Cuda
+    } else if cfg!(feature = "vulkan") {
         KernelBuild::Vulkan
     } else if cfg!(feature = "metal") {
         KernelBuild::Metal
@@ -34,8 +46,7 @@ fn variant() -> KernelVariant {
         KernelBuild::Avx512
     } else {
         KernelBuild::Baseline
-    };
-    build.into()
+    }
 }
 
 /// Returns the devices that llama.cpp computes on.

@@ -18,6 +18,7 @@ mod context_parameters;
 mod continuations;
 mod embedding;
 mod gbnf;
+mod kernel_modules;
 mod likelihood;
 mod load;
 mod load_error;
@@ -34,4 +35,5 @@ mod vocabulary;
 mod worker;
 
 pub use build::build_info;
+pub use kernel_modules::set_kernel_folders;
 pub use serve::serve;

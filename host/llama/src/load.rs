@@ -71,16 +71,17 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
         return Err(LoadError::Setting(message));
     }
     // The settings of the loaded model show the result.
-    if !runtime()?.supports_gpu_offload() {
-        options.gpu_layers = 0;
-    }
-    let asked = options.gpu_layers;
+    let asked = if runtime()?.supports_gpu_offload() {
+        options.gpu_layers.unwrap_or_else(|| layers_of(&gguf))
+    } else {
+        0
+    };
     let mut failed = None;
     for tenths in LADDER {
         let layers = asked * tenths / 10;
         match load(options, layers) {
             Ok(mut model) => {
-                options.gpu_layers = layers;
+                options.gpu_layers = Some(layers);
                 let adapter = add_adapter(&mut model, options)?;
                 return Ok(OpenModel { model, adapter, grammar });
             }
@@ -92,6 +93,13 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
         }
     }
     Err(failed.unwrap_or_else(|| LoadError::Setting("no number of layers was tried".to_owned())))
+}
+
+/// Returns the number of layers of a model, including its output layer.
+fn layers_of(gguf: &Gguf) -> u32 {
+    let blocks = gguf.of_architecture("block_count").and_then(|blocks| u32::try_from(blocks).ok());
+    // Without a number, as many as no model has.
+    blocks.unwrap_or(10_000).saturating_add(1)
 }
 
 /// Returns the grammar as GBNF.

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -25,6 +26,10 @@ struct Arguments {
     /// Filter of the logs on the standard error stream, one JSON object per line.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
+
+    /// Folder of kernel modules to load, named after its kernels, such as `cuda`; for a build that loads its kernels.
+    #[arg(long, value_name = "FOLDER")]
+    kernels: Vec<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     init_logs(&arguments.log);
+    gage_llama::set_kernel_folders(arguments.kernels);
     match gage_llama::serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

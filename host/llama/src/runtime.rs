@@ -2,6 +2,7 @@
 
 use crate::captured_log::captured_at;
 use crate::compute_capability::compute_capability_in;
+use crate::kernel_modules::load_kernel_modules;
 use crate::load_error::LoadError;
 use gage_model_protocol::{JobError, JobErrorKind};
 use llama_cpp_2::context::LlamaContext;
@@ -40,11 +41,12 @@ fn started() -> Result<&'static (LlamaBackend, Option<String>), LoadError> {
         }
         // The CUDA backend logs its GPUs when devices are first listed.
         let (backend, log) = captured_at(Level::INFO, || {
+            load_kernel_modules()?;
             let backend = LlamaBackend::init();
             drop(list_llama_ggml_backend_devices());
-            backend
+            backend.map_err(|error| error.to_string())
         });
-        Ok((backend.map_err(|error| error.to_string())?, compute_capability_in(&log)))
+        Ok((backend?, compute_capability_in(&log)))
     };
     RUNTIME.get_or_init(start).as_ref().map_err(|reason: &String| LoadError::Runtime(reason.clone()))
 }

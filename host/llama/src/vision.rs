@@ -115,7 +115,7 @@ impl<'m> Vision<'m> {
         let name = path.to_str().ok_or_else(|| refused("its path is not UTF-8".to_owned()))?;
         let most = options.image_max_tokens.and_then(|most| i32::try_from(most).ok());
         let params = MtmdContextParams {
-            use_gpu: options.gpu_layers > 0,
+            use_gpu: options.gpu_layers.is_some_and(|layers| layers > 0),
             print_timings: false,
             n_threads: threads,
             image_max_tokens: most.unwrap_or(-1),

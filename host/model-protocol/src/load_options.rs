@@ -26,8 +26,8 @@ pub struct ModelOptions {
     pub threads: Option<u32>,
     /// Maximum number of tokens of one call of the model; default 512.
     pub batch_size: u32,
-    /// Number of layers to keep on the GPU, in builds that support one; default 0.
-    pub gpu_layers: u32,
+    /// Number of layers to keep on the GPU, in builds that support one; default: all that fit.
+    pub gpu_layers: Option<u32>,
     /// GPU for everything that is not split; default: the first.
     pub main_gpu: Option<u32>,
     /// Devices that the model is split over; empty for all.
@@ -63,7 +63,7 @@ impl ModelOptions {
             slots: 8,
             threads: None,
             batch_size: 512,
-            gpu_layers: 0,
+            gpu_layers: None,
             main_gpu: None,
             devices: Vec::new(),
             split_mode: SplitMode::default(),

@@ -60,7 +60,8 @@ impl Settings {
         let threads = options.threads.map_or_else(available, to_usize);
         let asked = to_usize(options.batch_size).max(to_usize(options.slots));
         let call_rows = max_logits_rows(vocabulary).min(asked).max(to_usize(options.slots));
-        let (call_tokens, call_rows) = match (options.deterministic, options.gpu_layers) {
+        let gpu_layers = options.gpu_layers.unwrap_or(0);
+        let (call_tokens, call_rows) = match (options.deterministic, gpu_layers) {
             (true, _) => (FIXED_CALL_TOKENS, FIXED_CALL_TOKENS),
             // llama.cpp reserves memory for the logits of all tokens, but only on a GPU is it really taken if they are
             // not needed.
@@ -74,7 +75,7 @@ impl Settings {
             call_tokens,
             call_rows,
             deterministic: options.deterministic,
-            gpu_layers: options.gpu_layers,
+            gpu_layers,
             image_tokens: 0,
         })
     }
@@ -143,6 +144,7 @@ mod tests {
             (512, 640, true, 0, (FIXED_CALL_TOKENS, FIXED_CALL_TOKENS)),
             (32, 640, true, 0, (FIXED_CALL_TOKENS, FIXED_CALL_TOKENS)),
         ] {
+            let gpu_layers = Some(gpu_layers);
             let options = ModelOptions { batch_size, deterministic, gpu_layers, ..options() };
             let settings = Settings::resolve(&options, 4096, vocabulary);
             let found = settings.map(|settings| (settings.call_tokens, settings.call_rows)).ok();

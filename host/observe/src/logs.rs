@@ -5,6 +5,7 @@ use gage_core::Object;
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
 use serde_json::Value;
+use std::fmt;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ use tracing_log::NormalizeEvent as _;
 use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -116,8 +119,54 @@ where
         .with_ansi(colour)
         .log_internal_errors(false);
     match format {
-        LogFormat::Text => Box::new(layer.without_time()),
+        LogFormat::Text => Box::new(layer.event_format(MessageFormat)),
         LogFormat::Json => Box::new(layer.json()),
+    }
+}
+
+/// Format of a line for people, as other messages of the program have it: `warning: message key=value (task="t")`. Lines
+/// below warnings also name the module.
+struct MessageFormat;
+
+impl<S, N> FormatEvent<S, N> for MessageFormat
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &tracing::Event<'_>,
+    ) -> fmt::Result {
+        let normalized = event.normalized_metadata();
+        let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
+        let level = *metadata.level();
+        let (name, colour) = match level {
+            tracing::Level::ERROR => ("error", 31),
+            tracing::Level::WARN => ("warning", 33),
+            tracing::Level::INFO => ("info", 32),
+            tracing::Level::DEBUG => ("debug", 34),
+            tracing::Level::TRACE => ("trace", 35),
+        };
+        match writer.has_ansi_escapes() {
+            true => write!(writer, "\x1b[1;{colour}m{name}\x1b[0m: ")?,
+            false => write!(writer, "{name}: ")?,
+        }
+        if level > tracing::Level::WARN {
+            write!(writer, "{}: ", metadata.target())?;
+        }
+        context.format_fields(writer.by_ref(), event)?;
+        let mut spans = Vec::new();
+        for span in context.event_scope().into_iter().flatten() {
+            let extensions = span.extensions();
+            let fields = extensions.get::<FormattedFields<N>>().map(|fields| fields.fields.trim().to_owned());
+            spans.extend(fields.filter(|fields| !fields.is_empty()));
+        }
+        if !spans.is_empty() {
+            write!(writer, " ({})", spans.join(" "))?;
+        }
+        writeln!(writer)
     }
 }
 
@@ -155,7 +204,7 @@ impl Visit for SpanTexts {
         self.0.push((field.name(), value.to_owned()));
     }
 
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.push((field.name(), format!("{value:?}")));
     }
 }

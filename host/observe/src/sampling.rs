@@ -54,7 +54,10 @@ impl FromStr for Sampling {
                 Some(stage) => match STAGES.iter().position(|known| *known == stage) {
                     Some(place) => sampling.rates[place] = rate,
                     None => {
-                        return Err(format!("there is no stage '{stage}'; known are: {}", STAGES.join(", ")));
+                        return Err(format!(
+                            "there is no stage '{stage}'; expected one of: {}",
+                            STAGES.join(", ")
+                        ));
                     }
                 },
             }

@@ -97,7 +97,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
             let allowed = known().collect::<Vec<_>>().join(", ");
             return Err(ToolError::with_help(
                 format!("{place}: unknown key `{key}`"),
-                format!("{}known are: {allowed}", near.unwrap_or_default()),
+                format!("{}expected one of: {allowed}", near.unwrap_or_default()),
             ));
         }
     }

@@ -29,7 +29,7 @@ macro_rules! world {
     };
 }
 
-world!(metric_world, "metric-plugin");
+world!(metric_world, "metric-plugin", "gage:plugin/media@0.1.0");
 world!(preprocessor_world, "preprocessor-plugin", "gage:plugin/media@0.1.0");
 world!(doc_hooks_world, "doc-hooks-plugin", "gage:plugin/media@0.1.0");
 world!(aggregator_world, "aggregator-plugin");

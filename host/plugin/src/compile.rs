@@ -49,6 +49,10 @@ const SECONDS_PER_MEBIBYTE: u32 = 20;
 const MIN_MEMORY_BYTES: u64 = 1 << 30;
 const MEMORY_BYTES_PER_CODE_BYTE: u64 = 384;
 
+/// Maximum number of threads of a child. Each one reserves address space, which the memory limit counts: with more
+/// threads, a small component would not compile.
+const MAX_THREADS: usize = 8;
+
 /// Wall time limit of a compilation, as a multiple of its CPU time limit.
 const WALL_TIME_FACTOR: u32 = 10;
 
@@ -135,6 +139,10 @@ fn in_child(
         .env_clear()
         // Size of the allocator's initial reservation, in KiB. The memory limit applies to address space.
         .env("MIMALLOC_ARENA_RESERVE", "65536")
+        .env(
+            "RAYON_NUM_THREADS",
+            std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).to_string(),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

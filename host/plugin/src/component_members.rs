@@ -201,7 +201,7 @@ impl<K: PluginKind> PluginComponent<K> {
         };
         let member = &self.members[index];
         let given = params.as_object().cloned().unwrap_or_default();
-        let (inputs, own) = split_params(&member.inputs, &member.schema, params)?;
+        let (inputs, own) = split_params(&member.inputs, &member.schema, params, K::WORLD)?;
         let params = Value::Object(own).to_string();
         let checked = self.linked.call(|store| {
             let plugin = K::instantiate(&self.pre, store)?;
@@ -282,6 +282,19 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
     /// `on_missing_field: ignore`.
     pub fn scores_missing_references(&self) -> bool {
         self.inputs.scores_missing_references()
+    }
+
+    /// Returns whether the suite sets `weight_field`.
+    pub fn has_weights(&self) -> bool {
+        self.inputs.has_weights()
+    }
+
+    /// Returns the weight of a sample in the aggregation. `None` if the suite sets no `weight_field`.
+    ///
+    /// # Errors
+    /// If there is no number of at least 0 at the path.
+    pub fn weight(&self, roots: EvalContext<'_>) -> Option<Result<f64, ItemError>> {
+        self.inputs.weight(roots)
     }
 
     /// Resolves the inputs of one sample.

@@ -3,6 +3,7 @@
 use crate::batch::ItemError;
 use crate::bindings::types::{InputSpec, Item, Value as GuestValue, ValueKind};
 use crate::schema::ParamsSchema;
+use crate::world::World;
 use gage_core::{EvalContext, FieldError, FieldPath, Object};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -10,6 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parameter that controls the handling of missing fields.
 const ON_MISSING: &str = "on_missing_field";
+
+/// Parameter of metrics with the path of a sample's weight, for the aggregation `weighted_mean`.
+const WEIGHT_FIELD: &str = "weight_field";
 
 /// Largest integer up to which f64 represents all integers exactly.
 const EXACT: u64 = 1 << 53;
@@ -39,9 +43,38 @@ pub(crate) struct Inputs {
     pub(crate) list: Vec<Input>,
     missing: OnMissing,
     has_warned: AtomicBool,
+    weight: Option<FieldPath>,
 }
 
 impl Inputs {
+    /// Returns whether samples have weights.
+    pub(crate) fn has_weights(&self) -> bool {
+        self.weight.is_some()
+    }
+
+    /// Returns the weight of a sample. `None` if the suite sets no `weight_field`.
+    ///
+    /// # Errors
+    /// If there is no number of at least 0 at the path.
+    pub(crate) fn weight(&self, roots: EvalContext<'_>) -> Option<Result<f64, ItemError>> {
+        let path = self.weight.as_ref()?;
+        let found = path.resolve(roots);
+        let weight = match found.as_deref() {
+            Some(Value::Number(number)) => number.as_f64(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let weight = weight.filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
+        Some(weight.ok_or_else(|| {
+            let found = found.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
+            let path = path.as_str();
+            ItemError::new(
+                "invalid_input",
+                format!("the weight at {path} must be a number of at least 0, found {found}"),
+            )
+        }))
+    }
+
     /// Returns whether a sample without a reference keeps the score that the member gives it.
     pub(crate) fn scores_missing_references(&self) -> bool {
         self.missing == OnMissing::Ignore
@@ -124,6 +157,7 @@ pub(crate) fn split_params(
     specs: &[InputSpec],
     schema: &ParamsSchema,
     params: Value,
+    world: World,
 ) -> Result<(Inputs, Object), Vec<FieldError>> {
     let mut own = match params {
         Value::Object(object) => object,
@@ -167,6 +201,13 @@ pub(crate) fn split_params(
         }
         list.push(Input { name: input.name.clone(), paths, kind: input.kind });
     }
+    let weight = match world {
+        World::Metric => {
+            host_keys.push(WEIGHT_FIELD.to_owned());
+            weight_path(&mut own, &mut problems)
+        }
+        _ => None,
+    };
     let found = if specs.is_empty() { None } else { own.shift_remove(ON_MISSING) };
     let missing = match found {
         None | Some(Value::Null) => OnMissing::Default,
@@ -183,9 +224,27 @@ pub(crate) fn split_params(
     problems.extend(schema.problems(&own_value, &host_keys));
     match own_value {
         Value::Object(own) if problems.is_empty() => {
-            Ok((Inputs { list, missing, has_warned: AtomicBool::new(false) }, own))
+            Ok((Inputs { list, missing, has_warned: AtomicBool::new(false), weight }, own))
         }
         _ => Err(problems),
+    }
+}
+
+/// Takes the path of the weight out of the parameters of a metric.
+fn weight_path(params: &mut Object, problems: &mut Vec<FieldError>) -> Option<FieldPath> {
+    match params.shift_remove(WEIGHT_FIELD)? {
+        Value::Null => None,
+        Value::String(path) => {
+            problems.extend(oddity(WEIGHT_FIELD, &path));
+            Some(FieldPath::new(&path))
+        }
+        other => {
+            let message = format!(
+                "`{WEIGHT_FIELD}` must be a field path such as `sample.metadata.weight`, found {other}"
+            );
+            problems.push(FieldError { pointer: format!("/{WEIGHT_FIELD}"), message });
+            None
+        }
     }
 }
 

@@ -266,7 +266,7 @@ impl Registry {
                 name: name.to_owned(),
                 message: "no built-in component has this name".to_owned(),
                 help: Some(format!(
-                    "known are: {}; a file is named by its path: ./{name}.wasm",
+                    "expected one of: {}; a file is named by its path: ./{name}.wasm",
                     known.join(", ")
                 )),
             })

@@ -34,22 +34,36 @@ impl ParamsSchema {
                     let hint = gage_core::nearest(key, known.iter().copied())
                         .map(|name| format!("did you mean `{name}`? "))
                         .unwrap_or_default();
-                    let allowed =
-                        if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-                    problems.push(FieldError {
-                        pointer: format!("{pointer}/{key}"),
-                        message: format!("unknown parameter `{key}`; {hint}known are: {allowed}"),
-                    });
+                    let message = match known.is_empty() {
+                        true => format!("unknown parameter `{key}`; there are no parameters"),
+                        false => {
+                            format!("unknown parameter `{key}`; {hint}expected one of: {}", known.join(", "))
+                        }
+                    };
+                    problems.push(FieldError { pointer: format!("{pointer}/{key}"), message });
                 }
             } else if let ValidationErrorKind::Enum { options } = error.kind() {
                 let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
                 let allowed = allowed.collect::<Vec<_>>().join(", ");
-                let message = format!("{} is not allowed here; allowed are: {allowed}", error.instance());
+                let message = format!(
+                    "{}{} is not allowed; expected one of: {allowed}",
+                    named(&pointer),
+                    error.instance()
+                );
                 problems.push(FieldError { pointer, message });
             } else {
-                problems.push(FieldError { pointer, message: error.to_string() });
+                let message = format!("{}{error}", named(&pointer));
+                problems.push(FieldError { pointer, message });
             }
         }
         problems
+    }
+}
+
+/// Returns the name of a parameter before a message about its value; nothing for the parameters as a whole.
+fn named(pointer: &str) -> String {
+    match pointer.trim_start_matches('/') {
+        "" => String::new(),
+        name => format!("`{}`: ", name.replace('/', ".")),
     }
 }

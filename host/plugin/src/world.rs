@@ -96,9 +96,14 @@ impl Capability {
     /// Returns the worlds whose plugins may be granted this capability.
     pub fn worlds(self) -> &'static [World] {
         match self {
-            Capability::Media => {
-                &[World::Preprocessor, World::DocHook, World::Judge, World::RoleAdapter, World::Backend]
-            }
+            Capability::Media => &[
+                World::Metric,
+                World::Preprocessor,
+                World::DocHook,
+                World::Judge,
+                World::RoleAdapter,
+                World::Backend,
+            ],
             Capability::Http | Capability::Llm => &[World::Backend],
         }
     }

@@ -171,6 +171,18 @@ impl RecordError {
         RecordError::Invalid { path: path.to_owned(), reason: reason.into() }
     }
 
+    /// Creates the error of a file that is not the expected JSON.
+    pub(crate) fn not_json(path: &Path, error: &serde_json::Error) -> RecordError {
+        let (line, column) = (error.line(), error.column());
+        RecordError::invalid(
+            path,
+            match error.is_eof() {
+                true => format!("it is cut off at line {line}, column {column}; restore it from a copy"),
+                false => format!("{error}; restore it from a copy"),
+            },
+        )
+    }
+
     pub(crate) fn damaged(path: &Path, line: u64, reason: impl Into<String>) -> RecordError {
         RecordError::DamagedJournal { path: path.to_owned(), line, reason: reason.into() }
     }

@@ -20,6 +20,7 @@ mod identity;
 mod journal;
 mod lifecycle;
 mod manifest;
+mod media_folder;
 mod missing_manifest;
 mod reader;
 mod sample_record;
@@ -41,6 +42,7 @@ pub use journal::{
     journal_digests,
 };
 pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
+pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};

@@ -160,7 +160,7 @@ impl Manifest {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
-            serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))?;
+            serde_json::from_slice(&text).map_err(|error| RecordError::not_json(&path, &error))?;
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
         Ok(match written {
             Some(written) if written == Digest::of_json(&value).to_string() => ManifestIntegrity::Intact,
@@ -176,7 +176,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Manifest, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
-        let not_json = |error: serde_json::Error| RecordError::invalid(&path, error.to_string());
+        let not_json = |error: serde_json::Error| RecordError::not_json(&path, &error);
         let value: Value = serde_json::from_slice(&text).map_err(not_json)?;
         let Some(version) = value.get("format_version").and_then(Value::as_u64) else {
             return Err(RecordError::invalid(&path, "it has no 'format_version'"));
@@ -243,7 +243,7 @@ mod tests {
             (r#"{"format_version": 3}"#, "use a newer gage-host"),
             (r#"{"run_id": "a"}"#, "no 'format_version'"),
             (r#"{"format_version": 1}"#, "missing field `run_id`"),
-            ("{", "EOF"),
+            ("{", "it is cut off at line 1, column 1"),
         ];
         for (text, part) in cases {
             let error = read(text).unwrap_err().recorded("run_folders");

@@ -128,7 +128,7 @@ impl RunReader {
     fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, RecordError> {
         let path = self.folder.path_of(name);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
-        serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))
+        serde_json::from_slice(&text).map_err(|error| RecordError::not_json(&path, &error))
     }
 }
 

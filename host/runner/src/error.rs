@@ -235,7 +235,7 @@ fn listed(missing: &[MissingVariable]) -> String {
 fn unknown_judge(judge: &str, known: &str) -> String {
     match (judge, known) {
         (_, "") => "no answer can be judged: no task of the suite has the step `judge`".to_owned(),
-        (judge, known) => format!("the suite has no judge `{judge}`; known are: {known}"),
+        (judge, known) => format!("the suite has no judge `{judge}`; expected one of: {known}"),
     }
 }
 

@@ -12,8 +12,8 @@ use gage_figures::{
     WrittenReports, write_reports,
 };
 use gage_observe::RequestTotals;
-use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
-use gage_record::{Manifest, RecordError, RunFolder, RunReader, journal_digests};
+use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, UNSENT_EVENTS_FILE};
+use gage_record::{Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -114,6 +114,8 @@ fn seal(
         manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
     }
     manifest.files.extend(journal_digests(folder)?);
+    let media = MediaFolder::digest(folder.path())?;
+    manifest.files.extend(media.map(|digest| (MEDIA_FOLDER.to_owned(), digest)));
     // All observers have ended by now.
     for name in [EVENTS_FILE, UNSENT_EVENTS_FILE] {
         manifest.files.extend(folder.sync_and_digest(name)?.map(|digest| (name.to_owned(), digest)));

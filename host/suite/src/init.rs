@@ -95,7 +95,7 @@ fn find(options: &InitOptions<'_>) -> Result<PathBuf, SuiteError> {
         names.sort();
         let help = match names.is_empty() {
             true => "make one with `gage-host distill`, or name its folder with --templates".to_owned(),
-            false => format!("known are: {}", names.join(", ")),
+            false => format!("expected one of: {}", names.join(", ")),
         };
         let message = format!("there is no template `{name}` in {}", options.templates.display());
         return Err(SuiteError::refused(message, help));

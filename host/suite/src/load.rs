@@ -101,7 +101,11 @@ fn read(
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            problems.error_without_place(format!("cannot read the suite {}: {error}", shown_path(path)));
+            problems.error_without_place(format!(
+                "cannot read the suite {}: {}",
+                shown_path(path),
+                gage_core::system_message(&error)
+            ));
             return LoadedSuite::unusable(problems);
         }
     };

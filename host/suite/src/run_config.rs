@@ -36,7 +36,7 @@ const LOGIC: [&str; 11] = [
 ];
 
 /// Keys of a task that a RunConfig may set.
-const TASK_KEYS: [&str; 2] = ["max_samples", "max_inflight"];
+const TASK_KEYS: [&str; 4] = ["max_samples", "concurrency", "max_inflight", "prefetch_factor"];
 
 /// Folders of the RunConfig and of its template, as `${config_dir}` is written in each.
 pub(crate) struct Folders<'f> {
@@ -144,7 +144,7 @@ fn bound_template(
     };
     let template = read_template(root, &path, other_template, problems)?;
     let reference = &template.reference;
-    if reference.name != name || reference.version != version {
+    if reference.name != name || !reference.version.eq_ignore_ascii_case(version) {
         let message = format!(
             "{} is `{}` {}, and this file binds `{name}` {version}",
             path.display(),
@@ -256,10 +256,14 @@ fn check_digest(
 
 /// Finds a template: below `builtin_templates` in a folder or its parent, or in `./config`.
 pub(crate) fn find_template(folder: &Path, name: &str, version: &str) -> Option<PathBuf> {
-    let below = |folder: &Path| folder.join("builtin_templates").join(name).join(format!("{version}.yaml"));
+    // The older program writes `V2` for the file v2.yaml.
+    let spellings = [version.to_owned(), version.to_ascii_lowercase()];
+    let below = |folder: &Path| {
+        let folder = folder.join("builtin_templates").join(name);
+        spellings.iter().map(|version| folder.join(format!("{version}.yaml"))).find(|path| path.is_file())
+    };
     let canonical = crate::files::canonical_path(folder);
-    let found = canonical.ancestors().map(below).find(|path| path.is_file());
-    let found = found.or_else(|| Some(below(Path::new("config"))).filter(|path| path.is_file()))?;
+    let found = canonical.ancestors().find_map(below).or_else(|| below(Path::new("config")))?;
     // A relative path is shorter, and the same on every machine.
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let short = here.and_then(|here| found.strip_prefix(here).map(Path::to_owned).ok());
@@ -281,7 +285,10 @@ fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, prob
         match key {
             "datasets" => apply_to(definition, section, "dataset_id", None, problems),
             "backends" => apply_to(definition, section, "backend_id", None, problems),
-            "tasks" => apply_to(definition, section, "task_id", Some(&TASK_KEYS), problems),
+            "tasks" => {
+                add_only_task(definition);
+                apply_to(definition, section, "task_id", Some(&TASK_KEYS), problems);
+            }
             "global" => check_global(section, template, problems),
             _ => {
                 problems
@@ -293,6 +300,21 @@ fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, prob
                     .known(key, ["datasets", "backends", "tasks", "global"]);
             }
         }
+    }
+}
+
+/// Writes out the task of a definition with one dataset and no tasks. It has the name of its dataset.
+fn add_only_task(definition: &mut Node) {
+    let has_tasks = listed(definition, "tasks", "task_id").next().is_some();
+    let ids: Vec<String> =
+        listed(definition, "datasets", "dataset_id").map(|(id, _)| id.to_owned()).collect();
+    let (false, [id]) = (has_tasks, ids.as_slice()) else { return };
+    let span = definition.span;
+    let task = vec![entry("task_id", text(id, span)), entry("dataset_id", text(id, span))];
+    let tasks = Node::new(NodeValue::List(vec![Node::new(NodeValue::Map(task), span)]), span);
+    if let Some(entries) = entries_mut(definition) {
+        entries.retain(|one| one.key != "tasks");
+        entries.push(entry("tasks", tasks));
     }
 }
 
@@ -387,6 +409,23 @@ fn merge(under: &mut Node, over: &Node) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn only_task_has_the_name_of_its_dataset() {
+        let read = |text: &str| parse_document("test", text, None, &mut Problems::default()).expect("YAML");
+        let one = "datasets: [{dataset_id: rows}]";
+        for (definition, task_ids) in [
+            (one.to_owned(), vec!["rows"]),
+            (format!("{one}\ntasks: []"), vec!["rows"]),
+            (format!("{one}\ntasks: [{{task_id: t, dataset_id: rows}}]"), vec!["t"]),
+            ("datasets: [{dataset_id: a}, {dataset_id: b}]".to_owned(), vec![]),
+        ] {
+            let mut definition = read(&definition);
+            add_only_task(&mut definition);
+            let found: Vec<&str> = listed(&definition, "tasks", "task_id").map(|(id, _)| id).collect();
+            assert_eq!(found, task_ids, "{:?}", definition.to_json());
+        }
+    }
 
     #[test]
     fn settings_of_a_run_replace_those_of_the_template_by_key() {

@@ -3,10 +3,10 @@
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_record::format::{
-    CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN,
-    SUMMARY_FILE, WRITER_LOCK_FILE,
+    CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE, SAMPLES_FILE,
+    SET_ASIDE_BEGIN, SUMMARY_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{FileDigest, RecordError, RunReader, compare, without_limits};
+use gage_record::{FileDigest, MediaFolder, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -89,7 +89,11 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
         },
     }));
     let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
-    let others = files_below(path)?.into_iter().filter(|name| !known.contains(name) && !is_made_later(name));
+    let others = files_below(path)?.into_iter().filter(|name| {
+        let is_medium = known.contains(MEDIA_FOLDER)
+            && name.split_once('/').is_some_and(|(first, _)| first == MEDIA_FOLDER);
+        !known.contains(name) && !is_medium && !is_made_later(name)
+    });
     files.extend(others.map(|name| FileFinding { name, written: None, state: FileState::Foreign }));
     let journal = match run.journal() {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
@@ -164,6 +168,14 @@ fn files_below(folder: &Path) -> Result<BTreeSet<String>, RecordError> {
 fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
     if let Some(reason) = name.split('/').find_map(|part| gage_core::check_name(part).err()) {
         return FileState::Damaged(format!("its name {reason}"));
+    }
+    if name == MEDIA_FOLDER {
+        return match MediaFolder::digest(folder) {
+            Ok(Some(found)) if found.digest == written.digest => FileState::Intact,
+            Ok(Some(found)) => FileState::Changed { found: found.digest },
+            Ok(None) => FileState::Missing,
+            Err(error) => FileState::Damaged(error.to_string()),
+        };
     }
     let path = folder.join(name);
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {

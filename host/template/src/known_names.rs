@@ -66,7 +66,9 @@ impl KnownNames<'_> {
                 let nearest = gage_core::nearest(name, plain.collect::<Vec<_>>());
                 Some(match nearest {
                     Some(nearest) => format!("there is no variable `{name}`; did you mean `{nearest}`?"),
-                    None => format!("there is no variable `{name}`; known are: {}", listed(known.iter())),
+                    None => {
+                        format!("there is no variable `{name}`; expected one of: {}", listed(known.iter()))
+                    }
                 })
             }
             _ => None,

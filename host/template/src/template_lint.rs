@@ -145,7 +145,7 @@ impl LintWalk<'_, '_> {
     fn add(&mut self, kind: &str, name: &str, line: Option<usize>, known: Vec<&str>) {
         let text = match gage_core::nearest(name, known.iter().copied()) {
             Some(nearest) => format!("there is no {kind} `{name}`; did you mean `{nearest}`?"),
-            None => format!("there is no {kind} `{name}`; known are: {}", known.join(", ")),
+            None => format!("there is no {kind} `{name}`; expected one of: {}", known.join(", ")),
         };
         self.found.push(UnknownName { line, text, is_function: kind == "function" });
     }
@@ -224,7 +224,7 @@ mod tests {
             assert_eq!(found(template), [expected], "{template}");
         }
         let far = found("{{ x|wordwrap_of_my_own }}").join("");
-        assert!(far.contains("`wordwrap_of_my_own`; known are: abs, attr"), "{far}");
+        assert!(far.contains("`wordwrap_of_my_own`; expected one of: abs, attr"), "{far}");
         assert!(!far.contains("format"), "one that the environment has not is not proposed: {far}");
     }
 

@@ -1,6 +1,6 @@
 // What the pages of the viewer share: asking its server, and showing runs.
 
-const GONE = "The viewer does not answer: it has ended, or is out of reach. What is seen here is as it was then.";
+const GONE = "The viewer does not respond. It has ended or cannot be reached, so this page is no longer updated.";
 /** How long a page that nobody sees waits at least, in milliseconds. */
 const UNSEEN_PAUSE = 10000;
 

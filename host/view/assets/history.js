@@ -10,7 +10,7 @@ function showHistory(answer) {
   if (answer.suite !== null) select.value = answer.suite;
   byId("filters").hidden = names.length === 0;
   if (answer.suite === null) {
-    byId("overview").replaceChildren(make("p", { class: "notice" }, "There is no suite here yet: a run belongs to one when its configuration has a name (metadata.name)."));
+    byId("overview").replaceChildren(make("p", { class: "notice" }, "There is no suite here yet. A run belongs to a suite if its configuration has a name (metadata.name)."));
     return;
   }
   const models = [...new Set(answer.trends.flatMap((trend) => trend.points.map((point) => point.model)).filter(Boolean))].sort();
@@ -80,7 +80,7 @@ function trendFigure(trend) {
       text(frame.left, frame.height - 8, "start", time(points[0].created_at)), points.length > 1 ? text(right, frame.height - 8, "end", time(points[points.length - 1].created_at)) : null,
       changes, base ? draw("path", { class: "baseline", d: `M${frame.left} ${y(base.figure.value)}H${right}` }) : null,
       points.length > 1 ? draw("path", { class: "line", d: path }) : null, points.map(mark)),
-    folded("as a table", table([["Run"], ["Begun (UTC)"], ["Model"], ["Value", true], ["95 % interval", true, "wide"], ["n", true], ["Coverage", true], ["Note"]], rows)));
+    folded("as a table", table([["Run"], ["Started (UTC)"], ["Model"], ["Value", true], ["95 % interval", true, "wide"], ["n", true], ["Coverage", true], ["Note"]], rows)));
 }
 
 function showFlips() {

@@ -33,10 +33,10 @@ function showLive(now) {
     ["Suite", visible(run.suite ?? "")],
     ["Model", run.models.map(visible).join(", ")],
     ["Samples", now.total === null && now.least_total > now.done ? `${count(now.done)} of ${count(now.least_total)}+` : ofTotal(now.done, now.total)],
-    ["Await scores", count(waiting)],
-    ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
+    ["Awaiting scores", count(waiting)],
+    ["Samples per second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
     ["Time left", now.eta_s === null ? null : `about ${duration(Math.max(1000, now.eta_s * 1000))}`],
-    ["Tasks to come", now.tasks.some((task) => !task.has_begun) && `${count(now.tasks.filter((task) => !task.has_begun).length)} of ${count(now.tasks.length)}`],
+    ["Tasks not started", now.tasks.some((task) => !task.has_begun) && `${count(now.tasks.filter((task) => !task.has_begun).length)} of ${count(now.tasks.length)}`],
     ["Running for", now.began === null ? null : duration(now.now - now.began)],
     ["Answer tokens", now.completion_tokens > 0 && count(now.completion_tokens)],
     ["Latency, median", now.latency.p50_ms === null ? null : duration(now.latency.p50_ms)],
@@ -51,10 +51,10 @@ function showLive(now) {
 
 function showProgress(tasks) {
   const failed = (task) => Object.entries(task.outcomes).filter(([outcome]) => outcome !== "scored").map(([outcome, number]) => `${outcome.replaceAll("_", " ")} ${count(number)}`).join(", ");
-  fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Await scores", true], ["Not scored"]],
+  fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Awaiting scores", true], ["Not scored"]],
     tasks.map((task) => (task.has_begun
       ? [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"]
-      : [visible(task.task_id), bar(0, 0, null), make("span", { class: "soft" }, "to come"), "–", "–", "–"]))));
+      : [visible(task.task_id), bar(0, 0, null), make("span", { class: "soft" }, "not started"), "–", "–", "–"]))));
 }
 
 function showFiguresSoFar(tasks) {
@@ -69,7 +69,7 @@ function showFiguresSoFar(tasks) {
 
 function showPace(pace) {
   const isThere = pace !== null && pace.samples_per_s.length > 1;
-  fill("pace", isThere, isThere ? lines("Samples a second", { series: [{ values: pace.samples_per_s }], span: pace.span_ms, unit: "a second", note: "since the program was started" }) : "");
+  fill("pace", isThere, isThere ? lines("Samples per second", { series: [{ values: pace.samples_per_s }], span: pace.span_ms, unit: "per second", note: "since the program started" }) : "");
 }
 
 function showEvents(events) {
@@ -77,7 +77,7 @@ function showEvents(events) {
     new Date(when).toISOString().slice(11, 19), make("span", { class: level === "warn" || level === "error" ? "strong" : "" }, visible(kind.replaceAll("_", " "))),
     [task, sample].filter(Boolean).map(visible).join(" "), make("span", { class: "message-of-run", dir: "auto" }, visible(message)),
   ];
-  fill("events", events.length > 0, table([["At (UTC)"], ["What"], ["Of"], ["Message"]], events.map(row)));
+  fill("events", events.length > 0, table([["Time (UTC)"], ["Event"], ["Task and sample"], ["Message"]], events.map(row)));
 }
 
 chooseTheme();

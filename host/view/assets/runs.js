@@ -45,12 +45,12 @@ function drawRuns() {
   byId("count").textContent = listed.runs.length === 0 ? "" : runs.length === listed.runs.length ? counted(runs.length, "run") : `${count(runs.length)} of ${counted(listed.runs.length, "run")}`;
   const shown = runs.slice(0, most);
   const parts = [];
-  if (listed.runs.length === 0) parts.push(make("p", { class: "notice" }, "There are no runs in this folder yet. They appear here when one begins."));
-  else if (runs.length === 0) parts.push(make("p", { class: "notice" }, "No run is like that."));
+  if (listed.runs.length === 0) parts.push(make("p", { class: "notice" }, "There are no runs in this folder yet. A run appears here when it starts."));
+  else if (runs.length === 0) parts.push(make("p", { class: "notice" }, "No run matches the filters."));
   else parts.push(runTable(shown));
   if (runs.length > most) parts.push(make("button", { type: "button", click: () => { most += 200; drawRuns(); } }, `Show ${count(Math.min(200, runs.length - most))} more`));
-  if (listed.left_out.length > 0) parts.push(make("p", { class: "soft" }, `Not shown, because of their names or of links that lead out of the folder: ${listed.left_out.map(visible).join(", ")}.`));
-  for (const [suite, run] of listed.baselines_gone) parts.push(make("p", { class: "soft" }, `The baseline of the suite ${visible(suite)}, ${visible(run)}, is gone.`));
+  if (listed.left_out.length > 0) parts.push(make("p", { class: "soft" }, `Not shown, because of an invalid name or a link out of the folder: ${listed.left_out.map(visible).join(", ")}.`));
+  for (const [suite, run] of listed.baselines_gone) parts.push(make("p", { class: "soft" }, `The baseline of the suite ${visible(suite)}, ${visible(run)}, no longer exists.`));
   if (listed.baselines_problem) parts.push(make("p", { class: "notice" }, visible(listed.baselines_problem)));
   place.replaceChildren(...parts);
   if (focused) [...place.querySelectorAll("tr")].find((row) => row.dataset.name === focused)?.querySelector(wasBox ? "input" : "a")?.focus();
@@ -58,7 +58,7 @@ function drawRuns() {
 }
 
 function runTable(runs) {
-  const headings = [make("span", { class: "unseen" }, "Choose"), "Run", "Model", "Status", "Begun (UTC)", "Figures"];
+  const headings = [make("span", { class: "unseen" }, "Choose"), "Run", "Model", "Status", "Started (UTC)", "Figures"];
   const [low, high] = boundsOfFigures(runs.flatMap((run) => run.figures));
   return make("div", { class: "scroll" }, make("table", { class: "runs" },
     make("thead", {}, make("tr", {}, headings.map((heading) => make("th", { scope: "col" }, heading)))),
@@ -73,7 +73,7 @@ function runRow(run, low, high) {
   const more = further > 0 ? make("span", { class: "soft" }, `and ${count(further)} more`) : null;
   const figures = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
     : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, low, high))), more]
-      : [make("span", { class: "soft" }, run.status === "live" ? "so far: on its page" : "none")];
+      : [make("span", { class: "soft" }, run.status === "live" ? "see its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
     make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
@@ -87,9 +87,9 @@ function runRow(run, low, high) {
 function baselineMark({ baseline }) {
   if (!baseline) return null;
   const [title, text] = {
-    changed: ["It has other samples than when it was chosen.", "baseline, changed since"],
-    edited: ["Its manifest or its figures were edited, and cannot be trusted.", "baseline, edited"],
-  }[baseline] ?? ["What the other runs of its suite are compared with.", "baseline"];
+    changed: ["Its samples changed after it became the baseline.", "baseline, changed since"],
+    edited: ["Its manifest or its figures were edited. Do not trust them.", "baseline, edited"],
+  }[baseline] ?? ["Other runs of the suite are compared with this one.", "baseline"];
   return make("span", { class: "baseline-mark", title }, text);
 }
 
@@ -119,7 +119,7 @@ function drawPicked() {
   const button = byId("compare");
   const names = picked.map((name) => visible(listed.runs.find((run) => run.name === name)?.label ?? name));
   button.disabled = picked.length < 2 || picked.length > 8;
-  button.textContent = picked.length < 2 ? "Compare: choose two runs, the baseline first" : picked.length > 8 ? "Compare: 8 runs at most" : `Compare ${names.slice(1).join(", ")} with ${names[0]}`;
+  button.textContent = picked.length < 2 ? "Compare: choose two runs, the baseline first" : picked.length > 8 ? "Compare: at most 8 runs" : `Compare ${names.slice(1).join(", ")} with ${names[0]}`;
 }
 
 function compareRuns() {

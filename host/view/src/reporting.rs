@@ -59,7 +59,7 @@ impl Reporter {
                 }
             };
             let _ = begun.send(Ok(()));
-            let written = write_html(&mut out, &sources, &comparisons, &LINKS);
+            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &|_, _| None);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
                 // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}

@@ -31,7 +31,7 @@ macro_rules! world {
     };
 }
 
-world!(metric, "metric-plugin");
+world!(metric, "metric-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
 world!(preprocessor, "preprocessor-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
 world!(doc_hook, "doc-hooks-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
 world!(aggregator, "aggregator-plugin");

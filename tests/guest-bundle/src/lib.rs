@@ -10,6 +10,9 @@ pub const SCRIPTED_BACKEND: &[u8] =
 /// A backend that reads the media of its messages.
 pub const MEDIA_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-media-backend.wasm"));
 
+/// A metric that reads the media of answers.
+pub const MEDIA_METRIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-media-metric.wasm"));
+
 /// A backend that calls the host as its messages say.
 pub const ASKING_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-asking-backend.wasm"));
 

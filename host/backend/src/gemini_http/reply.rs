@@ -2,6 +2,7 @@
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::reply_media::base64_part;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ pub(super) struct ContentReader {
     answer: String,
     thoughts: String,
     calls: Vec<Value>,
+    media: Vec<Value>,
     finish: Option<String>,
     blocked: Option<String>,
     usage: Option<Usage>,
@@ -43,6 +45,11 @@ impl ContentReader {
                 let whole = if is_thought { &mut self.thoughts } else { &mut self.answer };
                 whole.push_str(text);
                 has_piece |= !text.is_empty();
+            }
+            if let Some(inline) = part.get("inlineData") {
+                let text = |key: &str| inline.get(key).and_then(Value::as_str).unwrap_or_default();
+                self.media.push(base64_part(text("mimeType"), text("data")));
+                has_piece = true;
             }
             if let Some(call) = part.get("functionCall") {
                 let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -77,6 +84,7 @@ impl ContentReader {
             ("reasoning", (!self.thoughts.is_empty()).then(|| self.thoughts.into())),
             ("tool_calls", (!self.calls.is_empty()).then_some(Value::Array(self.calls))),
             ("refusal", refusal.map(Value::from)),
+            (ModelOutput::MEDIA_KEY, (!self.media.is_empty()).then(|| self.media.into())),
         ];
         put_known(&mut output.extra, further);
         Ok(output)

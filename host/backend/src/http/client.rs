@@ -228,6 +228,13 @@ fn has_unknown_certificate(error: &reqwest::Error) -> bool {
     false
 }
 
+/// Returns the message of the system, without its number, as in `Connection refused (os error 111)`.
+fn without_code(text: &str) -> String {
+    let text = text.split(" (os error ").next().unwrap_or(text);
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 /// Formats the whole chain of an error, without the address, which the caller adds.
 fn describe(error: &reqwest::Error) -> String {
     let what = if error.is_timeout() {
@@ -237,8 +244,14 @@ fn describe(error: &reqwest::Error) -> String {
     } else {
         "the request failed"
     };
-    let causes = successors(error.source(), |&cause| cause.source());
-    causes.fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
+    let causes: Vec<&dyn std::error::Error> = successors(error.source(), |&cause| cause.source()).collect();
+    if error.is_connect() {
+        // The causes before the last one only name the layers of the client.
+        let last =
+            causes.last().map_or_else(String::new, |cause| format!(": {}", without_code(&cause.to_string())));
+        return format!("cannot connect{last}");
+    }
+    causes.iter().fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

@@ -184,6 +184,8 @@ impl FoundProgram {
             .envs(thread_environment())
             // A failed assertion must end the process with its own signal, and write nothing to the answer stream.
             .env("GGML_NO_BACKTRACE", "1")
+            // llama.cpp would load the shared library that it names.
+            .env_remove("GGML_BACKEND_PATH")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -5,9 +5,10 @@ use gage_model_protocol::{KernelBuild, LoadedModel, ModelOptions, Settings, to_u
 
 /// Returns the keys about GPUs that have no effect: all that differ from their defaults, if no GPU is used.
 fn without_effect(asked: &ModelOptions, settings: &Settings, build: KernelBuild) -> Vec<&'static str> {
-    let has_none = !build.is_for_gpus() || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
+    let wants_layers = asked.gpu_layers.is_some_and(|layers| layers > 0);
+    let has_none = !build.is_for_gpus() || (wants_layers && settings.gpu_layers == 0);
     let keys = [
-        ("gpu_layers", asked.gpu_layers > 0),
+        ("gpu_layers", wants_layers),
         ("main_gpu", asked.main_gpu.is_some()),
         ("devices", !asked.devices.is_empty()),
         ("split_mode", asked.split_mode != SplitMode::default()),
@@ -66,7 +67,7 @@ mod tests {
             assert!(without_effect(&options, &settings, KernelBuild::Cuda).is_empty(), "{options:?}");
         }
         // For these it is known in every build: the settings have none of the requested layers.
-        let all = ModelOptions { gpu_layers: 9, main_gpu: Some(1), ..plain };
+        let all = ModelOptions { gpu_layers: Some(9), main_gpu: Some(1), ..plain };
         assert_eq!(without_effect(&all, &settings, KernelBuild::Cuda), ["gpu_layers", "main_gpu"]);
     }
 }

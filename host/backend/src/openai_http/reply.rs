@@ -2,6 +2,7 @@
 
 use crate::conversation::{checked_token_count, put_known};
 use crate::http::{BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};
+use crate::reply_media::{base64_part, media_parts_of};
 use gage_core::{FinishReason, ModelOutput, Usage, is_nested_deeper, last_member};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -46,6 +47,8 @@ pub(super) struct Reply {
     pub(super) refusal: Option<String>,
     /// Tool calls; not empty.
     pub(super) tool_calls: Option<Value>,
+    /// Media, as content parts with `data:` URLs or URLs of the server.
+    pub(super) media: Vec<Value>,
     pub(super) finish: FinishReason,
     pub(super) logprobs: Option<Value>,
     pub(super) usage: Option<Usage>,
@@ -108,6 +111,8 @@ impl Reply {
         let mut content = BorrowedValue::Null;
         let mut refusal = None;
         let mut tool_calls = None;
+        let mut media = Vec::new();
+        let mut transcript = None;
         let mut reasoning = [None, None];
         // Completions of a rendered prompt have a `text`, those of a conversation a `message`.
         match (message, text) {
@@ -121,6 +126,17 @@ impl Reply {
                         "reasoning_content" => reasoning[0] = reasoning_of(&value),
                         "reasoning" => reasoning[1] = reasoning_of(&value),
                         "tool_calls" => tool_calls = calls_of(&value),
+                        "images" => media.extend(media_parts_of(&Value::from(&value))),
+                        "audio" => {
+                            let audio = Value::from(&value);
+                            media.extend(
+                                audio
+                                    .get("data")
+                                    .and_then(Value::as_str)
+                                    .map(|data| base64_part("audio/*", data)),
+                            );
+                            transcript = audio.get("transcript").and_then(Value::as_str).map(str::to_owned);
+                        }
                         _ => {}
                     }
                 }
@@ -129,8 +145,14 @@ impl Reply {
             (None, Some(text)) => content = text,
             (None, None) => return Err(HttpFailure::protocol("the answer has neither a message nor a text")),
         }
+        if let BorrowedValue::Array(_) = &content {
+            media.extend(media_parts_of(&Value::from(&content)));
+        }
+        let content = content_of(content)?;
+        let content = if content.is_empty() { transcript.unwrap_or_default() } else { content };
         Ok(Reply {
-            content: content_of(content)?,
+            content,
+            media,
             reasoning: reasoning.into_iter().flatten().next(),
             refusal,
             tool_calls,
@@ -150,6 +172,7 @@ impl Reply {
             ("tool_calls", self.tool_calls),
             ("refusal", self.refusal.map(Value::from)),
             ("logprobs", self.logprobs),
+            (ModelOutput::MEDIA_KEY, (!self.media.is_empty()).then(|| self.media.into())),
         ];
         put_known(&mut output.extra, further);
         output

@@ -2,6 +2,9 @@
 
 use super::reply::{self, Reply, finish_of, logprobs_of, usage_of};
 use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::reply_media::{base64_part, media_parts_of};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
 
@@ -16,6 +19,10 @@ pub(super) struct ChatReader {
     reasoning: String,
     refusal: String,
     calls: Vec<Object>,
+    media: Vec<Value>,
+    /// Decoded pieces of an audio reply, and its transcript.
+    audio: Vec<u8>,
+    transcript: String,
     logprobs: Vec<Value>,
     finish: Option<String>,
     usage: Value,
@@ -26,6 +33,33 @@ pub(super) struct ChatReader {
 impl ChatReader {
     pub(super) fn new(think_tags: bool) -> ChatReader {
         ChatReader { think_tags, ..ChatReader::default() }
+    }
+
+    /// Adds the media of a piece, and the texts of a list of parts. Returns true if there were any.
+    fn add_media(&mut self, delta: &Value) -> Result<bool, HttpFailure> {
+        let before = self.media.len();
+        for key in ["content", "images"] {
+            self.media.extend(delta.get(key).map(media_parts_of).unwrap_or_default());
+        }
+        let mut has_piece = self.media.len() > before;
+        for part in delta.get("content").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(text) = part.get("text").and_then(Value::as_str) {
+                self.content.push_str(text);
+                has_piece = true;
+            }
+        }
+        let Some(audio) = delta.get("audio") else { return Ok(has_piece) };
+        if let Some(text) = audio.get("transcript").and_then(Value::as_str) {
+            self.transcript.push_str(text);
+        }
+        if let Some(data) = audio.get("data").and_then(Value::as_str) {
+            // Each piece is encoded by itself.
+            let bytes = STANDARD.decode(data).map_err(|error| {
+                HttpFailure::protocol(format!("the audio of the answer is not base64: {error}"))
+            })?;
+            self.audio.extend(bytes);
+        }
+        Ok(true)
     }
 
     fn add_call(&mut self, piece: &Value) -> Result<(), HttpFailure> {
@@ -105,6 +139,7 @@ impl ReplyReader for ChatReader {
                 has_piece = true;
             }
         }
+        has_piece |= self.add_media(delta)?;
         if let Some(Value::Array(calls)) = delta.get("tool_calls") {
             for call in calls {
                 self.add_call(call)?;
@@ -127,8 +162,13 @@ impl ReplyReader for ChatReader {
         }
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         let calls: Vec<Value> = self.calls.into_iter().map(Value::Object).collect();
+        let mut media = self.media;
+        if !self.audio.is_empty() {
+            media.push(base64_part("audio/*", &STANDARD.encode(&self.audio)));
+        }
         let reply = Reply {
-            content: self.content,
+            content: if self.content.is_empty() { self.transcript } else { self.content },
+            media,
             reasoning: text(self.reasoning).map(Value::from),
             refusal: text(self.refusal),
             tool_calls: (!calls.is_empty()).then(|| calls.into()),

@@ -1,5 +1,6 @@
 //! The flags of a run's budget.
 
+use super::positive_count;
 use clap::Args;
 use gage_config::{BudgetSpec, parse_duration};
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub(crate) struct BudgetArguments {
     max_cost: Option<f64>,
 
     /// End the run at this number of tokens, prompts and completions together.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
     max_tokens_total: Option<u64>,
 
     /// End the run after this time: seconds, 30m or 1h30m.

@@ -1,6 +1,6 @@
 //! `gage-host data`: what is in a dataset.
 
-use super::PrintArguments;
+use super::{PrintArguments, positive_count};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(crate) struct DataArguments {
     pub(crate) preprocess: String,
 
     /// Maximum number of rows to read.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
     pub(crate) max_samples: Option<u64>,
 
     /// Replace a value of the suite; may be given several times.

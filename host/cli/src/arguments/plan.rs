@@ -1,6 +1,6 @@
 //! `gage-host plan`.
 
-use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive};
+use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive, positive_count};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,15 +16,15 @@ pub(crate) struct PlanArguments {
     pub(crate) config: ConfigArguments,
 
     /// Maximum number of requests in flight.
-    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, allow_negative_numbers = true, value_parser = positive)]
     pub(crate) concurrency: usize,
 
     /// Number of tasks that run at the same time; by default task_parallelism of the suite, or 1.
-    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
+    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) task_parallelism: Option<usize>,
 
     /// Maximum number of samples of each task.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
     pub(crate) max_samples: Option<u64>,
 
     /// Duration of a request in seconds: a number, or a range such as 0.8..3.

@@ -79,6 +79,13 @@ fn code_of(verdict: Option<Verdict>) -> ExitCode {
     }
 }
 
+/// Returns the folder of a run, given by its path or its id.
+pub(super) fn located(name: &Path, output_dir: &Path) -> PathBuf {
+    let below = output_dir.join(name);
+    let is_run = |folder: &Path| folder.join(MANIFEST_FILE).is_file();
+    if !is_run(name) && is_run(&below) { below } else { name.to_owned() }
+}
+
 /// Opens a run by its folder, or by its id. The error is the exit code of the printed message.
 pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCode> {
     let below = output_dir.join(name);

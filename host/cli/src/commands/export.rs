@@ -5,7 +5,6 @@ use super::setup;
 use crate::arguments::{DEFAULT_LOG, ExportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_config::shown_path;
 use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
 use gage_record::format::EXPORTS_FOLDER;
 use serde_json::json;
@@ -44,7 +43,11 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     } else if !arguments.quiet {
         for file in &files {
             let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
-            terminal::print_line(format_args!("{}: {}", shown_path(file), indicatif::HumanBytes(bytes)))?;
+            terminal::print_line(format_args!(
+                "wrote {} ({})",
+                file.display(),
+                indicatif::HumanBytes(bytes)
+            ))?;
         }
     }
     Ok(ExitCode::Done)

@@ -174,7 +174,7 @@ fn verdict_of(
             Some(output) => output,
             None => {
                 known.extend(judges.keys().cloned());
-                return Err(format!("the run has no judge `{name}`; known are: {}", known.join(", ")));
+                return Err(format!("the run has no judge `{name}`; expected one of: {}", known.join(", ")));
             }
         },
         (Some(judges), None) => {

@@ -37,7 +37,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let known: Vec<&str> = members.map(|(_, member)| member.name.as_str()).collect();
         let nearest = gage_core::nearest(&name, known.iter().copied());
         let nearest = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
-        let help = format!("{nearest}known are: {}", known.join(", "));
+        let help = format!("{nearest}expected one of: {}", known.join(", "));
         let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
         return Ok(terminal::usage_error(&message, Some(&help)));
     }

@@ -1,15 +1,17 @@
 //! `gage-host report`: writes runs as one HTML file.
 
 use super::compare::{open, unreadable};
+use super::sent_requests::RunRequests;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ReportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_compare::CompareError;
 use gage_compare::comparisons_with_first;
-use gage_config::shown_path;
+use gage_engine::SentRequest;
 use gage_figures::RecordedRun;
 use gage_html::{HtmlError, write_html_file};
+use gage_record::SampleRecord;
 use gage_record::format::REPORT_FILE;
 use serde_json::json;
 use std::path::Path;
@@ -30,21 +32,28 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     })?;
     let own = || sources.last().map(|last| Path::new(last.folder()).join(REPORT_FILE));
     let path = arguments.output.clone().or_else(own).unwrap_or_else(|| REPORT_FILE.into());
-    let written = write_html_file(&path, &sources, &comparisons).map_err(|error| match error {
-        error @ HtmlError::Write { .. } => {
-            let message = format!("{:#}", anyhow::Error::new(error));
-            terminal::usage_error(&message, Some("name another file with --output")).into()
-        }
-        HtmlError::Record(error) => unreadable(error.into()).into(),
-        error => anyhow::Error::new(error),
-    })?;
+    let requests: Vec<RunRequests<'_>> =
+        sources.iter().map(|source| RunRequests::of(source, &[])).collect::<Result<_, _>>()?;
+    let requests_of = |run: usize, record: &SampleRecord| {
+        let requests = requests.get(run)?.of_record(record).ok()?;
+        Some(requests.iter().map(SentRequest::to_json).collect())
+    };
+    let written =
+        write_html_file(&path, &sources, &comparisons, &requests_of).map_err(|error| match error {
+            error @ HtmlError::Write { .. } => {
+                let message = format!("{:#}", anyhow::Error::new(error));
+                terminal::usage_error(&message, Some("name another file with --output")).into()
+            }
+            HtmlError::Record(error) => unreadable(error.into()).into(),
+            error => anyhow::Error::new(error),
+        })?;
     if arguments.json {
         let path = path.display().to_string();
         let answer = json!({"path": path, "samples": written.samples, "bytes": written.bytes});
         terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         let size = indicatif::HumanBytes(written.bytes);
-        terminal::print_line(format_args!("{}: {} samples, {size}", shown_path(&path), written.samples))?;
+        terminal::print_line(format_args!("wrote {} ({} samples, {size})", path.display(), written.samples))?;
     }
     Ok(ExitCode::Done)
 }

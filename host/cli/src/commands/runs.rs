@@ -80,7 +80,7 @@ fn row(run: &RunEntry) -> [String; 6] {
     ]
 }
 
-const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
+const HEADINGS: [&str; 6] = ["run", "status", "started", "samples", "first figure", "size"];
 
 fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     if let Some(id) = &arguments.sample {

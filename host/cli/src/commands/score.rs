@@ -1,5 +1,6 @@
 //! `gage-host score`: scores the answers of a run again.
 
+use super::compare::located;
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
 use super::run::named_judges;
@@ -8,6 +9,7 @@ use crate::arguments::{DEFAULT_LOG, ScoreArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_runner::{CancelToken, RescoreRequest, RunnerError, rescore};
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
@@ -16,7 +18,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
     let outcome = rescore(&RescoreRequest {
         context: setup::context(Arc::new(listener), stop, DEFAULT_LOG),
-        run: arguments.run.clone(),
+        run: located(&arguments.run, arguments.output_dir.as_deref().unwrap_or(Path::new("runs"))),
         metrics: arguments.metrics.clone(),
         suite: arguments.config.clone(),
         overrides: arguments.overrides.clone(),

@@ -18,7 +18,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     let causes = reason::causes(&comparison.tasks);
     if !causes.is_empty() {
-        text += &format!("- samples without a partner: {causes}\n");
+        text += &format!("- samples in only one of the runs: {causes}\n");
     }
     for difference in &comparison.differences {
         let allowed = if difference.allowed { " (allowed)" } else { "" };

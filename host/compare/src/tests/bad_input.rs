@@ -232,7 +232,7 @@ fn why_samples_have_no_score_is_counted_by_reason() {
     let found = compared(Run::of(&scores(100, 0)), new, gate(0.5));
     assert_eq!(found.verdict, Some(Verdict::Pass));
     for text in [render_comparison(&found, 200, false), markdown(&found), xml_of(&found)] {
-        assert!(text.contains("coverage 99 %; not scored in the new run: 1 with the score null"), "{text}");
+        assert!(text.contains("coverage 99 %; not scored in the new run: 1 with a null score"), "{text}");
     }
 }
 
@@ -307,12 +307,12 @@ fn what_no_run_has_is_named_with_what_is_meant() {
         assert!(matches!(error, CompareError::UnknownInGate { .. }));
         error.to_string()
     };
-    insta::assert_snapshot!(error(GateSpec::new("mm", 0.1)), @"the gate names the metric 'mm', but neither run has comparable figures of it; did you mean 'm'?; known are: m");
+    insta::assert_snapshot!(error(GateSpec::new("mm", 0.1)), @"the gate names the metric 'mm', but neither run has comparable figures of it; did you mean 'm'?; expected one of: m");
     let of_task = GateSpec { task_id: Some("tt".to_owned()), ..GateSpec::new("m", 0.1) };
-    insta::assert_snapshot!(error(of_task), @"the gate names the task 'tt', which neither run has; did you mean 't'?; known are: t");
+    insta::assert_snapshot!(error(of_task), @"the gate names the task 'tt', which neither run has; did you mean 't'?; expected one of: t");
     let sub = SubScoreGate { name: "f1".to_owned(), margin: 0.1, higher_is_better: None };
     let with_sub = GateSpec { sub_scores: vec![sub], ..GateSpec::new("m", 0.1) };
-    insta::assert_snapshot!(error(with_sub), @"the metric 'm' has no sub-score 'f1'; known are: none");
+    insta::assert_snapshot!(error(with_sub), @"the metric 'm' has no sub-score 'f1'; expected one of: none");
 }
 
 #[test]

@@ -73,9 +73,11 @@ impl MetricSpec {
                 match entries.as_slice() {
                     _ if is_full => MetricSpec::read_full(node, path, problems),
                     [entry] => {
-                        let params = params_of(entry, &path, problems)?;
+                        let mut params = params_of(entry, &path, problems)?;
+                        let aggregation = lift_aggregation(&mut params, &path, problems);
                         let place = MetricPosition { node, path: &path, span: entry.key_span };
-                        MetricSpec::of(&entry.key, params, place, problems)
+                        let spec = MetricSpec::of(&entry.key, params, place, problems)?;
+                        Some(MetricSpec { aggregation, ..spec })
                     }
                     _ => {
                         problems
@@ -95,7 +97,7 @@ impl MetricSpec {
     }
 
     fn read_text(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<MetricSpec> {
-        let (name, params) = match parse_call(text, node.span) {
+        let (name, mut params) = match parse_call(text, node.span) {
             Ok(call) => call,
             Err(message) => {
                 problems
@@ -104,7 +106,9 @@ impl MetricSpec {
                 return None;
             }
         };
-        MetricSpec::of(&name, params, MetricPosition { node, path, span: node.span }, problems)
+        let aggregation = lift_aggregation(&mut params, path, problems);
+        let spec = MetricSpec::of(&name, params, MetricPosition { node, path, span: node.span }, problems)?;
+        Some(MetricSpec { aggregation, ..spec })
     }
 
     fn of(
@@ -140,7 +144,8 @@ impl MetricSpec {
         }
         let metric_id = table.text("metric_id", problems);
         let implementation = table.text("implementation", problems);
-        let aggregation = read_aggregation(&mut table, problems);
+        let place = table.path_of("aggregation");
+        let aggregation = table.get("aggregation").and_then(|node| read_aggregation(node, &place, problems));
         let params =
             table.free_map("params", problems).cloned().unwrap_or_else(|| Node::empty_map(node.span));
         let place = table.get("implementation").or_else(|| table.get("metric_id")).unwrap_or(node);
@@ -156,16 +161,20 @@ impl MetricSpec {
     }
 }
 
+/// Takes `aggregation` out of the parameters of a short form, where it has no other place.
+fn lift_aggregation(params: &mut Node, path: &str, problems: &mut Problems) -> Option<AggregationSpec> {
+    let NodeValue::Map(entries) = &mut params.value else { return None };
+    let place = entries.iter().position(|entry| entry.key == "aggregation")?;
+    let entry = entries.remove(place);
+    read_aggregation(&entry.node, &format!("{path}.aggregation"), problems)
+}
+
 /// Reads a name that the host knows, or a component in the forms that metrics have.
-fn read_aggregation(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<AggregationSpec> {
-    let node = table.get("aggregation")?;
+fn read_aggregation(node: &Node, path: &str, problems: &mut Problems) -> Option<AggregationSpec> {
     match &node.value {
         NodeValue::Null => None,
         NodeValue::Text(name) if is_aggregation(name) => Some(AggregationSpec::Host(name.clone())),
-        _ => {
-            let path = table.path_of("aggregation");
-            PluginCall::read(node, &path, "aggregator", problems).map(AggregationSpec::Plugin)
-        }
+        _ => PluginCall::read(node, path, "aggregator", problems).map(AggregationSpec::Plugin),
     }
 }
 

@@ -85,7 +85,13 @@ impl RoleAdapterSpec {
         table.required("role_type", problems);
         let role_type = table.variant("role_type", problems);
         if let Some(node) = table.refused("class_path") {
-            refuse_python(node.span, &table.path_of("class_path"), "`class_path`", "role-adapter", problems);
+            // A model and a judge have no adapter: the backend answers, and the judge writes its prompts.
+            let kind = match role_type {
+                Some(RoleType::DutModel) => "backend",
+                Some(RoleType::JudgeModel) => "judge",
+                _ => "role-adapter",
+            };
+            refuse_python(node.span, &table.path_of("class_path"), "`class_path`", kind, problems);
         }
         // The backend determines its own capabilities; the key is accepted as a note.
         table.texts("capabilities", problems);

@@ -94,7 +94,7 @@ impl Steps {
         if inference.is_none() && problems.counts().0 == before {
             problems
                 .error(place, &key, "the steps have no `inference`")
-                .help(format!("known are: {}", names()));
+                .help(format!("expected one of: {}", names()));
         }
         Some(Steps { support, inference: inference?, embed, judge, extract, auto_eval })
     }
@@ -123,7 +123,9 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
         let may_follow = |one: StepKind| *kind == StepKind::Support && one == StepKind::Inference;
         if let Some(late) = before.iter().find(|one| **one > *kind && !may_follow(**one)) {
             let message = format!("`{}` must come before `{}`", kind.name(), late.name());
-            problems.error(*span, path, message).help(format!("the order is: {}", names()));
+            problems
+                .error(*span, path, message)
+                .help(format!("the order is: {}; `support` may also follow `inference`", names()));
             continue;
         }
         if is_whole

@@ -3,6 +3,7 @@
 
 use super::FewShotExample;
 use crate::Object;
+use crate::content::{Message, Role};
 use crate::json_decode::FieldReader;
 use crate::schema::SCHEMA_VERSION;
 use serde_json::Value;
@@ -75,6 +76,34 @@ pub(super) fn tool_choice(value: BorrowedValue<'_>, reading: &mut FieldReader<'_
     }
 }
 
+/// Checks that the arguments of the calls of a trajectory are JSON, and that each result belongs to an earlier call.
+pub(super) fn trajectory(messages: &[Message], reading: &mut FieldReader<'_>) {
+    let mut called: BTreeSet<&str> = BTreeSet::new();
+    for (index, message) in messages.iter().enumerate() {
+        for (number, call) in message.tool_calls.iter().enumerate() {
+            called.extend(call.get("id").and_then(Value::as_str));
+            let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
+            if arguments
+                .is_some_and(|text| !text.trim().is_empty() && serde_json::from_str::<Value>(text).is_err())
+            {
+                let mut reading = reading.index(index);
+                let mut reading = reading.key("tool_calls");
+                let mut reading = reading.index(number);
+                let mut reading = reading.key("function");
+                reading.key("arguments").problem("the arguments are not JSON");
+            }
+        }
+        let answered = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool);
+        // The call may be in the messages of the Sample, before the trajectory.
+        if let Some(id) = answered.filter(|id| !called.is_empty() && !called.contains(id)) {
+            let mut reading = reading.index(index);
+            reading
+                .key("tool_call_id")
+                .problem(format!("no earlier message of the trajectory calls a tool with the id '{id}'"));
+        }
+    }
+}
+
 /// Checks that tools have distinct names, and that the choice among them is possible.
 pub(super) fn tools(tools: &[Value], choice: Option<&Value>, reading: &mut FieldReader<'_>) {
     let name_of = |tool: &'_ Value| tool.pointer("/function/name").and_then(Value::as_str).map(str::to_owned);
@@ -102,7 +131,7 @@ pub(super) fn tools(tools: &[Value], choice: Option<&Value>, reading: &mut Field
                 Some(name) => {
                     let known: Vec<&str> = names.iter().map(String::as_str).collect();
                     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                    reading.problem(format!("there is no tool '{name}'; known are: {known}"));
+                    reading.problem(format!("there is no tool '{name}'; expected one of: {known}"));
                 }
                 // Some servers write the words as objects.
                 None if choice.get("type").and_then(Value::as_str).is_some_and(|word| TOOL_CHOICES.contains(&word)) => {}

@@ -116,6 +116,8 @@ fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Optio
             "cache_suffix" => sample.cache_suffix = reading.string(value),
             "_tokenizer_path" => sample.tokenizer_path = reading.string(value),
             "_media_meta" => sample.media_meta = reading.object(value).into(),
+            // Templates of the older program for its own use.
+            "model_prompt_tmpl" | "model_prompt_placeholder" => {}
             _ => {
                 sample.extra.insert(key.into_owned(), value.into());
             }
@@ -254,7 +256,9 @@ fn read_trajectory(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> O
     if !value.is_array() {
         return reading.reject("a list of messages", &value);
     }
-    Some(reading.items(value, Message::read))
+    let messages = reading.items(value, Message::read);
+    checks::trajectory(&messages, reading);
+    Some(messages)
 }
 
 pub(super) fn read_sandbox(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<SandboxSpec> {

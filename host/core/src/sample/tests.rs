@@ -53,6 +53,17 @@ fn fields_of_the_wrong_type_are_refused_at_their_place() {
             "/golden_trajectories/0/0/content: expected a string or a list of parts, found the number 22",
         ),
         (
+            json!({"golden_trajectories": [[{"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{bad"}}]}]]}),
+            "/golden_trajectories/0/0/tool_calls/0/function/arguments: the arguments are not JSON",
+        ),
+        (
+            json!({"golden_trajectories": [[
+                {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+                {"role": "tool", "tool_call_id": "2", "content": "r"},
+            ]]}),
+            "/golden_trajectories/0/1/tool_call_id: no earlier message of the trajectory calls a tool with the id '2'",
+        ),
+        (
             json!({"references": [{"meta": {}}]}),
             "/references/0/answer: this field is required: a string or a list of parts",
         ),

@@ -29,6 +29,8 @@ fn is_beyond_a_schema(problem: &FieldError) -> bool {
         "is defined twice",
         "is not a type of tool",
         "unknown field; did you mean",
+        "the arguments are not JSON",
+        "no earlier message of the trajectory",
     ]
     .iter()
     .any(|words| problem.message.contains(words))

@@ -89,8 +89,8 @@ impl Array {
                  list indexes); {keys}"
             ),
             None => format!(
-                "the file is one object, not an array; name the array in it with 'records' ({keys}), or use \
-                 loader: jsonl if each line is a row"
+                "the file is one object, not an array; name the array in it with 'records' ({keys}), put the object \
+                 into a list if it is a row itself, or use loader: jsonl if each line is a row"
             ),
         }))
     }

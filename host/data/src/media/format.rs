@@ -63,6 +63,12 @@ impl Format {
         }
     }
 
+    /// Returns the usual extension of a file's name.
+    pub(super) fn extension(self) -> &'static str {
+        let own = |claim: &&Claim| claim.formats.contains(&self) && claim.media_type == self.media_type();
+        CLAIMS.iter().find(own).map_or("bin", |claim| claim.extension)
+    }
+
     /// Returns the codec that decodes it, if there is one.
     pub(super) fn codec(self) -> Option<image::ImageFormat> {
         image::ImageFormat::from_mime_type(self.media_type()).filter(image::ImageFormat::reading_enabled)

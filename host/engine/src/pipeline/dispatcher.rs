@@ -3,6 +3,7 @@
 
 use super::infer::{InferenceStep, SampleRequest};
 use super::post_process::PostInferenceSteps;
+use super::reply_media::ReplyMediaStore;
 use super::result_router::{ResultRouter, RowResult};
 use super::score::batches::PendingAnswer;
 use crate::limits::budget;
@@ -31,6 +32,7 @@ pub(crate) struct Dispatcher {
     pub(crate) permits: Arc<SamplePermits>,
     pub(crate) inference: InferenceStep,
     pub(crate) post_inference: Option<PostInferenceSteps>,
+    pub(crate) reply_media: Arc<ReplyMediaStore>,
     /// Counts samples that turn out to be invalid at inference.
     pub(crate) invalid: Arc<InvalidRows>,
     pub(crate) router: ResultRouter,
@@ -255,6 +257,10 @@ impl Dispatcher {
         // If the task bounds its samples in flight, a waiting sample still counts.
         let sample_slot = self.permits.unsynced.is_some().then(|| Arc::clone(&slot));
         let result = self.inference.infer(SampleRequest { sample_slot, ..sample }).await;
+        let result = match result {
+            Some(result) => self.reply_media.store(result).await,
+            None => None,
+        };
         let result = result.map(|result| router.without_secrets(result));
         let in_flight = slot.lock().take();
         let is_first = index.is_multiple_of(router.task.planned.spec.repeat.max(1));

@@ -5,6 +5,7 @@ pub(crate) mod extraction;
 
 use super::post_process::judging::unread_reason;
 use super::record::journal_item::{JournalItem, RecordRequest};
+use super::reply_media;
 use super::task_state::TaskState;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::sample::eval_config::{self, ParamOverride};
@@ -13,16 +14,18 @@ use crate::sample::span;
 use batches::PendingAnswer;
 use compact_str::CompactString;
 use extraction::extract;
+use gage_backend::media_kind_to_guest;
 use gage_core::{
-    EvalContext, JUDGE_CLOCK, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Root,
-    ScoreCard, TIMING_KEYS,
+    EvalContext, JUDGE_CLOCK, JsonView, MetricResult, Object, Outcome, OutputView, RESULT_SCHEMA_VERSION,
+    Root, ScoreCard, TIMING_KEYS,
 };
-use gage_plugin::{ItemError, Metric};
-use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
+use gage_plugin::{ItemError, MediaSet, Metric};
+use gage_record::{ErrorNote, MediaFolder, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -36,14 +39,14 @@ pub(crate) struct ScoreRequest {
 /// The batches that all scorers of a run share. Each scorer takes one at a time.
 pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 
-/// Scores batches of all tasks until the queue is closed and empty.
-pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>) {
+/// Scores batches of all tasks until the queue is closed and empty. `run` is the run folder.
+pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, run: &Path) {
     loop {
         let next = queue.lock().blocking_recv();
         let Some(ScoreRequest { task, batch }) = next else { return };
         let began = Instant::now();
         let answers: Vec<&SampleResult> = batch.iter().map(|pending| pending.answer.as_ref()).collect();
-        let scored = score(&task.planned.scoring, &answers);
+        let scored = score(&task.planned.scoring, &answers, run);
         task.add_evaluation_time(began.elapsed());
         for (entry, pending) in scored.into_iter().zip(batch) {
             task.on_finished(entry.outcome, &entry.sample_id);
@@ -61,8 +64,8 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>) {
     }
 }
 
-/// Scores a batch, in the order of its rows.
-pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry> {
+/// Scores a batch, in the order of its rows. `run` is the folder with the media of replies.
+pub(crate) fn score(task: &Scoring, batch: &[&SampleResult], run: &Path) -> Vec<ScoresEntry> {
     let _span = span::of_batch(&task.task_id, batch).entered();
     let began = Instant::now();
     let mut extracted = extract_all(task, batch);
@@ -78,7 +81,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
                 Ok(own) => {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
                     let group = indices.iter().map(|index| (batch[*index], &extracted[*index]));
-                    let (results, spent) = score_group(planned, metric, group);
+                    let (results, spent) = score_group(planned, metric, group, run);
                     fuel += spent;
                     results
                 }
@@ -142,9 +145,15 @@ fn score_group<'a>(
     planned: &PlannedMetric,
     metric: &Metric,
     group: impl Iterator<Item = (&'a SampleResult, &'a ExtractedSample)>,
+    run: &Path,
 ) -> (Vec<MetricResult>, u64) {
     let group: Vec<(&SampleResult, &ExtractedSample)> = group.collect();
     let unread: Vec<Option<String>> = group.iter().map(|(answer, _)| unread_by(metric, answer)).collect();
+    let mut media = MediaSet::default();
+    if metric.reads_media() {
+        group.iter().for_each(|(answer, _)| add_media(&mut media, &answer.model_output, run));
+    }
+    let mut weights = Vec::with_capacity(group.len());
     let items = group.into_iter().map(|(answer, extracted)| {
         let output = extracted.model_output.as_ref();
         let output = output.map_or_else(|| answer.model_output.document(), JsonView::Json);
@@ -156,19 +165,45 @@ fn score_group<'a>(
             judge_output: judged.as_ref().unwrap_or(&answer.judge_output),
             support_output: &answer.support_output,
         };
+        weights.push(metric.weight(context));
         metric.resolve(&answer.sample_id, context)
     });
-    let scored = metric.score(items.collect());
+    let items = items.collect();
+    let scored = metric.score_with_media(items, media);
     // Clock readings vary in length, and so does the fuel to parse them.
     let fuel = if planned.is_timing { 0 } else { scored.fuel };
     let keeps = metric.scores_missing_references();
-    let results = scored.results.into_iter().zip(unread).map(|(result, unread)| match unread {
+    let results = scored.results.into_iter().zip(weights).map(|(result, weight)| weighted(result, weight));
+    let results = results.zip(unread).map(|(result, unread)| match unread {
         Some(reason) => {
             MetricResult { outcome: Outcome::JudgeUnparseable, error: Some(reason), ..skipped(planned) }
         }
         None => result_of(planned, result, keeps),
     });
     (results.collect(), fuel)
+}
+
+/// Adds the weight of a sample to its card, where aggregations read it.
+fn weighted(
+    result: Result<ScoreCard, ItemError>,
+    weight: Option<Result<f64, ItemError>>,
+) -> Result<ScoreCard, ItemError> {
+    let Some(weight) = weight else { return result };
+    let mut card = result?;
+    let mut detail = std::mem::take(&mut card.detail).into_value();
+    // The detail of a card is an object or null.
+    detail["weight"] = weight?.into();
+    card.detail = detail.into();
+    Ok(card)
+}
+
+/// Adds the stored media of a reply.
+fn add_media(media: &mut MediaSet, output: &OutputView, run: &Path) {
+    for part in reply_media::parts_of(output) {
+        if let Some(bytes) = MediaFolder::read(run, part.url) {
+            media.add(media_kind_to_guest(part.kind), part.media_type, bytes.into());
+        }
+    }
 }
 
 /// Returns the reason why a metric that reads the judge's verdict has none to read.

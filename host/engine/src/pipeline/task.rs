@@ -5,6 +5,7 @@ use super::infer::InferenceStep;
 use super::infer::support_role::SupportRole;
 use super::post_process::PostInferenceSteps;
 use super::read::{PrefetchSender, ReadContext, ReadOutput, read};
+use super::reply_media::ReplyMediaStore;
 use super::result_router::{ResultRouter, Sinks};
 use super::role_client::RoleClient;
 use super::task_report::TaskReport;
@@ -30,6 +31,7 @@ pub(crate) struct TaskResources<'a> {
     pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) post_inference: Option<PostInferenceSteps>,
+    pub(crate) reply_media: Arc<ReplyMediaStore>,
     /// The roles that supply context for the model, in order.
     pub(crate) support: Vec<SupportRole>,
     /// The role that answers the model's tool calls.
@@ -76,6 +78,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         rows: tokio::sync::Mutex::new(next),
         permits: Arc::clone(&permits),
         post_inference: resources.post_inference,
+        reply_media: resources.reply_media,
         invalid: Arc::clone(&invalid),
         router: ResultRouter {
             task: Arc::clone(&task),

@@ -88,7 +88,10 @@ fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
     }
     if let Err(error) = gage_data::check(spec) {
         let key = if error.is_of_labels(spec.labels_path.as_deref()) { "labels_path" } else { "path" };
-        problems.error(spec.spans.of(key), key, error.to_string());
+        let problem = problems.error(spec.spans.of(key), key, error.to_string());
+        if error.is_missing_file() {
+            problem.help("relative paths start in the working folder; `${config_dir}/NAME` is a file next to the suite");
+        }
     }
     if let Some(root) = spec.media.content_root.as_ref().filter(|root| !root.is_dir()) {
         let message = format!("{} is not a folder", gage_config::shown_path(root));

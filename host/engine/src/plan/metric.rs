@@ -23,6 +23,7 @@ pub(super) fn plan_metric(
     let metric = used.configure::<MetricKind>(registry, problems)?;
     used.check_paths(&metric.description().inputs, problems)?;
     let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
+    let aggregation = weighted_aggregation(spec, &metric, aggregation, aggregator.is_some(), problems)?;
     if let Some(aggregator) = &aggregator {
         warn_of_own_params(spec, aggregator, problems);
     }
@@ -35,6 +36,29 @@ pub(super) fn plan_metric(
         is_timing,
         metric,
     })
+}
+
+/// Returns `weighted_mean` for a metric with weights, unless the suite chooses another aggregation that reads them.
+fn weighted_aggregation(
+    spec: &gage_config::MetricSpec,
+    metric: &Metric,
+    aggregation: String,
+    is_custom: bool,
+    problems: &mut Problems,
+) -> Option<String> {
+    const WEIGHTED: &str = "weighted_mean";
+    match (&spec.aggregation, metric.has_weights()) {
+        (_, false) => Some(aggregation),
+        (None, true) => Some(WEIGHTED.to_owned()),
+        (Some(_), true) if is_custom || aggregation == WEIGHTED => Some(aggregation),
+        (Some(_), true) => {
+            let message = format!("the aggregation `{aggregation}` does not use `weight_field`");
+            problems
+                .error(spec.span, "params.weight_field", message)
+                .help(format!("write `aggregation: {WEIGHTED}`, or leave `weight_field` out"));
+            None
+        }
+    }
 }
 
 /// Returns true if one of these inputs varies from run to run.

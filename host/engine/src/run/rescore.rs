@@ -13,8 +13,8 @@ use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
 use gage_core::OutcomeCounts;
 use gage_record::{
-    JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunIdentity, RunReader,
-    SampleRecord, ScoresEntry,
+    JournalEntry, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RunFolder, RunIdentity,
+    RunReader, SampleRecord, ScoresEntry,
 };
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -102,6 +102,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     manifest.write(&folder)?;
+    MediaFolder::copy(parent.path(), &folder)?;
     let mut writer = JournalWriter::open(&folder)?.writer;
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
@@ -162,7 +163,7 @@ fn rescore_task(
                 while let Some(batch) = next(&batches) {
                     let began = Instant::now();
                     let answers: Vec<&SampleResult> = batch.answers.iter().collect();
-                    let scores = score(task, &answers);
+                    let scores = score(task, &answers, context.parent.path());
                     if sender.send(ScoredBatch { batch, scores, spent: began.elapsed() }).is_err() {
                         break;
                     }

@@ -7,9 +7,10 @@ use crate::pipeline::infer::support_role::SupportRole;
 use crate::pipeline::post_process::PostInferenceSteps;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
 use crate::pipeline::post_process::follow_up::FollowUp;
-use crate::pipeline::post_process::judging::JudgeStep;
+use crate::pipeline::post_process::judging::{JudgeMediaSources, JudgeStep};
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
+use crate::pipeline::reply_media::ReplyMediaStore;
 use crate::pipeline::result_router::Sinks;
 use crate::pipeline::score::{ScoreQueue, ScoreRequest};
 use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
@@ -23,7 +24,7 @@ use crate::session::datasets::LocatedDataset;
 use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
 use gage_data::{DataError, Rows};
-use gage_record::{JournalIndex, JournalWriter};
+use gage_record::{JournalIndex, JournalWriter, RunFolder};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub(crate) struct TaskScheduler<'r> {
     index: &'r Arc<JournalIndex>,
     events: &'r Events,
     permits: RolePermits,
+    reply_media: Arc<ReplyMediaStore>,
 }
 
 impl<'r> TaskScheduler<'r> {
@@ -51,9 +53,11 @@ impl<'r> TaskScheduler<'r> {
         run: &'r RunContext<'r>,
         index: &'r Arc<JournalIndex>,
         events: &'r Events,
+        folder: &RunFolder,
     ) -> TaskScheduler<'r> {
         let permits = RolePermits::new(run.options.concurrency.max(1));
-        TaskScheduler { run, index, events, permits }
+        let reply_media = Arc::new(ReplyMediaStore::new(folder, run.stop));
+        TaskScheduler { run, index, events, permits, reply_media }
     }
 
     /// Runs the tasks, with shared scorers and a shared recorder.
@@ -65,14 +69,14 @@ impl<'r> TaskScheduler<'r> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
         let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
         let batches: ScoreQueue = Arc::new(Mutex::new(batches));
-        let stop = self.run.stop;
+        let (stop, run_folder) = (self.run.stop, self.reply_media.run());
         std::thread::scope(|threads| {
             let scorers: Vec<_> = (0..self.run.options.workers.max(1))
                 .map(|_| {
                     let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
                     spawn_named(threads, "scorer", move || {
                         let _guard = CancelOnPanic(stop);
-                        score::run(&batches, &sender);
+                        score::run(&batches, &sender, run_folder);
                     })
                 })
                 .collect();
@@ -95,6 +99,9 @@ impl<'r> TaskScheduler<'r> {
             recorder.join().map_err(|_| RunError::Internal("recorder"))?.map_err(RunError::Record)?;
             if scored.iter().any(Result::is_err) {
                 return Err(RunError::Internal("scorer"));
+            }
+            if let Some(error) = self.reply_media.take_failure() {
+                return Err(RunError::Record(error));
             }
             let ran = ran.into_iter().collect::<Result<Vec<_>, _>>()?;
             ran.into_iter().zip(tasks).map(|(output, task)| self.report(task, output)).collect()
@@ -199,7 +206,10 @@ impl<'r> TaskScheduler<'r> {
         let judging = planned
             .judges
             .as_ref()
-            .map(|judges| JudgeStep::new(judges, session, &self.permits, dataset.media()).ok_or_else(lost))
+            .map(|judges| {
+                let media = JudgeMediaSources { samples: dataset.media(), replies: self.reply_media.run() };
+                JudgeStep::new(judges, session, &self.permits, media).ok_or_else(lost)
+            })
             .transpose()?;
         let embedding = planned
             .embed
@@ -216,6 +226,7 @@ impl<'r> TaskScheduler<'r> {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
             post_inference: PostInferenceSteps::new(follow_ups, embedding, judging),
+            reply_media: Arc::clone(&self.reply_media),
             support: planned.support.iter().map(support_role).collect(),
             tools: planned.tools.as_ref().map(|tools| support_role(&tools.support_role)),
             rows,

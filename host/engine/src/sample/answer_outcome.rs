@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Returns the outcome that a reply gives its sample. `Scored` if the task scores such replies anyway.
 pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
-    let is_empty = || output.answer.trim().is_empty();
+    let is_empty = || output.answer.trim().is_empty() && !output.has_media();
     let has_calls =
         || output.extra.get("tool_calls").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
     let outcome = match output.finish_reason {

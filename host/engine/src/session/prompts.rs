@@ -6,7 +6,7 @@ use crate::session::datasets::Datasets;
 use gage_config::{
     DatasetSpec, PipelineConfig, Problems, PromptSpec, RequestKind, RoleAdapterSpec, RoleType,
 };
-use gage_core::{OptionDisplay, Sample, SampleView};
+use gage_core::{ModelOutput, OptionDisplay, Root, Sample, SampleView, TaskType};
 use gage_data::{Preparation, stream};
 use gage_template::{KnownNames, PromptError, PromptRenderer, ROW_KEY};
 use serde_json::Value;
@@ -31,6 +31,7 @@ pub(crate) fn check_prompts(
         let prompts = task.prompts();
         let samples = first_samples(task, datasets);
         check_unused_fields(task, &samples, problems);
+        check_task_types(task, &samples, problems);
         if prompts.is_empty() && option_metric(task).is_none() {
             continue;
         }
@@ -182,6 +183,45 @@ fn check_unused_fields(task: &PlannedTask, samples: &[Arc<Sample>], problems: &m
     let has_sandbox = samples.iter().any(|sample| sample.sandbox.is_some());
     if has_sandbox && task.support_roles().next().is_none() {
         warn("sandbox", "no step runs code: answers are compared as text, and the field is only recorded");
+    }
+}
+
+/// Warns about task types whose answers no step of the task evaluates.
+fn check_task_types(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Problems) {
+    use TaskType::{Agent, CodeGeneration, ImageToImage, TextToAudio, TextToImage, TextToVideo};
+    let judges_media = task.judges.as_ref().is_some_and(|judges| judges.sends_media);
+    let reads_media = task.scoring.metrics.iter().any(|metric| {
+        let mut paths = metric.metric.inputs().iter().flat_map(|input| &input.paths);
+        paths.any(|path| path.root() == Root::ModelOutput && path.first_key() == Some(ModelOutput::MEDIA_KEY))
+    });
+    let mut types: Vec<&TaskType> = Vec::new();
+    for kind in samples.iter().filter_map(|sample| sample.task_type.as_ref()) {
+        if !types.contains(&kind) {
+            types.push(kind);
+        }
+    }
+    for kind in types {
+        let (lack, help) = match kind {
+            TextToImage | ImageToImage | TextToAudio | TextToVideo if !judges_media && !reads_media => (
+                "no judge and no metric of the task sees the media of the answers",
+                "add the step `judge` with a model that takes such media, or a metric that reads `model_output.media`",
+            ),
+            Agent if task.tools.is_none() => (
+                "no step answers the model's tool calls",
+                "add the step `tools`, or give the Samples another type",
+            ),
+            CodeGeneration => (
+                "no step runs code, so answers are compared as text",
+                "use a metric that compares texts as intended",
+            ),
+            _ => continue,
+        };
+        let message = format!(
+            "Samples of the task `{}` have the type `{}`, but {lack}",
+            task.spec.task_id,
+            kind.name()
+        );
+        problems.warning(task.spec.spans.dataset_id, "tasks", message).help(help);
     }
 }
 

@@ -25,7 +25,7 @@ function showComparisons() {
   head.comparisons.forEach((comparison, place) => {
     section.append(make("h3", {}, `${comparison.new.run_id} against ${comparison.base.run_id}`));
     if (comparison.verdict) section.append(make("p", {}, verdictWord(comparison.verdict), headline(comparison)));
-    if (comparison.same_run) section.append(make("p", { class: "notice" }, "Both are the same run, so nothing can differ."));
+    if (comparison.same_run) section.append(make("p", { class: "notice" }, "The run is compared with itself."));
     section.append(...[...comparison.gate_changes, ...comparison.warnings].map(({ what }) => make("p", { class: "notice" }, visible(what))));
     section.append(...comparedMetrics(comparison, place + 1), ...comparedRest(comparison));
   });
@@ -46,7 +46,7 @@ function comparedMetrics(comparison, run) {
     ],
   }));
   const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ...(isGated ? [["Verdict"]] : []), ["Base", true], ["New", true], ["Difference", true, "decisive"], ["95 % interval", true, "decisive wide"], ["Worse", true], ["Better", true], ["p of “worse”", true], ...(isGated ? [["p after Holm", true]] : []), ["n", true]], main)];
-  if (isGated) parts.push(make("p", { class: "soft" }, "p of “worse” is that of the test of a loss as it stands; after Holm it is adjusted over all gated metrics, and only then can it make a REGRESSION."));
+  if (isGated) parts.push(make("p", { class: "soft" }, "p of “worse” comes from the test for a loss of one metric. “p after Holm” is adjusted for the number of gated metrics; only it can give REGRESSION."));
   if (comparison.overall.length > 0) parts.push(overallTable(comparison.overall));
   let open = 0;
   // What matters most comes first; else they are in the order of the suite.
@@ -63,7 +63,7 @@ function comparedMetrics(comparison, run) {
       open += 1;
       parts.push((open > MOST_OPEN ? folded : opened)(`${name}: ${flipsLabel(metric)}`, table([["Sample"], ["Base", true], ["New", true], ...(hasTags ? [["Tags"]] : [])], flips)));
     }
-    if (metric.error_tags.length > 0) parts.push(folded(`${name}: error tags`, table([["Tag"], ["Base", true], ["New", true], ["Of samples that became worse", true]], metric.error_tags.map((tag) => [visible(tag.tag), count(tag.base), count(tag.new), count(tag.worse)]))));
+    if (metric.error_tags.length > 0) parts.push(folded(`${name}: error tags`, table([["Tag"], ["Base", true], ["New", true], ["Among worse samples", true]], metric.error_tags.map((tag) => [visible(tag.tag), count(tag.base), count(tag.new), count(tag.worse)]))));
     if (metric.slices.length > 0) {
       parts.push(folded(`${name}: slices`, table([["Slice"], ["Key"], ["Base", true], ["New", true], ["Worse", true], ["Better", true], ["n", true], ["q", true]],
         metric.slices.map((slice) => [visible(slice.by), visible(slice.key), score(slice.base), score(slice.new), count(slice.worse), count(slice.better), count(slice.n), make("span", { class: slice.q_value <= 0.05 && "strong" }, pValue(slice.q_value))]))));
@@ -73,14 +73,14 @@ function comparedMetrics(comparison, run) {
 }
 
 function flipsLabel({ flips, worse }) {
-  if (flips.length < worse) return `the ${count(flips.length)} of ${count(worse)} samples that became worse by most`;
+  if (flips.length < worse) return `the ${count(flips.length)} of ${count(worse)} samples with the largest losses`;
   return worse === 1 ? "the sample that became worse" : `the ${count(worse)} samples that became worse`;
 }
 
 /** What a reason for a missing score is called, where that is not the name of an outcome. */
 const reasons = {
-  null_score: "with the score null", null_pass: "without pass or fail", no_sub_score: "without this sub-score", no_result: "without a result of this metric",
-  not_finite: "with a score that is no finite number", too_large: "with a score too large to compare",
+  null_score: "with a null score", null_pass: "without pass or fail", no_sub_score: "without this sub-score", no_result: "without a result of this metric",
+  not_finite: "with a score that is not finite", too_large: "with a score too large to compare",
 };
 
 /** Why a metric has no figures, or lacks samples. */
@@ -102,11 +102,11 @@ function comparedRest(comparison) {
   const parts = [];
   const unpaired = comparison.tasks.filter((task) => task.paired < task.total);
   if (unpaired.length > 0) {
-    parts.push(folded("samples without a partner", table([["Task"], ["Paired", true], ["Only in base", true], ["Only in new", true], ["Other content", true], ["Id twice", true], ["Not reached", true]],
+    parts.push(folded("samples in only one of the runs", table([["Task"], ["Paired", true], ["Only in base", true], ["Only in new", true], ["Content differs", true], ["Duplicate id", true], ["Not reached", true]],
       unpaired.map((task) => [visible(task.task_id), `${count(task.paired)} of ${count(task.total)}`, ...[task.only_in_base, task.only_in_new, task.different_content, task.duplicate_ids, task.not_reached].map(count)]))));
   }
   const list = (label, items) => items.length > 0 && parts.push(folded(label, make("ul", {}, items.map((item) => make("li", {}, visible(item))))));
-  list("what differs besides the model", comparison.differences.map((one) => (one.allowed ? `${one.what} (allowed)` : one.what)));
+  list("differences besides the model", comparison.differences.map((one) => (one.allowed ? `${one.what} (allowed)` : one.what)));
   list("what is not compared", comparison.not_compared);
   return parts;
 }

@@ -39,18 +39,40 @@ function labelled(label, ...content) {
   return content.flat().length ? make("div", { class: "message" }, make("span", {}, label), ...content) : null;
 }
 
-function promptSide({ sample, row }) {
+/** A request: to the model, or to a judge. */
+function requestOf({ messages = [], text, continuations = [], rendered }) {
+  return [
+    text === undefined ? null : labelled("text", said(text)),
+    ...messages.map(message),
+    continuations.length ? folded(counted(continuations.length, "continuation"), ...continuations.map((one) => said(asText(one)))) : null,
+    rendered === undefined ? null : folded("with the chat template applied", said(rendered)),
+  ].filter(Boolean);
+}
+
+/** The media of a reply. Those that the page does not hold are shown by name. */
+function replyMedia(output, media = {}) {
+  return (output.media ?? []).map((one) => {
+    const url = one?.[one?.type]?.url;
+    const held = media[url];
+    return labelled("media of the answer", part(held ? { type: one.type, [one.type]: { url: held } } : one));
+  });
+}
+
+function promptSide({ sample, row, requests }) {
   const side = make("div", { class: "side said" }, make("h3", {}, "Prompt"));
   if (!sample) {
-    side.append(row === undefined ? make("p", { class: "soft" }, "There is no Sample.") : labelled("the row, which did not become a Sample", said(row)));
+    side.append(row === undefined ? make("p", { class: "soft" }, "There is no Sample.") : labelled("the invalid row", said(row)));
     return side;
   }
   const shots = sample.few_shot_examples ?? [];
-  if (shots.length > 0) {
-    side.append(folded(`${counted(shots.length, "example")} in front of it`, ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
+  // The request holds the examples.
+  if (shots.length > 0 && !requests?.length) {
+    side.append(folded(counted(shots.length, "few-shot example"), ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
   }
+  const sent = (requests ?? []).find((request) => request.judge_id === undefined);
   const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
-  side.append(...(rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map(message)));
+  const own = () => (rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map(message));
+  side.append(...(sent ? requestOf(sent) : own()));
   const optionText = (option) => labelled(visible(option.id ?? "option"), parts(option.content ?? option.text ?? asText(option)));
   if (sample.options?.length) side.append(make("h3", {}, "Options"), ...sample.options.map(optionText).filter(Boolean));
   const references = (sample.references ?? []).map((reference) => make("div", { class: "message" }, parts(reference?.answer ?? reference)));
@@ -68,14 +90,18 @@ function answerSide(row, text, title) {
     if (output.reasoning) words.append(folded("reasoning", said(asText(output.reasoning))));
     if (output.written !== undefined && output.written !== null) words.append(labelled("written", said(asText(output.written))), labelled("extracted", said(output.answer === null ? "(nothing was found)" : asText(output.answer))));
     else words.append(said(asText(output.answer ?? "")));
+    words.append(...replyMedia(output, text.media));
     if (output.tool_calls?.length) words.append(labelled("tool calls", said(asText(output.tool_calls))));
     side.append(words);
     if (output.continuations?.length) {
       side.append(table([["Option"], ["Log-likelihood", true], ["Tokens", true], ["Greedy"]], output.continuations.map((one) => [visible(one.id), score(one.logprob), count(one.token_count), one.is_greedy ? "yes" : "no"]), "Continuations"));
     }
-  } else if (!text.error) side.append(make("p", { class: "soft" }, "The model said nothing."));
+  } else if (!text.error) side.append(make("p", { class: "soft" }, "There is no answer."));
   side.append(make("h3", {}, "Scores"), scoresOf(text.metrics, names.outcomes[rows.outcome[row]]));
   if (text.judge_output) side.append(make("h3", {}, "Judge"), ...judgeOf(text.judge_output));
+  for (const request of (text.requests ?? []).filter((one) => one.judge_id !== undefined)) {
+    side.append(folded(`the request to ${visible(request.judge_id)}`, ...requestOf(request)));
+  }
   side.append(folded("everything, as JSON", said(asText(text))));
   return side;
 }
@@ -87,7 +113,7 @@ function statusOf(row, output) {
 }
 
 function scoresOf(metrics, outcome) {
-  if (metrics.length === 0) return make("p", { class: "soft" }, UNFINISHED.includes(outcome) ? "They are still to come." : "No metric came to see it.");
+  if (metrics.length === 0) return make("p", { class: "soft" }, UNFINISHED.includes(outcome) ? "The sample is not scored yet." : "No metric scored the sample.");
   const passed = (card) => (card?.pass === undefined ? "" : card.pass ? "passed" : "failed");
   const lines = metrics.flatMap((metric, place) => {
     const { card } = metric;

@@ -11,10 +11,10 @@ function factsOf(run, own) {
     ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
     ["Samples", extentOf(summary, own)],
     ["Coverage", summary && covered(summary.samples)],
-    ["Begun (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
+    ["Started (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
     ["Tokens", usage > 0 && count(usage)],
-    ["Scored the answers of", run.parent_run && visible(run.parent_run)],
+    ["Answers from run", run.parent_run && visible(run.parent_run)],
     ["Program", `gage-host ${visible(run.host_version)}`],
   ];
 }
@@ -22,7 +22,7 @@ function factsOf(run, own) {
 /** How many samples a run has, and of how many where it was stopped before it came to all. */
 function extentOf(summary, own) {
   const { not_reached: left = 0, total_is_least: isLeast = false, total = own } = summary?.samples ?? {};
-  return isLeast ? `${count(own)}, more were to come` : left > 0 ? `${count(total - left)} of ${count(total)}` : count(total);
+  return isLeast ? `${count(own)}+, interrupted` : left > 0 ? `${count(total - left)} of ${count(total)}` : count(total);
 }
 
 function showOverview() {
@@ -37,9 +37,9 @@ function showOverview() {
   } else byId("overview").append(facts(known[0]));
   head.runs.forEach((run, number) => {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
-    if (run.edited) byId("overview").append(make("p", { class: "notice" }, `${run.edited[0].toUpperCase()}${run.edited.slice(1)}. What stands here may not be what was run.`));
-    if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet. ${stateOf(number)}.`));
-    else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done, and its coverage says how many of all these are.`));
+    if (run.edited) byId("overview").append(make("p", { class: "notice" }, `${run.edited[0].toUpperCase()}${run.edited.slice(1)}. The report may not show what was run.`));
+    if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended, so it has no figures yet. ${stateOf(number)}.`));
+    else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures cover only the finished samples. The coverage shows their share.`));
   });
 }
 
@@ -110,7 +110,7 @@ function metricName({ metric_id: metric, aggregation, value_name: name, higher_i
 function furtherFigures(figure) {
   const parts = [];
   const plain = (name, columns, cells) => cells.length > 0 && parts.push([name, table(columns, cells)]);
-  if (figure.error) parts.push(["why there is no value", make("p", {}, visible(figure.error))]);
+  if (figure.error) parts.push(["reason for the missing value", make("p", {}, visible(figure.error))]);
   plain("sub-scores", [["Sub-score"], ["Value", true], ["n", true]], figure.sub_scores.map((sub) => [visible(sub.name), score(sub.value), count(sub.n)]));
   plain("further figures", [["Figure"], ["Value", true], ["n", true]], (figure.figures ?? []).map((one) => [visible(one.name), score(one.value), one.n === undefined ? "" : count(one.n)]));
   plain("categories", [["Category"], ["Records", true], ["Share", true]], (figure.categories ?? []).map((one) => [visible(one.name), count(one.count), percent(one.share)]));
@@ -213,13 +213,13 @@ async function showTiming() {
       facts([
         ["Latency, median", latency && duration(latency.p50_ms)], ["95th percentile", latency && duration(latency.p95_ms)],
         ["Longest", latency && duration(latency.max_ms)], ["First token, median", timings?.first_token && duration(timings.first_token.p50_ms)],
-        ["Samples a second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens a second", timings?.throughput_completion_tokens_per_s && count(Math.round(timings.throughput_completion_tokens_per_s))],
-        ["Calls made again", timings && count(timings.retries)],
+        ["Samples per second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens per second", timings?.throughput_completion_tokens_per_s && count(Math.round(timings.throughput_completion_tokens_per_s))],
+        ["Retries", timings && count(timings.retries)],
       ]),
       make("div", { class: "plots" },
         histogram("Latency", [own.map((row) => rows.latency[row])], { unit: " ms", note: `of ${count(own.length)} calls` }),
         lines("Latency over time", { series: [{ values: latencies.map((list) => quantile(list, 0.9)), high: true }, { values: latencies.map((list) => quantile(list, 0.5)) }], span, unit: "ms", note: "in ms: median, and dashed the 90th percentile" }),
-        lines("Samples a second", { series: [{ values: latencies.map((list) => perSecond(list.length)) }], span, unit: "a second", note: "by the time at which they were done" }),
-        tokens.some((number) => number > 0) ? lines("Answer tokens a second", { series: [{ values: tokens.map(perSecond) }], span, unit: "a second" }) : ""));
+        lines("Samples per second", { series: [{ values: latencies.map((list) => perSecond(list.length)) }], span, unit: "per second", note: "by completion time" }),
+        tokens.some((number) => number > 0) ? lines("Answer tokens per second", { series: [{ values: tokens.map(perSecond) }], span, unit: "per second" }) : ""));
   }
 }

@@ -1,4 +1,4 @@
-// Light or dark, as the system or the reader says.
+// Light or dark, system or the reader says.
 
 function chooseTheme() {
   const select = byId("theme");

@@ -5,12 +5,15 @@ use crate::batch::{BatchResult, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
 use crate::bindings::types::{Item, MemberSpec};
+use crate::capabilities::Access;
+use crate::capabilities::media::MediaSet;
 use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::inputs::{MetricItem, ResolvedInputs, with_sound_items};
 use crate::member_description::{OptionalMetadata, ValueDescription};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::ScoreCard;
+use std::sync::Arc;
 
 /// The bindings of metrics.
 pub struct MetricKind;
@@ -65,18 +68,41 @@ impl Metric {
     /// Scores a batch. Equal batches give equal results and cost equal fuel, regardless of earlier calls and
     /// the number of threads.
     pub fn score(&self, items: Vec<MetricItem>) -> ScoredItem {
+        self.score_with_media(items, MediaSet::default())
+    }
+
+    /// Returns whether the metric may read media.
+    pub fn reads_media(&self) -> bool {
+        self.component.linked.grants().media
+    }
+
+    /// Scores a batch. The component can read `media` if that is granted.
+    pub fn score_with_media(&self, items: Vec<MetricItem>, media: MediaSet) -> ScoredItem {
         let mut fuel = 0;
+        let access = self.access_with(media);
         let results = with_sound_items(items, |sound| {
-            let batched = self.score_sound(sound);
+            let batched = self.score_granted(access.clone(), sound);
             fuel = batched.fuel;
             batched.results
         });
         ScoredItem { results, fuel }
     }
 
+    fn access_with(&self, media: MediaSet) -> Access {
+        let access = self.component.linked.access();
+        match self.reads_media() {
+            true => Access { media: Some(Arc::new(media)), ..access },
+            false => access,
+        }
+    }
+
     pub(crate) fn score_sound(&self, items: &[Item]) -> BatchResult<ScoreCard> {
+        self.score_granted(self.component.linked.access(), items)
+    }
+
+    fn score_granted(&self, access: Access, items: &[Item]) -> BatchResult<ScoreCard> {
         self.batch_with(
-            self.component.linked.access(),
+            access,
             items,
             |plugin, store, batch| {
                 plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)

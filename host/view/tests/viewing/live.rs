@@ -29,9 +29,9 @@ fn tasks_that_have_not_begun_are_to_come() {
     let lines = "[...document.querySelectorAll('#progress tbody tr')].map((one) => one.innerText.replace(/\\s+/g, ' ')).join('|')";
     page.wait_for(&format!("{overview}.includes('Samples 2 of 4+')")).expect("what is known");
     let said = page.text(overview).expect("a text");
-    assert!(said.contains("Tasks to come 1 of 2") && !said.contains("Time left"), "{said}");
+    assert!(said.contains("Tasks not started 1 of 2") && !said.contains("Time left"), "{said}");
     let rows = page.text(lines).expect("rows");
-    assert_eq!(rows, "t 2 of 4 50.0 % 0 none|later to come – – –");
+    assert_eq!(rows, "t 2 of 4 50.0 % 0 none|later not started – – –");
     assert!(!page.text("document.title").expect("a title").contains('%'));
     // The second task starts.
     let second = event("task_started", "later", 0) + &event("samples_planned", "later", 6);

@@ -1,6 +1,8 @@
 //! Reports of runs.
 
-use crate::support::{Served, browser, complaints, forty, stopped, whole};
+use crate::support::{Served, browser, complaints, forty, sample, stopped, whole};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gage_browser::{Page, Screen};
 use gage_compare::comparisons_with_first;
 use gage_figures::RecordedRun;
@@ -9,13 +11,17 @@ use gage_html::write_html_file;
 use serde_json::json;
 use std::path::Path;
 
+/// A picture of one pixel, in Base64.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /// Writes a report as a file, as `gage-host report` does, and returns its address.
 fn file(root: &Path, runs: &[&str]) -> String {
     let open = |run: &&str| RecordedRun::open(&root.join(run)).expect("a run");
     let sources: Vec<RecordedRun> = runs.iter().map(open).collect();
     let comparisons = comparisons_with_first(&sources).expect("comparisons");
     let path = root.join("report.html");
-    write_html_file(&path, &sources, &comparisons).expect("a report");
+    write_html_file(&path, &sources, &comparisons, &|_, _| None).expect("a report");
     format!("file://{}", path.display())
 }
 
@@ -85,6 +91,44 @@ fn a_file_is_searched_filtered_and_read_without_a_mouse() {
     }
     page.wait_for("document.querySelector('#detail-title')?.textContent.includes('3 of 11')")
         .expect("the third");
+    assert_eq!(complaints(page.take_log(), None), Vec::<String>::new());
+}
+
+#[test]
+fn sample_shows_what_was_sent_and_the_media_of_the_answer() {
+    let Some(browser) = browser("requests and media") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let mut record = sample(0, "Here it is.", 1.0);
+    // A picture of one pixel, and one that is gone.
+    let bytes = STANDARD.decode(PIXEL).expect("base64");
+    let part = |url: &str| json!({"type": "image_url", "image_url": {"url": url}, "media_type": "image/png"});
+    let name = format!("media/{}.png", gage_core::Digest::of_bytes(&bytes).hex());
+    record.model_output =
+        Some(json!({"answer": "Here it is.", "media": [part(&name), part("media/gone.png")]}).into());
+    whole(root.path(), "painted", &[record]);
+    let run = root.path().join("painted");
+    std::fs::create_dir(run.join("media")).expect("a folder");
+    std::fs::write(run.join(&name), bytes).expect("a picture");
+
+    let sources = [RecordedRun::open(&run).expect("a run")];
+    let requests = json!([
+        {"adapter_id": "dut", "messages": [{"role": "system", "content": "Paint."}, {"role": "user", "content": "A dot"}]},
+        {"adapter_id": "judge", "judge_id": "critic", "messages": [{"role": "user", "content": "Is it a dot?"}]},
+    ]);
+    let path = root.path().join("report.html");
+    write_html_file(&path, &sources, &[], &|_, _| Some(requests.clone())).expect("a report");
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &format!("file://{}", path.display()));
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("j").expect("a key");
+    page.press("Enter").expect("a key");
+    page.wait_for("document.querySelector('#detail img')?.naturalWidth === 1").expect("the picture");
+    page.run("document.querySelectorAll('#detail details').forEach((one) => { one.open = true; })")
+        .expect("opened");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    for shown in ["Paint.", "A dot", "the request to critic", "Is it a dot?", "image_url: media/gone.png"] {
+        assert!(detail.contains(shown), "{shown}: {detail}");
+    }
     assert_eq!(complaints(page.take_log(), None), Vec::<String>::new());
 }
 

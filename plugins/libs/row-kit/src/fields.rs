@@ -17,10 +17,20 @@ pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 }
 
 /// Returns the value at a path of names and list indices, separated by dots. A name that contains dots itself is found
-/// as a whole. Null counts as absent.
+/// as a whole. Null counts as absent. Of several paths separated by `|`, the first that leads to a value counts.
 pub fn find<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
-    let found = row.get(path).or_else(|| walk(row, path));
-    found.filter(|value| !value.is_null())
+    let found = row.get(path).or_else(|| walk(row, path)).filter(|value| !value.is_null());
+    found.or_else(|| {
+        path.contains('|').then(|| path.split('|').find_map(|path| find(row, path.trim()))).flatten()
+    })
+}
+
+/// Returns the path of several separated by `|` that leads to a value. Without one, returns all.
+pub fn present<'path>(row: &Fields, path: &'path str) -> &'path str {
+    match path.contains('|') && !row.contains_key(path) {
+        true => path.split('|').map(str::trim).find(|path| find(row, path).is_some()).unwrap_or(path),
+        false => path,
+    }
 }
 
 fn walk<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
@@ -42,6 +52,7 @@ pub fn require<'row>(row: &'row Fields, path: &str) -> Result<&'row Value, Plugi
 /// # Errors
 /// `invalid-input` if it is missing or null.
 pub fn take(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
+    let path = present(row, path);
     match row.shift_remove(path) {
         Some(value) if !value.is_null() => Ok(value),
         _ => require(row, path).cloned(),
@@ -94,6 +105,9 @@ mod tests {
             ("d.e", Some(json!(2))),
             ("n", None),
             ("a.x", None),
+            ("a.x|d.e", Some(json!(2))),
+            ("n | a.b.1.c", Some(json!("x"))),
+            ("n|a.x", None),
             ("a.b.9", None),
             ("a.b.-1", None),
             ("", None),

@@ -82,9 +82,16 @@ fn read_one(value: Value, kind: Kind) -> Result<Option<Source>, String> {
         Value::String(text) => {
             Ok(Some(Source::new(if base64::is_bare(&text) { base64::data_url(&text, kind) } else { text })))
         }
+        // Content parts of a message: those of another kind are not media of this one.
+        Value::Object(members) if is_other_part(&members, kind) => Ok(None),
         Value::Object(members) => read_object(members, kind).map(Some),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err(refusal()),
     }
+}
+
+fn is_other_part(members: &Fields, kind: Kind) -> bool {
+    let part_type = members.get("type").and_then(Value::as_str);
+    part_type.is_some_and(|part_type| part_type != kind.part_type() && members.contains_key(part_type))
 }
 
 fn read_object(mut members: Fields, kind: Kind) -> Result<Source, String> {
@@ -128,6 +135,10 @@ mod tests {
             (json!(null), vec![]),
             (json!(""), vec![]),
             (json!([]), vec![]),
+            (
+                json!([{"type": "text", "text": "what?"}, {"type": "image_url", "image_url": {"url": "a"}}]),
+                vec![plain("a")],
+            ),
             (json!("a.png"), vec![plain("a.png")]),
             (json!(["a.png", null, { "path": "b.png" }]), vec![plain("a.png"), plain("b.png")]),
             (json!({ "bytes": null, "path": "b.png" }), vec![plain("b.png")]),

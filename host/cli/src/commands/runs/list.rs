@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const MAX_MODEL_CHARS: usize = 24;
 
 const TABLE: terminal::Table<9> = terminal::Table {
-    headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "value", "size"],
+    headings: ["run", "suite", "model", "status", "started", "samples", "first figure", "value", "size"],
     flexible: &[0, 1, 2, 6],
     // The size, the time and the suite.
     spare: &[8, 4, 1],

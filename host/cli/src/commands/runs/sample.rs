@@ -3,28 +3,16 @@
 use crate::arguments::RunsShowArguments;
 use crate::commands::compare::{open, unreadable};
 use crate::commands::fields::{field, show_request};
-use crate::commands::setup;
+use crate::commands::sent_requests::RunRequests;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
-use gage_config::Problems;
-use gage_engine::{Plan, SentRequest, recorded_requests};
+use gage_engine::SentRequest;
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
 
 pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<ExitCode> {
     let run = open(&arguments.named.run, &arguments.named.output_dir)?;
-    let mut problems = Problems::default();
-    let plan = match run.config() {
-        Some(config) => {
-            let mut registry = setup::registry(&arguments.plugin_folders, true)?;
-            Some(Plan::requests(config.clone(), &mut registry, &mut problems))
-        }
-        None => None,
-    };
-    // Requests that cannot be rebuilt are left out, with the reason.
-    problems.sorted().iter().for_each(|problem| {
-        terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&problem.message)));
-    });
+    let requests = RunRequests::of(&run, &arguments.plugin_folders)?;
     let mut is_found = false;
     for record in run.records_so_far().map_err(|error| unreadable(error.into()))? {
         let (record, _) = record.map_err(|error| unreadable(error.into()))?;
@@ -32,12 +20,7 @@ pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<Ex
             continue;
         }
         is_found = true;
-        let tasks = plan.iter().flat_map(|plan| &plan.tasks);
-        let task = tasks.into_iter().find(|task| task.spec.task_id == record.task_id);
-        let requests = match task {
-            Some(task) => recorded_requests(task, &record, &run.manifest().facts),
-            None => Err("the manifest of the run has no such task".to_owned()),
-        };
+        let requests = requests.of_record(&record);
         match arguments.json {
             true => terminal::print_line(format_args!("{:#}", to_json(&record, requests)))?,
             false => print(&record, requests)?,

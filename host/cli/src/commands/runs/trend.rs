@@ -11,13 +11,13 @@ use serde_json::json;
 const MAX_NAME_CHARS: usize = 22;
 
 const ONE_MODEL: terminal::Table<6> = terminal::Table {
-    headings: ["run", "begun", "value", "change", "95% interval", "scored"],
+    headings: ["run", "started", "value", "change", "95% interval", "scored"],
     flexible: &[0],
     spare: &[1],
 };
 
 const SEVERAL_MODELS: terminal::Table<7> = terminal::Table {
-    headings: ["run", "model", "begun", "value", "change", "95% interval", "scored"],
+    headings: ["run", "model", "started", "value", "change", "95% interval", "scored"],
     flexible: &[0, 1],
     spare: &[2],
 };

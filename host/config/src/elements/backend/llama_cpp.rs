@@ -126,8 +126,8 @@ pub struct LlamaCppConfig {
     pub threads: Option<u32>,
     /// Maximum number of tokens per step; default 512.
     pub batch_size: u32,
-    /// Number of layers to keep on the GPU, in builds with GPU support; default 0.
-    pub gpu_layers: u32,
+    /// Number of layers to keep on the GPU, in builds with GPU support; default: all that fit.
+    pub gpu_layers: Option<u32>,
     /// The GPU for what is not split; default the first.
     pub main_gpu: Option<u32>,
     /// The devices that the model is split across, by number; default all.
@@ -194,7 +194,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         slots: table.number("slots", 1..=64, problems).unwrap_or(8),
         threads: table.number("threads", 1..=1024, problems),
         batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
-        gpu_layers: table.number("gpu_layers", 0..=10_000, problems).unwrap_or(0),
+        gpu_layers: table.number("gpu_layers", 0..=10_000, problems),
         main_gpu: table.number("main_gpu", 0..=63, problems),
         devices: devices(table, problems),
         split_mode: table.variant("split_mode", problems).unwrap_or_default(),

@@ -130,7 +130,7 @@ fn unreadable_paths_are_shown_as_written_and_in_full() {
     let (_, error) = data.failure();
     let whole = data.source.files[0].path.display().to_string();
     assert!(
-        error.contains("'./missing.jsonl'") && error.contains(&whole) && error.contains("No such file"),
+        error.contains("'./missing.jsonl'") && error.contains(&whole) && error.contains("no such file"),
         "{error}"
     );
     data.source.files[0].path = data.folder.path().to_owned();

@@ -20,11 +20,11 @@ use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_config::ScoreCombination;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usage};
-use gage_data::MediaStore;
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
 use gage_template::{InjectionFence, PromptContext, PromptRenderer};
 use media::JudgeMedia;
+pub(crate) use media::JudgeMediaSources;
 use serde_json::Value;
 use std::sync::Arc;
 use tracing::Span;
@@ -54,7 +54,7 @@ impl JudgeStep {
         planned: &PlannedJudges,
         session: &Session,
         permits: &RolePermits,
-        media: &Arc<MediaStore>,
+        media: JudgeMediaSources<'_>,
     ) -> Option<JudgeStep> {
         let sends_media = planned.sends_media;
         let open = |planned: &Arc<PlannedJudge>| {
@@ -145,7 +145,7 @@ impl OpenJudge {
         let judge = judge_of(&self.planned, result)?;
         let (mut prompts, fence) = self.prompts(&judge, case, result).await?;
         if let Some(media) = &self.media {
-            media.add_to(prompts.iter_mut().map(|(messages, _)| messages), &result.sample).await?;
+            media.add_to(prompts.iter_mut().map(|(messages, _)| messages), result).await?;
         }
         let mut earlier = Vec::new();
         let mut attempt = 1;

@@ -1,13 +1,30 @@
-//! The media of a Sample in the prompts of its judges.
+//! The media of a Sample, and of the reply to it, in the prompts of its judges.
 
+use crate::pipeline::reply_media::{ReplyPart, parts_of};
 use crate::sample::failure::SampleFailure;
+use crate::sample::result::SampleResult;
 use gage_backend::{Backend, MediaSupport};
-use gage_core::{ContentPart, Message, Outcome, Role, SampleView};
-use gage_data::MediaStore;
+use gage_core::{ContentPart, LazyObject, Message, Outcome, OutputView, Role, SampleView};
+use gage_data::{MediaStore, data_url_of};
+use gage_record::MediaFolder;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::Span;
+
+/// Labels of media in a judge's prompt. The first is used if both have media.
+const QUESTION_LABEL: &str = "The media of the question:";
+const ANSWER_LABEL: &str = "The media of the answer:";
+
+/// The places of the media that judges see.
+#[derive(Clone, Copy)]
+pub(crate) struct JudgeMediaSources<'a> {
+    /// The media of Samples.
+    pub(crate) samples: &'a Arc<MediaStore>,
+    /// The run folder, with the media of replies.
+    pub(crate) replies: &'a Path,
+}
 
 /// Adds media to the prompts of a judge.
 pub(super) struct JudgeMedia {
@@ -15,30 +32,59 @@ pub(super) struct JudgeMedia {
     backend_kind: &'static str,
     takes: MediaSupport,
     store: Arc<MediaStore>,
+    /// The run folder, with the media of replies.
+    run: PathBuf,
     has_warned: AtomicBool,
 }
 
 impl JudgeMedia {
-    pub(super) fn new(judge_id: &str, backend: &dyn Backend, store: &Arc<MediaStore>) -> JudgeMedia {
+    pub(super) fn new(judge_id: &str, backend: &dyn Backend, media: JudgeMediaSources<'_>) -> JudgeMedia {
         let info = backend.info();
         JudgeMedia {
             judge_id: judge_id.to_owned(),
             backend_kind: info.kind,
             takes: info.capabilities.media,
-            store: Arc::clone(store),
+            store: Arc::clone(media.samples),
+            run: media.replies.to_owned(),
             has_warned: AtomicBool::new(false),
         }
     }
 
-    /// Puts the media of a Sample before the text of the last user message of each prompt. Media that the backend does not
-    /// accept are left out; the first time, that gives a warning.
+    /// Puts the media of a Sample, and then those of the reply, before the text of the last user message of each prompt. Media
+    /// that the backend does not accept are left out; the first time, that gives a warning.
     pub(super) async fn add_to<'m>(
         &self,
         prompts: impl Iterator<Item = &'m mut Vec<Message>>,
-        sample: &SampleView,
+        result: &SampleResult,
     ) -> Result<(), SampleFailure> {
+        let of_sample = self.accepted(media_of(&result.sample));
+        let of_reply = self.accepted(media_of_reply(&result.model_output));
+        let mut parts = Vec::new();
+        if !of_sample.is_empty() {
+            if !of_reply.is_empty() {
+                parts.push(ContentPart::text(QUESTION_LABEL));
+            }
+            parts.extend(self.embedded(of_sample).await?);
+        }
+        if !of_reply.is_empty() {
+            parts.push(ContentPart::text(ANSWER_LABEL));
+            parts.extend(self.embedded_replies(of_reply).await?);
+        }
+        if parts.is_empty() {
+            return Ok(());
+        }
+        for messages in prompts {
+            if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
+                last.content.splice(0..0, parts.iter().cloned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the media that the backend accepts.
+    fn accepted(&self, media: Vec<ContentPart>) -> Vec<ContentPart> {
         let (parts, refused): (Vec<ContentPart>, Vec<ContentPart>) =
-            media_of(sample).into_iter().partition(|part| match part {
+            media.into_iter().partition(|part| match part {
                 ContentPart::Media { kind, .. } => self.takes.takes(*kind),
                 ContentPart::Text { .. } => false,
             });
@@ -51,16 +97,25 @@ impl JudgeMedia {
                 self.takes.described()
             );
         }
-        if parts.is_empty() {
-            return Ok(());
-        }
-        let parts = self.embedded(parts).await?;
-        for messages in prompts {
-            if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
-                last.content.splice(0..0, parts.iter().cloned());
+        parts
+    }
+
+    /// Replaces the paths of stored reply media by `data:` URLs.
+    async fn embedded_replies(&self, mut parts: Vec<ContentPart>) -> Result<Vec<ContentPart>, SampleFailure> {
+        let run = self.run.clone();
+        let read = move || {
+            for part in &mut parts {
+                if let ContentPart::Media { url, .. } = part
+                    && let Some(bytes) = MediaFolder::read(&run, url)
+                {
+                    *url = data_url_of(&bytes);
+                }
             }
-        }
-        Ok(())
+            parts
+        };
+        let failed =
+            |error| SampleFailure::of_plugin("internal", format!("the media could not be read: {error}"));
+        tokio::task::spawn_blocking(read).await.map_err(failed)
     }
 
     /// Replaces local media by `data:` URLs.
@@ -96,4 +151,15 @@ fn media_of(sample: &SampleView) -> Vec<ContentPart> {
             of(&messages.into_iter().filter_map(|one| Message::from_value(one).ok()).collect::<Vec<_>>())
         }
     }
+}
+
+/// Returns the media of a reply, in order.
+fn media_of_reply(output: &OutputView) -> Vec<ContentPart> {
+    let part = |part: ReplyPart<'_>| ContentPart::Media {
+        kind: part.kind,
+        url: part.url.to_owned(),
+        options: LazyObject::default(),
+        extra: LazyObject::default(),
+    };
+    parts_of(output).map(part).collect()
 }

@@ -1,0 +1,148 @@
+//! Media of replies in a run folder. Each file is named after the digest of its content.
+
+use crate::format::MEDIA_FOLDER;
+use crate::{AtomicFile, FileDigest, RecordError, RunFolder};
+use gage_core::Digest;
+use parking_lot::Mutex;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Number of locks among which files are distributed by their digest.
+const LOCK_COUNT: usize = 16;
+
+/// The folder `media` of a run. It is created with its first file.
+#[derive(Debug)]
+pub struct MediaFolder {
+    run: PathBuf,
+    /// Writers of the same content take turns. The others write at the same time.
+    locks: [Mutex<()>; LOCK_COUNT],
+}
+
+impl MediaFolder {
+    /// Returns the media folder of a run.
+    pub fn of(run: &RunFolder) -> MediaFolder {
+        MediaFolder { run: run.path().to_owned(), locks: Default::default() }
+    }
+
+    /// Stores content durably, unless it is there already. Returns its path relative to the run folder, such as
+    /// `media/<digest>.png`, and its digest.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn store(&self, bytes: &[u8], extension: &str) -> Result<(String, Digest), RecordError> {
+        let digest = Digest::of_bytes(bytes);
+        let name = format!("{}.{extension}", digest.hex());
+        let folder = self.run.join(MEDIA_FOLDER);
+        let path = folder.join(&name);
+        let lock = name.bytes().next().map_or(0, usize::from) % LOCK_COUNT;
+        let _turn = self.locks.get(lock).map(|lock| lock.lock());
+        let is_stored = fs::metadata(&path).is_ok_and(|file| file.len() == bytes.len() as u64);
+        if !is_stored {
+            fs::create_dir_all(&folder).map_err(|source| RecordError::io("create", &folder, source))?;
+            let mut file = AtomicFile::create(&folder, &name)?;
+            file.write_all(bytes).map_err(|source| RecordError::io("write", &path, source))?;
+            file.commit()?;
+        }
+        Ok((format!("{MEDIA_FOLDER}/{name}"), digest))
+    }
+
+    /// Reads a file by its path relative to the run folder. Returns `None` if the path is not one that `store` returns,
+    /// or its content no longer matches its name.
+    pub fn read(run: &Path, relative: &str) -> Option<Vec<u8>> {
+        let name = relative.strip_prefix(MEDIA_FOLDER)?.strip_prefix('/')?;
+        gage_core::check_name(name).ok()?;
+        let bytes = fs::read(run.join(MEDIA_FOLDER).join(name)).ok()?;
+        let (expected, _) = name.split_once('.')?;
+        (Digest::of_bytes(&bytes).hex() == expected).then_some(bytes)
+    }
+
+    /// Returns one digest of all files, of their names in order, and their total size. `None` without any file.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or its content does not match its name.
+    pub fn digest(run: &Path) -> Result<Option<FileDigest>, RecordError> {
+        let folder = run.join(MEDIA_FOLDER);
+        let failed = |path: &Path, source| RecordError::io("read", path, source);
+        let files = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            files => files.map_err(|source| failed(&folder, source))?,
+        };
+        let mut names = Vec::new();
+        for file in files {
+            names.push(
+                file.map_err(|source| failed(&folder, source))?.file_name().to_string_lossy().into_owned(),
+            );
+        }
+        names.sort_unstable();
+        let (mut listed, mut bytes) = (String::new(), 0);
+        for name in &names {
+            let path = folder.join(name);
+            let file = File::open(&path).map_err(|source| failed(&path, source))?;
+            bytes += file.metadata().map_err(|source| failed(&path, source))?.len();
+            let digest = Digest::of_reader(file).map_err(|source| failed(&path, source))?;
+            if name.split_once('.').map(|(hex, _)| hex) != Some(digest.hex().as_str()) {
+                return Err(RecordError::invalid(&path, "its content does not match its name".to_owned()));
+            }
+            listed.push_str(name);
+            listed.push('\n');
+        }
+        Ok((!names.is_empty()).then(|| FileDigest { digest: Digest::of_bytes(listed.as_bytes()), bytes }))
+    }
+
+    /// Copies the media of a run into another, so that each run is complete by itself.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn copy(from: &Path, to: &RunFolder) -> Result<(), RecordError> {
+        let (source, target) = (from.join(MEDIA_FOLDER), to.path().join(MEDIA_FOLDER));
+        let Ok(files) = fs::read_dir(&source) else { return Ok(()) };
+        fs::create_dir_all(&target).map_err(|error| RecordError::io("create", &target, error))?;
+        for file in files.flatten() {
+            let path = target.join(file.file_name());
+            if fs::hard_link(file.path(), &path).is_err() {
+                fs::copy(file.path(), &path).map_err(|error| RecordError::io("write", &path, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_content_is_stored_once_and_changes_are_noticed() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "r").unwrap();
+        let media = MediaFolder::of(&run);
+        let (first, digest) = media.store(b"picture", "png").unwrap();
+        assert_eq!(media.store(b"picture", "png").unwrap(), (first.clone(), digest));
+        assert_ne!(media.store(b"other", "png").unwrap().0, first);
+        assert_eq!(fs::read_dir(run.path().join(MEDIA_FOLDER)).unwrap().count(), 2);
+        assert_eq!(MediaFolder::read(run.path(), &first).as_deref(), Some(&b"picture"[..]));
+        for wrong in ["media/../manifest.json", "manifest.json", "media/", "media/a.png"] {
+            assert_eq!(MediaFolder::read(run.path(), wrong), None, "{wrong}");
+        }
+        let digest = MediaFolder::digest(run.path()).unwrap().unwrap();
+        assert_eq!(digest.bytes, 12);
+        fs::write(run.path().join(&first), "changed").unwrap();
+        assert_eq!(MediaFolder::read(run.path(), &first), None);
+        assert!(MediaFolder::digest(run.path()).unwrap_err().to_string().contains("does not match its name"));
+        fs::remove_file(run.path().join(&first)).unwrap();
+        assert_ne!(MediaFolder::digest(run.path()).unwrap(), Some(digest));
+    }
+
+    #[test]
+    fn a_copy_has_all_files() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (RunFolder::create(root.path(), "a"), RunFolder::create(root.path(), "b"));
+        let (from, to) = (from.unwrap(), to.unwrap());
+        MediaFolder::copy(from.path(), &to).unwrap();
+        assert!(!to.path().join(MEDIA_FOLDER).exists());
+        let (path, _) = MediaFolder::of(&from).store(b"sound", "wav").unwrap();
+        MediaFolder::copy(from.path(), &to).unwrap();
+        assert_eq!(MediaFolder::read(to.path(), &path).as_deref(), Some(&b"sound"[..]));
+    }
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Builds llama.cpp's CUDA kernels on a machine with a GPU, runs the suites on them, and measures.
+#
+#     tools/gpu-check.sh ARCHIVE RESULTS_FOLDER
+#
+# ARCHIVE is what tools/gpu-archive.sh writes. The machine needs nvcc, cmake, ninja and Python with numpy and gguf.
+set -uo pipefail
+
+archive=${1:?the archive}
+results=$(mkdir -p "${2:?a folder for the results}" && cd "$2" && pwd)
+work=${GPU_CHECK_FOLDER:-/tmp/gpu-check}
+mkdir -p "$work"
+tar -C "$work" -xJf "$archive"
+cd "$work" || exit 1
+
+part() { printf '\n== %s (at %s s)\n' "$*" "$SECONDS"; }
+
+part machine
+nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv
+nvcc --version | tail -n 2
+lscpu | grep -E 'Model name|^CPU\(s\)'
+ldd --version | head -n 1
+
+part kernels
+mkdir -p kernels/cuda
+toolkit=$(cd "$(dirname "$(command -v nvcc)")/.." && pwd -P)
+libraries=$(ls -d "$toolkit"/lib64 "$toolkit"/lib 2>/dev/null | head -n 1)
+# A toolkit from PyPI wheels may lack cuBLAS, or the names that a linker looks for.
+cublas=$(find / -name cublas_v2.h -not -path '/proc/*' 2>/dev/null | head -n 1)
+[ -f "$toolkit/include/cublas_v2.h" ] || ln -sf "$(dirname "$cublas")"/* "$toolkit/include/"
+for name in cublas cublasLt cudart; do
+  found=$(find / -name "lib$name.so.*" -not -path '/proc/*' 2>/dev/null | head -n 1)
+  [ -e "$libraries/lib$name.so" ] || ln -sf "$found" "$libraries/lib$name.so"
+  export LD_LIBRARY_PATH="$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+done
+driver=$(find / -name 'libcuda.so.1' -not -path '/proc/*' 2>/dev/null | head -n 1)
+export LD_LIBRARY_PATH="$work/bin:$LD_LIBRARY_PATH:$(dirname "$driver")"
+memory=()
+[ -e "$libraries/stubs/libcuda.so" ] || memory=(-DGGML_CUDA_NO_VMM=ON)
+printf 'toolkit %s, cuBLAS %s, driver %s, %s\n' "$toolkit" "$cublas" "$driver" "${memory[*]:-virtual memory}"
+if [ -f libggml-cuda.so.xz ]; then
+  xz -dc libggml-cuda.so.xz >kernels/cuda/libggml-cuda.so
+else
+  cmake -S llama.cpp -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=OFF -DGGML_BACKEND_DL=ON -DGGML_CUDA=ON -DGGML_CUDA_NCCL=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES:-native}" -DCUDAToolkit_ROOT="$toolkit" "${memory[@]}" -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF \
+    -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF >"$results/configure.log" 2>&1 || tail -n 30 "$results/configure.log"
+  ninja -C build ggml-cuda >"$results/build.log" 2>&1 || grep -m 5 -A 12 -E 'FAILED|error' "$results/build.log"
+  module=$(find build -name 'libggml-cuda.so' | head -n 1)
+  cp "$module" kernels/cuda/ && strip --strip-unneeded kernels/cuda/libggml-cuda.so
+  # In the background, for a later call on another machine.
+  (xz -1 -T4 -c kernels/cuda/libggml-cuda.so | split -b 15000000 - "$results/libggml-cuda.so.xz.") &
+fi
+ls -l kernels/cuda
+printf 'built at %s s\n' "$SECONDS"
+ldd kernels/cuda/libggml-cuda.so | grep 'not found'
+
+# gage-model with the kernels for the processor alone, and with those for the GPU.
+for program in cpu cuda; do
+  folders="--kernels $work/kernels/baseline"
+  [ "$program" = cpu ] || folders="$folders --kernels $work/kernels/cuda"
+  printf '#!/bin/sh\nexec %s/bin/gage-model %s "$@"\n' "$work" "$folders" >"gage-model-$program"
+  chmod +x "gage-model-$program"
+done
+on() { # PROGRAM ARGUMENT...: runs gage-host with a model program, for a bounded time
+  local program=$1
+  shift
+  GAGE_HOST_MODEL_PROGRAM="$work/gage-model-$program" timeout "${STEP_SECONDS:-120}" bin/gage-host "$@"
+}
+
+part tiny suite
+for program in cuda cpu; do
+  on "$program" run config/custom/tiny.yaml --run-id "tiny-$program" --output-dir runs 2>&1 | tail -n 25
+  grep -o '"kernel_variant": *"[^"]*"' "runs/tiny-$program/manifest.json" | head -n 1
+  grep -o '"gpu_layers": *[0-9]*' "runs/tiny-$program/manifest.json" | head -n 1
+done
+on cuda run config/custom/tiny.yaml --run-id tiny-cuda-again --concurrency 1 --output-dir runs >/dev/null 2>&1
+python3 - <<'PYTHON'
+import json
+def answers(run):
+    rows = (json.loads(line) for line in open(f"runs/{run}/samples.jsonl"))
+    return {(row["task_id"], row["sample_id"]): json.dumps(row.get("model_output", {}), sort_keys=True) for row in rows}
+def texts(run):
+    return {key: json.loads(value).get("answer") for key, value in answers(run).items()}
+try:
+    cpu, cuda, again = answers("tiny-cpu"), answers("tiny-cuda"), answers("tiny-cuda-again")
+    same = sum(texts("tiny-cpu")[key] == texts("tiny-cuda").get(key) for key in cpu)
+    print(f"answers equal on CPU and CUDA: {same} of {len(cpu)}")
+    print(f"model outputs equal in two runs on CUDA (concurrency 16 and 1): {sum(cuda[key] == again.get(key) for key in cuda)} of {len(cuda)}")
+except Exception as error:
+    print("comparison failed:", error)
+PYTHON
+
+part model of random weights
+python3 random-model.py config/models/gage-tiny.gguf random.gguf ${RANDOM_MODEL_OPTIONS:-} && ls -l random.gguf
+
+part log-likelihood with shared prefixes
+export GAGE_MODEL_PATH="$work/random.gguf" LOCAL_DATASETS_ROOT="$work/data"
+for program in cuda cpu; do
+  for deterministic in true false; do
+    run="piqa-$program-$deterministic"
+    nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -lms 200 >memory.log & watch=$!
+    on "$program" run config/custom/piqa_llama_cpp_loglikelihood.yaml --max-samples 60 --run-id "$run" --output-dir runs \
+      --set "backends.llama.config.deterministic=$deterministic" >"$run.log" 2>&1 || tail -n 5 "$run.log"
+    kill "$watch"
+    python3 -c "
+import json
+print('GPU memory used at most, MiB:', max(int(line) for line in open('memory.log')))
+timings = json.load(open('runs/$run/timings.json'))
+print('$run', {key: round(value, 3) for key, value in timings.items() if isinstance(value, (int, float))})" 2>/dev/null
+  done
+done
+on cuda run config/custom/piqa_llama_cpp_loglikelihood.yaml --max-samples 60 --run-id piqa-cuda-again --concurrency 1 --output-dir runs >/dev/null 2>&1
+python3 - <<'PYTHON'
+import json
+def values(run):
+    out = {}
+    for line in open(f"runs/{run}/samples.jsonl"):
+        row = json.loads(line)
+        for index, scored in enumerate(row["model_output"].get("continuations", [])):
+            out[row["sample_id"], index] = scored["logprob"]
+    return out
+try:
+    base = values("piqa-cpu-true")
+    for run in ("piqa-cpu-false", "piqa-cuda-true", "piqa-cuda-false"):
+        other = values(run)
+        worst = max(abs(base[key] - other[key]) / max(1, abs(base[key])) for key in base)
+        print(f"{run}: {len(base)} log-likelihoods, largest relative difference from deterministic CPU {worst:.2e}")
+    first, second = values("piqa-cuda-true"), values("piqa-cuda-again")
+    print("deterministic on CUDA, concurrency 16 and 1, equal bits:", sum(first[key] == second[key] for key in first), "of", len(first))
+except Exception as error:
+    print("comparison failed:", repr(error))
+PYTHON
+
+part memory estimate
+bin/gage-host model inspect random.gguf 2>&1 | tail -n 20
+
+part speed beside a bare loop over llama.cpp
+on cuda model bench random.gguf --repeats 1 2>&1
+nvidia-smi --query-gpu=memory.used --format=csv
+wait
+printf '\nfinished at %s s\n' "$SECONDS"
