@@ -32,6 +32,8 @@ The errors and warnings of gage-host, as the tests of bad input cause them. An e
 Numbers, names and paths are examples. The exit code of a command is not part of the message: see [exit codes](exit-codes.md).
 """
 REPOSITORY = Path(__file__).resolve().parent.parent
+# A line of the log in tests of crates: its level, and its message after the spans and the target.
+LOG = re.compile(r"^\s*(?:\S+T\S+ +)?(WARN|ERROR) +(?:\w+(?:\{[^}]*\})?: )*(?:(?:gage_\w+(?:::\w+)*|plugin): )?(.*)$")
 FIRST = re.compile(r"^(?:error|warning|note)(?:\[\w+\])?: ")
 
 
@@ -56,6 +58,8 @@ def log_line(line: str):
             level, text = record["level"], record["fields"]["message"]
         except (ValueError, KeyError, TypeError):
             return None
+    elif log := LOG.match(line):
+        level, text = log.groups()
     else:
         return None
     return {"WARN": f"warning: {text}", "ERROR": f"error: {text}"}.get(level)

@@ -153,6 +153,36 @@ fn the_smaller_of_two_sample_limits_applies() {
 }
 
 #[test]
+fn old_names_of_answers_and_hooks_have_hints() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    let metric = "[{exact_match: {prediction_field: sample.predict_result.0.message.content.0.text}}]";
+    workspace.write("suite.yaml", suite(&server.backend(""), metric));
+    let ended = workspace.run(&RUN).expect_code(4);
+    assert!(ended.stderr.contains("did you mean `model_output.answer`?"), "{}", ended.stderr);
+
+    let hook = "path: rows.jsonl, doc_to_visual: 'gage_eval.hooks:embed_local_message_images'";
+    let flat = "type: custom_script\n    config: {component: ./x.wasm, some_extra_flag: 1}";
+    for (text, help) in [
+        (
+            suite(&server.backend(""), "[exact_match]").replace("path: rows.jsonl", hook),
+            "a hook of this name is built in",
+        ),
+        (suite(flat, "[exact_match]"), "expected one of: component, config, default_params"),
+        (
+            suite(&server.backend(""), "[exact_match]")
+                .replace("role_type: dut_model", "role_type: dut_model, class_path: 'a.b.C'"),
+            "--kind backend",
+        ),
+    ] {
+        workspace.write("suite.yaml", text);
+        let refused = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(refused.stderr.contains(help), "{help}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn edited_templates_are_refused() {
     let server = Server::answering();
     let workspace = Workspace::new();

@@ -94,6 +94,17 @@ impl PluginReference {
                 (front, front.ends_with(".py"))
             }
         };
+        let last = front.rsplit([':', '.']).next().unwrap_or_default();
+        if is_python && kind == "doc-hook" && BUILT_IN_HOOKS.contains(&last) {
+            problems
+                .error(
+                    span,
+                    key,
+                    format!("`{front}` names Python code, which is never loaded into this program"),
+                )
+                .help(format!("write `{last}`: a hook of this name is built in"));
+            return None;
+        }
         if is_python {
             refuse_python(span, key, &format!("`{front}`"), kind, problems);
             return None;
@@ -101,6 +112,9 @@ impl PluginReference {
         Some(reference)
     }
 }
+
+/// Doc hooks that have the same name as in the older program.
+const BUILT_IN_HOOKS: [&str; 1] = ["embed_local_message_images"];
 
 /// Reports what replaces Python code that the older program loaded, and how to port it.
 pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {

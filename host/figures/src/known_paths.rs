@@ -109,6 +109,10 @@ impl KnownPaths {
     /// be spelled similarly. A path with the same last segment is always preferred.
     pub(crate) fn nearest(&self, path: &str) -> Option<&str> {
         let path = path.strip_prefix("sample.").unwrap_or(path);
+        // The older program wrote answers into the Sample.
+        if path.starts_with("predict_result") {
+            return Some("model_output.answer");
+        }
         let typed: Vec<&str> = path.split('.').collect();
         let cost = |known: &str| {
             let known: Vec<&str> = known.split('.').collect();

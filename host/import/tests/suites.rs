@@ -74,7 +74,6 @@ const CASES: &[Case] = &[
         &[
             "c datasets[1].params.path",
             "c datasets[1].params.image_root",
-            "c datasets[1].params.preprocess.question_field",
             "c datasets[1].params.preprocess.content_field",
             "d datasets[1].params.doc_to_visual",
             "c backends[0].config.api_base",

@@ -9,9 +9,16 @@ use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_kept_and_the_limit_is() {
+    for key in ["max_concurrency", "async_max_concurrency"] {
+        check_limit(key).await;
+    }
+}
+
+/// Checks that a backend with a limit of 8 requests keeps it, and reuses its connections.
+async fn check_limit(key: &str) {
     let server = server(|_| completion("4").after(Duration::from_millis(2)).into());
-    let keys = ", model: m, max_concurrency: 8";
-    let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+    let keys = format!(", model: m, {key}: 8");
+    let backend = backend("openai_http", &server.url(), &keys, &OpenOptions::default()).await;
     let backend = backend.as_ref();
     let replies =
         join_all((0..400).map(|number| async move { ask(backend, &format!("q{number}")).await })).await;

@@ -83,6 +83,17 @@ fn fields_of_the_wrong_type_are_refused_at_their_place() {
 }
 
 #[test]
+fn templates_of_the_older_program_are_dropped() {
+    let sample = Sample::from_value(json!({
+        "schema_version": "v1", "id": "a", "messages": [], "references": [],
+        "model_prompt_tmpl": "x", "model_prompt_placeholder": ["y"], "own": 1,
+    }));
+    let written = sample.map(|sample| sample.to_value()).expect("a Sample");
+    assert_eq!(written["own"], 1);
+    assert!(!written.to_string().contains("model_prompt"), "{written}");
+}
+
+#[test]
 fn all_problems_are_reported() {
     let found =
         problems(json!({"messages": [{"role": "robot", "content": [{"type": "smell"}]}], "inputs": 1}));

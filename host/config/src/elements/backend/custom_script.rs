@@ -26,10 +26,10 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
             refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "backend", problems);
         }
     }
-    let text = table.required_text("component", problems)?;
-    let node = table.get("component")?;
-    let component = PluginReference::read(node.span, &table.path_of("component"), &text, "backend", problems);
+    let text = table.required_text("component", problems);
     let config = table.free_map("config", problems).cloned();
     let default_params = sampling::read(table, "default_params", problems);
+    let (text, node) = (text?, table.get("component")?);
+    let component = PluginReference::read(node.span, &table.path_of("component"), &text, "backend", problems);
     Some(CustomScriptConfig { component: component?, component_span: node.span, config, default_params })
 }

@@ -119,7 +119,6 @@ impl PreprocessorCall {
             PreprocessorMatch::Other(replacement) => self.replace(replacement, place, notes, comments),
             PreprocessorMatch::Unknown => self.replace_unknown(place, notes, comments),
         }
-        self.choose_fields(place, notes, comments);
         self.convert_content_field(place, notes, comments);
         self.settle_kwargs(place, notes, comments)
     }
@@ -167,23 +166,6 @@ impl PreprocessorCall {
             .needs_work(place.to_owned(), message, comments)
             .help(format!("make {file} by: {}", plugin_command(&self.name, "preprocessor")));
         self.name = file;
-    }
-
-    /// Chooses the first of several fields, `a.b|c.d`.
-    fn choose_fields(&mut self, place: &str, notes: &mut Notes, comments: &mut Vec<String>) {
-        for entry in &mut self.kwargs.entries {
-            let first =
-                entry.value.as_text().and_then(|text| text.split_once('|')).map(|(first, _)| first.trim());
-            let Some(first) = first.filter(|_| entry.key.ends_with("_field")).map(str::to_owned) else {
-                continue;
-            };
-            let message =
-                format!("`{}` names one field; the first of `{}` is kept", entry.key, entry.value.shown());
-            notes
-                .changed(path_of(place, &entry.key), message, comments)
-                .help("if the rows differ, name the other field in a second dataset");
-            entry.value = Tree::text(first);
-        }
     }
 
     /// Names the image itself where the older program took a list of the parts of a message.
