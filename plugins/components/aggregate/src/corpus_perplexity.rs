@@ -114,7 +114,7 @@ impl Aggregator for CorpusPerplexity {
         let Some(found) = detail.counts::<TextLikelihood>(DETAIL_KEY)? else { return Ok(()) };
         let cluster = detail.counts::<u64>(CLUSTER_KEY)?;
         if !found.is_sound() {
-            return Err(refuse(&row, "has a likelihood that is no number, or no units"));
+            return Err(refuse(&row, "has no units, or its likelihood is not a number"));
         }
         if *state.measure.get_or_insert(found.measure) != found.measure {
             return Err(refuse(&row, "was scored with a measure that differs from the samples before it"));
