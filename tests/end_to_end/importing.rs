@@ -1,6 +1,8 @@
 //! `gage-host import gage`, and the hints for keys and options of the older program.
 
-use crate::support::{Workspace, rows};
+use crate::server::{Server, completion};
+use crate::support::{Workspace, repository, rows};
+use serde_json::{Value, json};
 
 const OLD: &str = "\
 api_version: gage/v1alpha1
@@ -90,6 +92,77 @@ fn validate_has_hints_for_old_keys_and_names() {
     let ended = workspace.run(&["validate", "new.yaml"]).expect_code(2);
     let hint = "`multi_choice_standardizer` of gage-eval is `multi_choice` here";
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
+}
+
+/// The example migration of the older program's design document, its four parts in one suite.
+const MMMU: &str = "\
+api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - dataset_id: mmmu_val_local
+    loader: jsonl
+    params:
+      path: ${LOCAL_DATASETS_ROOT:-./local-datasets}/MMMU/mmmu_val_500.jsonl
+      doc_to_visual: gage_eval.assets.datasets.converters.image_utils:embed_local_message_images
+      doc_to_visual_kwargs:
+        content_field: messages.0.content
+role_adapters:
+  - adapter_id: mmmu_qwen25_vl
+    role_type: dut_model
+    backend:
+      type: vlm_transformers
+      config:
+        model_name_or_path: /mnt/model/qwen2_5_vl_3b
+        dtype: bfloat16
+        max_pixels: 12845056
+    capabilities:
+      - vision_chat
+custom:
+  steps: [{step: inference}, {step: auto_eval}]
+metrics:
+  - metric_id: mmmu_acc
+    implementation: mmmu_accuracy
+    params:
+      label_field: sample.choices.0.message.content.0.text
+      prediction_field: model_output.answer
+";
+
+/// Returns a row of the older program, with a picture in a file.
+fn mmmu_row(number: usize, label: &str) -> Value {
+    let question = format!("<image> Which letter is shown in picture {number}? A, B, C or D");
+    json!({
+        "id": format!("mmmu-{number}"),
+        "messages": [{"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": "pictures/pixel.png"}},
+            {"type": "text", "text": question},
+        ]}],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": [{"type": "text", "text": label}]}}],
+    })
+}
+
+#[test]
+fn mmmu_migration_example_runs_after_import() {
+    let server = Server::start(|request| {
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        let parts = &body["messages"][0]["content"];
+        let url = parts[0]["image_url"]["url"].as_str().unwrap_or_default().to_owned();
+        assert!(url.starts_with("data:image/png;base64,"), "{body}");
+        completion(if parts[1]["text"].to_string().contains("picture 0") { "The answer is B." } else { "(C)" })
+    });
+    let workspace = Workspace::new();
+    let labels = ["B", "C", "D", "A"];
+    let lines = labels.iter().enumerate().map(|(number, label)| format!("{}\n", mmmu_row(number, label)));
+    workspace.write("local-datasets/MMMU/mmmu_val_500.jsonl", lines.collect::<String>());
+    let picture = std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png"));
+    workspace.write("local-datasets/MMMU/pictures/pixel.png", picture.expect("a picture"));
+    workspace.write("mmmu.yaml", MMMU);
+    let converted = workspace.run(&["import", "gage", "mmmu.yaml", "-o", "new.yaml"]).expect_code(0);
+    assert!(converted.stderr.contains("vllm serve MODEL --dtype bfloat16"), "{}", converted.stderr);
+    let address = [("GAGE_BASE_URL", format!("{}/v1", server.server.uri()))];
+    let ended = workspace.run_with_env(address, &["run", "new.yaml", "--run-id", "r", "--json"]);
+    let report = ended.expect_code(0).stdout_json();
+    let metric = &report["summary"]["metrics"][0];
+    assert_eq!((&metric["metric_id"], &metric["value"]), (&json!("mmmu_acc"), &json!(0.5)), "{report:#}");
 }
 
 #[test]

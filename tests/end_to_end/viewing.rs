@@ -2,6 +2,9 @@
 
 use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -65,6 +68,17 @@ impl ViewerProcess {
     }
 }
 
+/// Returns the texts of the samples of a report.
+fn report_texts(page: &str) -> Vec<Value> {
+    let blocks = page.split("<script type=\"text/plain\" data-block=\"texts\">").skip(1);
+    let decode = |block: &str| {
+        let packed = STANDARD.decode(block.split_once('<').expect("an end").0).expect("Base64");
+        let lines = std::io::read_to_string(GzDecoder::new(&packed[..])).expect("gzip");
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>()
+    };
+    blocks.flat_map(decode).collect()
+}
+
 #[test]
 fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     let (sender, asked) = mpsc::channel();
@@ -110,7 +124,12 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
 
     is_released.store(true, Ordering::SeqCst);
     assert!(run.wait().expect("it ends").success());
-    assert!(viewing.get("/runs/r").1.contains("data-block=\"texts\""), "the report");
+    let texts = report_texts(&viewing.get("/runs/r").1);
+    let requests: Vec<&Value> = texts.iter().map(|text| &text["requests"][0]["messages"][0]).collect();
+    assert_eq!(requests.len(), 40);
+    for message in requests {
+        assert!(message["role"] == "user" && message["content"].to_string().contains("question"), "{message}");
+    }
     assert_eq!(viewing.json("/data/runs")["runs"][0]["status"], "complete");
     let history = viewing.json("/data/history");
     assert_eq!(history["trends"][0]["points"][0]["figure"]["value"], 1.0, "{history:#}");

@@ -36,13 +36,13 @@ pub(crate) struct AppState {
 type App = State<Arc<AppState>>;
 
 impl AppState {
-    pub(crate) fn open(root: RunsRoot) -> Result<AppState, ViewError> {
+    pub(crate) fn open(root: RunsRoot, reporter: Reporter) -> Result<AppState, ViewError> {
         Ok(AppState {
             listing: Listing::open(&root)?,
             root,
             pages: Pages::new()?,
             followers: Followers::default(),
-            reporter: Reporter::default(),
+            reporter,
             report_policy: report_policy()?,
         })
     }

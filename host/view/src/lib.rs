@@ -21,5 +21,6 @@ mod root;
 mod server;
 
 pub use error::ViewError;
+pub use reporting::RequestFinder;
 pub use root::RunsRoot;
 pub use server::{Viewer, ViewerOptions};

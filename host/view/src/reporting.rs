@@ -9,7 +9,7 @@ use gage_compare::CompareError;
 use gage_compare::comparisons_with_first;
 use gage_figures::FiguresError;
 use gage_figures::RecordedRun;
-use gage_html::{HtmlError, Link, write_html};
+use gage_html::{HtmlError, Link, RequestsOf, write_html};
 use gage_record::format::MANIFEST_FILE;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -25,25 +25,30 @@ const MAX_QUEUED_CHUNKS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
 
+/// Finds the requests that runs sent, for their report.
+pub type RequestFinder = for<'r> fn(&'r [RecordedRun]) -> Box<RequestsOf<'r>>;
+
 /// Writes reports, a few at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Reporter(Arc<Semaphore>);
-
-impl Default for Reporter {
-    fn default() -> Reporter {
-        Reporter(Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)))
-    }
+pub(crate) struct Reporter {
+    permits: Arc<Semaphore>,
+    requests: RequestFinder,
 }
 
 impl Reporter {
+    pub(crate) fn new(requests: RequestFinder) -> Reporter {
+        Reporter { permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)), requests }
+    }
+
     /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
     /// disconnects.
     pub(crate) async fn write(
         &self,
         folders: Vec<PathBuf>,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
-        let permit = Arc::clone(&self.0).acquire_owned().await;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|error| Refusal::Failed(error.to_string()))?;
+        let requests = self.requests;
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         tokio::task::spawn_blocking(move || {
@@ -59,7 +64,7 @@ impl Reporter {
                 }
             };
             let _ = begun.send(Ok(()));
-            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &|_, _| None);
+            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &*requests(&sources));
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
                 // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}

@@ -2,6 +2,7 @@
 
 use crate::dns_rebinding_guard::{AllowedHosts, guard};
 use crate::handlers::{AppState, router};
+use crate::reporting::{RequestFinder, Reporter};
 use crate::{RunsRoot, ViewError};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -19,6 +20,8 @@ pub struct ViewerOptions {
     pub address: SocketAddr,
     /// Accepted names of the machine, besides `localhost` and its addresses.
     pub allowed_hosts: Vec<String>,
+    /// Finds the sent requests that reports show.
+    pub requests: RequestFinder,
 }
 
 /// A server that listens but does not answer yet.
@@ -28,6 +31,7 @@ pub struct Viewer {
     address: SocketAddr,
     root: RunsRoot,
     allowed: AllowedHosts,
+    reporter: Reporter,
 }
 
 impl Viewer {
@@ -39,7 +43,8 @@ impl Viewer {
         let failed = |source| ViewError::Listen { address: options.address, source };
         let listener = TcpListener::bind(options.address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Viewer { listener, address, root, allowed: AllowedHosts::new(&options.allowed_hosts) })
+        let allowed = AllowedHosts::new(&options.allowed_hosts);
+        Ok(Viewer { listener, address, root, allowed, reporter: Reporter::new(options.requests) })
     }
 
     /// Returns the address it listens at, with its real port.
@@ -52,8 +57,8 @@ impl Viewer {
     /// # Errors
     /// When a network operation fails, or the index of the folder cannot be used.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ViewError> {
-        let root = self.root;
-        let opened = tokio::task::spawn_blocking(move || AppState::open(root)).await;
+        let (root, reporter) = (self.root, self.reporter);
+        let opened = tokio::task::spawn_blocking(move || AppState::open(root, reporter)).await;
         let shared = opened.map_err(|error| ViewError::Serve(std::io::Error::other(error)))??;
         let app = router(shared).layer(axum::middleware::from_fn_with_state(self.allowed, guard));
         let (stopped, stops) = oneshot::channel::<()>();

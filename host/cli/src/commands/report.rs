@@ -1,17 +1,15 @@
 //! `gage-host report`: writes runs as one HTML file.
 
 use super::compare::{open, unreadable};
-use super::sent_requests::RunRequests;
+use super::sent_requests;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ReportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_compare::CompareError;
 use gage_compare::comparisons_with_first;
-use gage_engine::SentRequest;
 use gage_figures::RecordedRun;
 use gage_html::{HtmlError, write_html_file};
-use gage_record::SampleRecord;
 use gage_record::format::REPORT_FILE;
 use serde_json::json;
 use std::path::Path;
@@ -32,14 +30,9 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     })?;
     let own = || sources.last().map(|last| Path::new(last.folder()).join(REPORT_FILE));
     let path = arguments.output.clone().or_else(own).unwrap_or_else(|| REPORT_FILE.into());
-    let requests: Vec<RunRequests<'_>> =
-        sources.iter().map(|source| RunRequests::of(source, &[])).collect::<Result<_, _>>()?;
-    let requests_of = |run: usize, record: &SampleRecord| {
-        let requests = requests.get(run)?.of_record(record).ok()?;
-        Some(requests.iter().map(SentRequest::to_json).collect())
-    };
+    let requests = sent_requests::of_runs(&sources);
     let written =
-        write_html_file(&path, &sources, &comparisons, &requests_of).map_err(|error| match error {
+        write_html_file(&path, &sources, &comparisons, &*requests).map_err(|error| match error {
             error @ HtmlError::Write { .. } => {
                 let message = format!("{:#}", anyhow::Error::new(error));
                 terminal::usage_error(&message, Some("name another file with --output")).into()

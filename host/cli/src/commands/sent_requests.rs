@@ -5,8 +5,22 @@ use crate::terminal;
 use gage_config::Problems;
 use gage_engine::{Plan, SentRequest, recorded_requests};
 use gage_figures::RecordedRun;
+use gage_html::RequestsOf;
 use gage_record::SampleRecord;
 use std::path::PathBuf;
+
+/// Returns the requests of runs, for their report. A run whose requests cannot be rebuilt gives a warning.
+pub(super) fn of_runs(runs: &[RecordedRun]) -> Box<RequestsOf<'_>> {
+    let of_run = |run| {
+        let warn = |error: &anyhow::Error| terminal::eprint_line(format_args!("warning: {error:#}"));
+        RunRequests::of(run, &[]).inspect_err(warn).ok()
+    };
+    let runs: Vec<Option<RunRequests<'_>>> = runs.iter().map(of_run).collect();
+    Box::new(move |run, record| {
+        let requests = runs.get(run)?.as_ref()?.of_record(record).ok()?;
+        Some(requests.iter().map(SentRequest::to_json).collect())
+    })
+}
 
 /// Rebuilds the requests of a run.
 pub(super) struct RunRequests<'r> {

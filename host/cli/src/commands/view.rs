@@ -1,6 +1,6 @@
 //! `gage-host view`: shows a folder of runs in a browser.
 
-use super::{setup, signals};
+use super::{sent_requests, setup, signals};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -16,6 +16,7 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     let options = ViewerOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allowed_hosts.clone(),
+        requests: sent_requests::of_runs,
     };
     let viewer = runtime.block_on(Viewer::bind(root, &options)).map_err(|error| refuse(&error))?;
     let address = address_to_open(viewer.address());

@@ -37,7 +37,8 @@ impl Served {
         let runtime = Runtime::new().expect("a runtime");
         let root = RunsRoot::open(folder).expect("a folder");
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options = ViewerOptions { address, allowed_hosts: vec!["evals.example".to_owned()] };
+        let allowed_hosts = vec!["evals.example".to_owned()];
+        let options = ViewerOptions { address, allowed_hosts, requests: |_| Box::new(|_, _| None) };
         let viewer = runtime.block_on(Viewer::bind(root, &options)).expect("a port");
         let address = viewer.address();
         let (stop, stops) = oneshot::channel();
