@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release install bench peers
+.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage peers
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -49,6 +49,9 @@ install: release ## Install the program, its man pages and shell completions bel
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
 	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
+
+coverage: ## Simulate how often the intervals of figures contain the truth, and print the table
+	cargo run --release --locked --package gage-figures --features test-records --example coverage
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

@@ -163,9 +163,19 @@ fn extracted_answer_is_scored_and_recorded() {
     assert_eq!(output["extraction"]["extractor"], "boxed");
     assert!(output["written"].as_str().is_some_and(|text| text.contains("Adding up")), "{output}");
 
-    // If nothing is extracted, there is no answer and no score.
+    // If nothing is extracted from any answer, there is no figure.
     workspace.write("none.yaml", text.replace(written, "no idea"));
-    workspace.run(&["run", "none.yaml", "--run-id", "none"]).expect_code(0);
+    let ended = workspace.run(&["run", "none.yaml", "--run-id", "none"]).expect_code(4);
+    assert!(
+        ended.stderr.contains("`exact_match` found no prediction in any of 2 answers"),
+        "{}",
+        ended.stderr
+    );
+    let figure = workspace.json("none", "summary.json")["metrics"][0].clone();
+    assert_eq!(
+        (&figure["value"], &figure["error"]),
+        (&Value::Null, &json!("no answer of 2 has a prediction for this metric"))
+    );
     let sample = &workspace.samples("none")[0];
     assert_eq!(
         (&sample["model_output"]["answer"], &sample["model_output"]["written"]),

@@ -93,7 +93,15 @@ fn impossible_variables_are_errors_before_the_run() {
             "`label` is both a parameter and a field of the rows; write `params.label` or `row.label`",
         ),
         ("{{ row.note }}", "the value is null"),
-        ("{{ sample.get('goal') }}", "the value is null"),
+        ("{{ 'a' ~ row.note }}", "the value is null"),
+        ("{{ [row.note]|join(', ') }}", "contains null"),
+        ("{{ row }}", "contains null"),
+        ("{{ sample.get('goal') }}", "`sample.goal` is undefined"),
+        ("{{ label|default('z') }}", "`label` is both a parameter and a field of the rows"),
+        (
+            "{% if label is defined %}{{ label }}{% endif %}",
+            "`label` is both a parameter and a field of the rows",
+        ),
         ("{{ sample.metadata.a.b }}", "undefined"),
     ] {
         let workspace = workspace(row);
@@ -105,17 +113,91 @@ fn impossible_variables_are_errors_before_the_run() {
         }
         assert!(!workspace.path("runs").exists(), "{template}");
     }
-    // A judge's prompt is checked as well, before the model is asked.
-    let workspace = workspace(row);
-    let steps = "[{step: inference}, {step: judge}, {step: auto_eval}]";
-    let prompts =
-        "prompts: [{prompt_id: grade, template: '{{ payload.model_output.answer }} {{ rubric }}'}]\n";
-    let text = judged_suite(&server.backend(""), &server.backend(""), "", "[judge_score]", steps, prompts);
-    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
-    workspace.write("suite.yaml", text);
-    let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
-    assert!(ended.stderr.contains("there is no variable `rubric`"), "{}", ended.stderr);
     assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn prompts_of_judges_are_checked_before_the_run() {
+    let row = r#"{"question": "q", "answer": "a", "note": null, "meta": {"level": 1}}"#;
+    let server = Server::start(|_| completion("a"));
+    for (template, expected) in [
+        ("{{ rubric }}", "there is no variable `rubric`"),
+        ("{{ payload.model_output.ansewr }}", "did you mean `payload.model_output.answer`?"),
+        ("{{ payload.model_output.parsed.value }}", "`payload.model_output.parsed` is undefined"),
+        ("{{ payload.support.x }}", "`payload.support.x` is undefined; `payload.support` is empty"),
+        ("{{ row.meta.rubric }}", "`row.meta.rubric` is undefined; `row.meta` has: level"),
+        ("{{ sample.get('goal') }}", "`sample.goal` is undefined"),
+        ("{{ row.note }}", "the value is null"),
+    ] {
+        let workspace = workspace(row);
+        let steps = "[{step: inference}, {step: judge}, {step: auto_eval}]";
+        let template = format!("{{{{ payload.model_output.answer }}}} {template}");
+        let prompts = format!("prompts: [{{prompt_id: grade, template: {}}}]\n", json!(template));
+        let text =
+            judged_suite(&server.backend(""), &server.backend(""), "", "[judge_score]", steps, &prompts);
+        let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{template}\n{}", ended.stderr);
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn variables_under_conditions_may_be_missing() {
+    let server = Server::start(|_| completion("a"));
+    let workspace = Workspace::new();
+    let rows =
+        (0..9).map(|number| json!({"id": number.to_string(), "question": "q", "answer": "a", "kind": "t"}));
+    let last = json!({"id": "z", "question": "q", "answer": "a", "kind": "i", "caption": "C"});
+    let rows: String = rows.chain([last]).map(|row| format!("{row}\n")).collect();
+    workspace.write("rows.jsonl", rows);
+    for (template, warning) in [
+        ("{% if row.kind == 'i' %}{{ row.caption }}{% endif %}x", Some("`row.caption` is undefined")),
+        ("{% if row.hint %}{{ row.hint }}{% endif %}x", Some("`row.hint` is undefined")),
+        ("{{ row.hint or 'x' }}", Some("`row.hint` is undefined")),
+        ("{{ row.hint|default('x') }}", None),
+    ] {
+        workspace.write("suite.yaml", prompted(&server, template, "[exact_match]", ""));
+        let stderr = workspace.run(&["validate", "suite.yaml"]).expect_code(0).stderr;
+        assert_eq!(
+            stderr.contains("a condition of the prompt guards"),
+            warning.is_some(),
+            "{template}: {stderr}"
+        );
+        assert!(stderr.contains(warning.unwrap_or_default()), "{template}: {stderr}");
+    }
+    let text =
+        prompted(&server, "{% if row.kind == 'i' %}{{ row.caption }}{% endif %}x", "[exact_match]", "");
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert!(server.bodies().iter().any(|body| body["messages"][0]["content"] == "Cx"));
+}
+
+#[test]
+fn own_prompt_without_options_is_warned_about() {
+    let server = Server::start(|_| completion("B"));
+    let sample = |id: &str, question: &str, options: [&str; 2]| {
+        json!({"schema_version": "v1", "id": id, "label": "B", "references": ["B"],
+            "messages": [{"role": "user", "content": question}],
+            "options": [{"id": "A", "content": options[0]}, {"id": "B", "content": options[1]}]})
+    };
+    let plain = sample("1", "Which is larger, 2 or 4?", ["2", "4"]);
+    let listed = sample("2", "Which?\nA. Shark\nB. Dolphin", ["Shark", "Dolphin"]);
+    let options = "{% for option in sample.options %}\n{{ option.id }}. {{ option.content }}{% endfor %}";
+    for (rows, after, is_warned) in [
+        (vec![&plain], "", true),
+        (vec![&listed], "", false),
+        (vec![&listed, &plain], "", true),
+        (vec![&listed, &plain], options, false),
+    ] {
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows.iter().map(|row| format!("{row}\n")).collect::<String>());
+        let template = format!("{{{{ sample.messages[-1].content[0].text }}}}{after}");
+        workspace.write("suite.yaml", prompted(&server, &template, "[multi_choice_accuracy]", ""));
+        let stderr = workspace.run(&["validate", "suite.yaml"]).expect_code(0).stderr;
+        assert_eq!(stderr.contains("do not show the options"), is_warned, "{template}: {stderr}");
+    }
 }
 
 #[test]
@@ -131,7 +213,7 @@ fn requests_are_shown_before_a_run() {
         .run(&["data", "preview", "suite.yaml", "--rendered", "--json"])
         .expect_code(0)
         .stdout_json();
-    assert_eq!(json["request"]["messages"][0]["role"], "user", "{json}");
+    assert_eq!(json["requests"][0]["messages"][0]["role"], "user", "{json}");
     let ended = workspace.run(&["data", "preview", "rows.jsonl", "--rendered"]).expect_code(2);
     assert!(ended.stderr.contains("rows.jsonl has no task that asks a model"), "{}", ended.stderr);
 }
@@ -159,6 +241,77 @@ fn unanswered_tool_call_is_no_wrong_answer() {
             assert!(ended.stderr.contains("called the tool `search`"), "{}", ended.stderr);
         }
     }
+}
+
+/// A reply that waits for tools has no answer for metrics that read answers, even with a text beside the calls.
+#[test]
+fn metrics_of_answers_do_not_score_tool_calls() {
+    let call = json!([{"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]);
+    let message = json!({"role": "assistant", "content": "Let me search.", "tool_calls": call});
+    let body = json!({"choices": [{"finish_reason": "tool_calls", "message": message}]});
+    let server = Server::start(move |_| wiremock::ResponseTemplate::new(200).set_body_json(&body));
+    let row = json!({"id": "q", "question": "?", "answer": "a", "golden_trajectories":
+        [[{"role": "assistant", "tool_calls": call.clone()}]]});
+    for (metrics, expected) in [
+        ("[exact_match]", ["empty_output", ""]),
+        ("[trajectory_match, exact_match]", ["scored", "empty_output"]),
+    ] {
+        let workspace = workspace(&row.to_string());
+        workspace.write("suite.yaml", suite(&server.backend(""), metrics));
+        workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+        let sample = workspace.samples("r")[0].clone();
+        assert_eq!(sample["outcome"], expected[0], "{metrics}: {sample:#}");
+        let last = sample["metrics"].as_array().and_then(|metrics| metrics.last()).cloned();
+        let outcome = last.map(|metric| metric["outcome"].clone()).unwrap_or_default();
+        assert_eq!(outcome.as_str().unwrap_or_default(), expected[1], "{metrics}: {sample:#}");
+    }
+}
+
+/// Metrics whose inputs no step makes are refused before the run.
+#[test]
+fn metrics_without_their_step_are_refused() {
+    let server = Server::start(|_| completion("B"));
+    let workspace = workspace(MULTIPLE_CHOICE);
+    for (metric, expected) in [
+        ("loglikelihood_accuracy", "request: loglikelihood"),
+        ("reasoning_consistency", "extractors: [json_object]"),
+    ] {
+        workspace.write("suite.yaml", suite(&server.backend(""), &format!("[{metric}]")));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(metric) && ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    let gate = "gate: [{metric: numeric_error, margin: 0.05, sub_scores: {maee: 0.1}}]\n";
+    workspace.write("suite.yaml", suite(&server.backend(""), "[numeric_error]") + gate);
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("has no sub-score `maee`"), "{}", ended.stderr);
+    assert_eq!(server.requests(), 0);
+}
+
+/// Requests to judges are shown with placeholders for replies.
+#[test]
+fn judge_requests_are_shown_before_a_run() {
+    let server = Server::start(|_| completion("B"));
+    let workspace = workspace(MULTIPLE_CHOICE);
+    let steps = "[{step: inference}, {step: judge}, {step: auto_eval}]";
+    let text = judged_suite(&server.backend(""), &server.backend(""), "", "[judge_score]", steps, "");
+    workspace.write("suite.yaml", text);
+    let shown = workspace.run(&["data", "preview", "suite.yaml", "--rendered"]).expect_code(0).stdout;
+    for expected in ["to dut", "to judge", "<reply of dut>"] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+/// An override of a metric that the task does not have gives a warning.
+#[test]
+fn unknown_overrides_of_samples_are_reported() {
+    let server = Server::start(|_| completion("a"));
+    let row = json!({"id": "q", "messages": [{"role": "user", "content": "?"}], "references": ["a"],
+        "eval_config": {"metrics": {"nope": {}}}});
+    let workspace = workspace(&row.to_string());
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+    assert!(ended.stderr.contains("metrics.nope"), "{}", ended.stderr);
 }
 
 /// Slips in a Sample are errors of its row, each with the field.

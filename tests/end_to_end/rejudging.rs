@@ -2,11 +2,12 @@
 
 use crate::judged_runs::{model, suite, workspace};
 use crate::judging::{judged_question, prompt_of};
-use crate::server::{Server, completion, question_number};
+use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::judged_suite;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wiremock::ResponseTemplate;
 
 const ROWS: usize = 12;
 const JUDGE: &str = "{step: judge, attempts: 1}";
@@ -53,6 +54,58 @@ fn recorded_answers_are_judged_again_without_the_model() {
         "{}",
         ended.stderr
     );
+}
+
+/// Samples that the model failed keep their outcomes and stay in the total.
+#[test]
+fn failed_samples_are_copied_and_never_judged() {
+    let model = Server::start(|request| match question_number(request) {
+        1 => ResponseTemplate::new(400),
+        2 => completion(""),
+        3 => completion_with_reason("answer", "length"),
+        4 => completion_with_reason("answer 4", "content_filter"),
+        number => completion(&format!("answer {number}")),
+    });
+    let ((judge, _), workspace) = (judge(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, ""));
+    workspace.run(&RUN).expect_code(4);
+    let outcomes = |run: &str| {
+        let samples = workspace.samples(run);
+        samples.iter().map(|one| one["outcome"].clone()).collect::<Vec<_>>()
+    };
+    let before = outcomes("r");
+    assert_eq!(
+        before[1..5],
+        ["backend_error", "empty_output", "truncated", "refused"].map(|name| json!(name))
+    );
+    let asked = judge.requests();
+    workspace.run(&["score", "runs/r", "--judge", "judge", "--run-id", "again"]).expect_code(4);
+    assert_eq!((outcomes("again"), judge.requests() - asked), (before.clone(), ROWS - 4));
+    let total = |run: &str| workspace.json(run, "summary.json")["samples"].clone();
+    assert_eq!(total("again"), total("r"));
+    workspace.run(&[&RUN[..], &["--resume", "--rejudge"]].concat()).expect_code(4);
+    assert_eq!(outcomes("r"), before);
+}
+
+/// A judge that failed once is asked again about this answer only.
+#[test]
+fn judged_copy_of_a_run_is_resumed() {
+    let (model, workspace) = (model(), workspace(ROWS));
+    let is_down = Arc::new(AtomicBool::new(false));
+    let down = Arc::clone(&is_down);
+    let judge = Server::start(move |request| match judged_question(&prompt_of(request)) {
+        3 if down.load(Ordering::SeqCst) => ResponseTemplate::new(400),
+        _ => completion("CORRECT: yes\nSCORE: 1"),
+    });
+    workspace.write("suite.yaml", suite(&model, &judge, JUDGE, ""));
+    workspace.run(&RUN).expect_code(0);
+    is_down.store(true, Ordering::SeqCst);
+    workspace.run(&["score", "runs/r", "--judge", "judge", "--run-id", "again"]).expect_code(4);
+    is_down.store(false, Ordering::SeqCst);
+    let (of_model, of_judge) = (model.requests(), judge.requests());
+    workspace.run(&["run", "suite.yaml", "--run-id", "again", "--resume"]).expect_code(0);
+    assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, 1));
+    assert!(workspace.samples("again").iter().all(|one| one["judge_output"]["score"] == 1.0));
 }
 
 #[test]
@@ -198,6 +251,20 @@ fn helper_after_inference_sets_the_answer() {
     assert_eq!(sample["model_output"]["answer"], "answer 2");
     assert_eq!(sample["model_output"]["original_answer"], "I think that it is answer 2, thank you.");
     assert_eq!(sample["support_output"]["cleaner"]["context"], "answer 2");
+    let shown =
+        workspace.run(&["runs", "show", "r", "--sample", "q2", "--json"]).expect_code(0).stdout_json();
+    let texts: Vec<(&Value, &Value)> = shown["requests"]
+        .as_array()
+        .expect("requests")
+        .iter()
+        .map(|request| (&request["adapter_id"], &request["messages"][0]["content"]))
+        .collect();
+    let [(one, asked), (two, cleaned)] = texts[..] else { panic!("{shown:#}") };
+    assert_eq!((one, two), (&json!("dut"), &json!("cleaner")));
+    assert!(asked.to_string().contains("question 2") && !asked.to_string().contains("answer 2"), "{asked}");
+    assert!(cleaned.to_string().contains("Extract: I think that it is answer 2"), "{cleaned}");
+    let printed = workspace.run(&["runs", "show", "r", "--sample", "q2"]).expect_code(0).stdout;
+    assert!(printed.contains("I think that it is answer 2, thank you."), "{printed}");
     let early = text.replace("[{step: inference}, {step: support", "[{step: support").replace(
         "sets_answer: true}, {step: auto_eval}",
         "sets_answer: true}, {step: inference}, {step: auto_eval}",
@@ -205,4 +272,26 @@ fn helper_after_inference_sets_the_answer() {
     workspace.write("early.yaml", early);
     let ended = workspace.run(&["validate", "early.yaml"]).expect_code(2);
     assert!(ended.stderr.contains("with `sets_answer` follows `inference`"), "{}", ended.stderr);
+}
+
+/// The model's right answer is not scored as a wrong one.
+#[test]
+fn empty_reply_of_a_helper_is_no_wrong_answer() {
+    let helper = Server::start(|_| completion(" "));
+    let (model, workspace) = (model(), workspace(2));
+    let prompts = "prompts: [{prompt_id: clean, template: 'Extract: {{ payload.model_output.answer }}'}]\n";
+    let steps =
+        "[{step: inference}, {step: support, adapter_id: cleaner, sets_answer: true}, {step: auto_eval}]";
+    let text = judged_suite(&model.backend(""), &helper.backend(""), "", "[exact_match]", steps, prompts)
+        .replace(
+            "adapter_id: judge, role_type: judge_model,",
+            "adapter_id: cleaner, role_type: helper_model, prompt_id: clean,",
+        );
+    workspace.write("suite.yaml", text);
+    workspace.run(&RUN).expect_code(4);
+    let sample = workspace.samples("r")[0].clone();
+    assert_eq!(
+        (&sample["outcome"], &sample["error"]["kind"]),
+        (&json!("empty_output"), &json!("empty_reply"))
+    );
 }

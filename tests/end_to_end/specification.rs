@@ -140,6 +140,22 @@ fn templates_cannot_reach_the_program() {
 }
 
 #[test]
+fn templates_do_not_see_raw_assets() {
+    let server = Server::start(|_| completion("a"));
+    let workspace = Workspace::new();
+    let row = json!({"id": "q", "messages": [{"role": "user", "content": "?"}], "references": ["a"],
+        "raw_assets": {"document": "SECRET"}});
+    workspace.write("rows.jsonl", format!("{row}\n"));
+    let text = suite(&server.backend(""), "[exact_match]")
+        .replace("backend_id: model}", "backend_id: model, prompt_id: ask}")
+        + "prompts: [{prompt_id: ask, template: '{{ sample.raw_assets is defined }} {{ sample }}'}]\n";
+    workspace.write("suite.yaml", text);
+    workspace.run(&RUN).expect_code(0);
+    let sent = server.bodies()[0].to_string();
+    assert!(sent.contains("False {") && !sent.contains("SECRET"), "{sent}");
+}
+
+#[test]
 fn the_smaller_of_two_sample_limits_applies() {
     let server = Server::answering();
     for (of_task, of_variable) in [(3, "5"), (5, "3")] {

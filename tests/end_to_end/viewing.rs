@@ -128,7 +128,10 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     let requests: Vec<&Value> = texts.iter().map(|text| &text["requests"][0]["messages"][0]).collect();
     assert_eq!(requests.len(), 40);
     for message in requests {
-        assert!(message["role"] == "user" && message["content"].to_string().contains("question"), "{message}");
+        assert!(
+            message["role"] == "user" && message["content"].to_string().contains("question"),
+            "{message}"
+        );
     }
     assert_eq!(viewing.json("/data/runs")["runs"][0]["status"], "complete");
     let history = viewing.json("/data/history");

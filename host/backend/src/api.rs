@@ -160,6 +160,12 @@ impl MediaSupport {
         }
     }
 
+    /// Returns the kinds of media that it accepts.
+    pub fn kinds(self) -> impl Iterator<Item = MediaKind> {
+        let all = [MediaKind::Image, MediaKind::Audio, MediaKind::Video, MediaKind::File];
+        all.into_iter().filter(move |kind| self.takes(*kind))
+    }
+
     /// Returns the first medium in the messages that it does not accept.
     pub fn refuses<'m>(self, messages: impl IntoIterator<Item = &'m Message>) -> Option<MediaKind> {
         let parts = messages.into_iter().flat_map(|message| &message.content);
@@ -183,6 +189,9 @@ impl MediaSupport {
 
 /// Key of a backend's details with the chat template that the program applies: its `text`, `bos_token` and `eos_token`.
 pub const CHAT_TEMPLATE_FACT: &str = "chat_template_source";
+
+/// Key of a backend's facts with the kinds of media that it accepts, as a list of their type names.
+pub const ACCEPTED_MEDIA_FACT: &str = "accepted_media";
 
 /// Capabilities of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -211,6 +211,7 @@ fn answer_loglikelihood(
                     id: continuation.id,
                     logprob: score.logprob,
                     unconditioned_logprob: None,
+                    character_count: None,
                     token_count: score.token_count,
                     byte_count: u32::try_from(continuation.text.len()).unwrap_or(u32::MAX),
                     is_greedy: score.is_greedy,

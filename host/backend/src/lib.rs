@@ -23,9 +23,9 @@ mod role_models;
 mod text_generation;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT, Capabilities, Continuation,
-    DrawIndex, EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest,
-    MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest,
+    ACCEPTED_MEDIA_FACT, Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT,
+    Capabilities, Continuation, DrawIndex, EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput,
+    LoglikelihoodRequest, MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};

@@ -64,8 +64,8 @@ Exit codes:
        off or changed during the run, or a backend refused every request, and the folder is kept
   3    lock mismatch: the suite differs from its lock (--locked), a run folder from what the run
        recorded (verify), or the compared runs in more than the model
-  4    incomplete: coverage below min_coverage, more invalid rows than max_invalid, a used-up
-       budget, a failed sample with fail_fast, or a model that crashed repeatedly
+  4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
+       max_invalid, a used-up budget, a failed sample with fail_fast, or repeated crashes of a model
   10   regression: the run is worse than its baseline
   11   inconclusive: too few samples to decide
   130  interrupted; continue with --resume";

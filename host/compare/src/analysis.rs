@@ -94,6 +94,7 @@ pub fn compare(
         .filter_map(|(task, slicing)| warnings::of_clusters(base, new, &task.task_id, slicing))
         .collect();
     warnings.extend(warnings::of_scales(&plan, &metrics, &judged));
+    warnings.extend(plan.tasks.iter().filter_map(|task| warnings::of_served(base, new, task.task_id)));
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
     gating::judge(&mut metrics, &judged, refusal.as_ref());
     let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);

@@ -37,7 +37,7 @@ pub struct Calibration {
     pub counts: ConfusionCounts,
     /// Share of answers for which both agree.
     pub agreement: Estimate,
-    /// Cohen's kappa: the agreement beyond chance, from −1 to 1; absent if both gave one verdict only.
+    /// Cohen's kappa: the agreement beyond chance, from −1 to 1; absent if the judge, or people, gave one verdict only.
     pub kappa: Option<Estimate>,
     /// Share of answers that the judge accepts, minus the share that people accept.
     pub bias: f64,
@@ -120,7 +120,7 @@ pub fn calibrate(answers: &[JudgedAnswer]) -> Option<Calibration> {
 ///
 /// Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20 (1960); the
 /// standard error is that of Fleiss, Cohen and Everitt, "Large sample standard errors of kappa and weighted kappa",
-/// Psychological Bulletin 72 (1969).
+/// Psychological Bulletin 72 (1969). If both always agree, that error is 0; the interval is then that of the agreement.
 fn kappa(counts: ConfusionCounts) -> Option<Estimate> {
     let cells = [[counts.both_accept, counts.only_judge], [counts.only_human, counts.both_reject]];
     let total: f64 = cells.iter().flatten().map(|count| *count as f64).sum();
@@ -133,7 +133,8 @@ fn kappa(counts: ConfusionCounts) -> Option<Estimate> {
     let of_people = [shares[0][0] + shares[1][0], shares[0][1] + shares[1][1]];
     let observed = shares[0][0] + shares[1][1];
     let expected = of_judge[0] * of_people[0] + of_judge[1] * of_people[1];
-    if expected >= 1.0 {
+    let is_single = |verdicts: [f64; 2]| verdicts.contains(&0.0);
+    if is_single(of_judge) || is_single(of_people) {
         return None;
     }
     let kappa = (observed - expected) / (1.0 - expected);
@@ -147,6 +148,11 @@ fn kappa(counts: ConfusionCounts) -> Option<Estimate> {
         + shares[1][0] * (of_people[1] + of_judge[0]).powi(2);
     let rest = kappa - expected * (1.0 - kappa);
     let variance = agreeing + (1.0 - kappa).powi(2) * differing - rest * rest;
+    if observed >= 1.0 {
+        let agreement = wilson_interval(cells[0][0] + cells[1][1], cells.iter().flatten().sum())?;
+        let low = (agreement.low - expected) / (1.0 - expected);
+        return Some(Estimate { value: kappa, low, high: 1.0 });
+    }
     let half_width = Z_95 * variance.max(0.0).sqrt() / ((1.0 - expected) * total.sqrt());
     let (low, high) = ((kappa - half_width).max(-1.0), (kappa + half_width).min(1.0));
     Some(Estimate { value: kappa, low, high })
@@ -215,7 +221,7 @@ mod tests {
         for (counts, agreement, kappa, [low, high]) in [
             ([20, 5, 10, 15], 0.7, 0.4, [0.151_1, 0.648_9]),
             ([45, 15, 25, 15], 0.6, 0.130_4, [-0.062_9, 0.323_8]),
-            ([10, 0, 0, 10], 1.0, 1.0, [1.0, 1.0]),
+            ([10, 0, 0, 10], 1.0, 1.0, [0.677_8, 1.0]),
         ] {
             let found = calibrate(&answers(counts)).expect("answers");
             let close = |found: f64, expected: f64| (found - expected).abs() < 1e-3;
@@ -224,7 +230,10 @@ mod tests {
             assert!(close(found.value, kappa), "{counts:?} {found:?}");
             assert!(close(found.low, low) && close(found.high, high), "{counts:?} {found:?}");
         }
-        assert_eq!(calibrate(&answers([5, 0, 0, 0])).and_then(|found| found.kappa), None);
+        // A judge that accepts everything agrees by chance only.
+        for counts in [[5, 0, 0, 0], [4, 2, 0, 0], [3, 0, 3, 0], [0, 1, 0, 0]] {
+            assert_eq!(calibrate(&answers(counts)).and_then(|found| found.kappa), None, "{counts:?}");
+        }
         assert_eq!(calibrate(&[]), None);
     }
 

@@ -5,7 +5,7 @@
 
 use super::binomial::crossing;
 use super::sign_flip::MAX_EXACT_UNITS;
-use gage_figures::{Interval, IntervalMethod, LEVEL_95};
+use gage_figures::{Interval, IntervalMethod, LEVEL_95, RobustMean};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 
@@ -27,55 +27,6 @@ pub(super) struct ScoreUnits {
 
 /// A deviation below this fraction of the largest score or possible change is rounding.
 const ROUNDING: f64 = 1e-12;
-
-/// A sum over units, with the moments that its test needs.
-struct RobustSum {
-    total: f64,
-    /// Variance of the total.
-    variance: f64,
-    /// Skewness of the total.
-    skewness: f64,
-    degrees: f64,
-}
-
-/// Sums `(total, size)` over independent units, with a variance that is robust to unequal unit sizes.
-///
-/// The variance is CR2 for a mean: each unit's squared residual is divided by one minus its share of the samples. The source
-/// is Bell and McCaffrey, "Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples", Survey
-/// Methodology 28 (2002).
-///
-/// The degrees of freedom are from the same paper: Satterthwaite's method, with a working model in which the samples of a
-/// unit change together. A unit with half of the samples is half of the evidence, so even many units may give few degrees.
-/// With units of equal size, the result is the usual variance, over n − 1, with n − 1 degrees.
-fn robust_sum(units: impl Iterator<Item = (f64, f64)> + Clone) -> RobustSum {
-    let (total, samples) =
-        units.clone().fold((0.0, 0.0), |(total, samples), (value, size)| (total + value, samples + size));
-    let all: f64 = units.clone().map(|(_, size)| size * size).sum();
-    let (mut variance, mut cubes) = (0.0, 0.0);
-    // The covariance of the residuals is B = M·Ω·M, where Ω holds the squared sizes. We need the traces of A·B and
-    // (A·B)², where A holds the weights. Off the diagonal, B is a sum of products, so one pass over the units suffices.
-    let (mut trace, mut diagonal) = (0.0, 0.0);
-    let (mut shares, mut sizes, mut mixed) = (0.0, 0.0, 0.0);
-    for (value, size) in units {
-        let share = size / samples;
-        let residual = size.mul_add(-total / samples, value);
-        let weight = 1.0 / (1.0 - share);
-        variance += weight * residual * residual;
-        cubes += residual.powi(3);
-        let square = size * size;
-        let product = share.mul_add(all * share, -2.0 * share * square);
-        let entry = square + product;
-        trace += weight * entry;
-        diagonal += weight * weight * (entry * entry - product * product);
-        shares += weight * share * share;
-        sizes += weight * square * square;
-        mixed += weight * share * square;
-    }
-    let outside =
-        2.0 * shares * sizes + (all * shares).powi(2) + 2.0 * mixed * mixed - 4.0 * all * shares * mixed;
-    let skewness = if variance > 0.0 { cubes / variance.powf(1.5) } else { 0.0 };
-    RobustSum { total, variance, skewness, degrees: (trace * trace / (outside + diagonal)).max(1.0) }
-}
 
 impl ScoreUnits {
     fn count(&self) -> f64 {
@@ -104,23 +55,27 @@ impl ScoreUnits {
         self.sizes.iter().map(|size| size * size).sum::<f64>() / self.samples()
     }
 
-    /// Sums `total + margin · size` including the imagined units. The sum is in units of the scale, so that no power of it
-    /// overflows.
-    fn with_imagined(&self, margin: f64) -> RobustSum {
+    /// Returns the mean of `difference + margin` including the imagined units. It is in units of the scale, so that no power
+    /// of it overflows.
+    fn with_imagined(&self, margin: f64) -> Option<RobustMean> {
         let scale = self.reach.max(margin);
         let (reach, margin) = (self.reach / scale, margin / scale);
         let size = self.usual_size();
         let imagined = [reach, -reach].map(|difference| ((difference + margin) * size, size));
         let imagined = (0..IMAGINED_PAIRS).flat_map(move |_| imagined);
         let real = self.totals.iter().zip(&self.sizes);
-        robust_sum(real.map(|(total, size)| (margin.mul_add(*size, total / scale), *size)).chain(imagined))
+        let real = real.map(|(total, size)| (margin.mul_add(*size, total / scale), *size));
+        RobustMean::of_units(real.chain(imagined))
     }
 
     /// Standard error of the mean difference per sample, with the imagined units; never 0 if a sample could have
     /// changed.
     fn standard_error(&self) -> f64 {
-        let real = self.count() / (self.count() + 2.0 * f64::from(IMAGINED_PAIRS));
-        (self.with_imagined(0.0).variance * real).sqrt() * self.reach / self.samples()
+        let (units, imagined) = (self.count(), 2.0 * f64::from(IMAGINED_PAIRS));
+        // The mean is over the imagined samples too.
+        let samples = self.samples() + imagined * self.usual_size();
+        let variance = self.with_imagined(0.0).map_or(f64::INFINITY, |mean| mean.variance);
+        (variance * units / (units + imagined)).sqrt() * samples * self.reach / self.samples()
     }
 
     /// Observed standard error of the mean difference per sample, with its degrees of freedom.
@@ -131,8 +86,8 @@ impl ScoreUnits {
             return None;
         }
         let units = self.totals.iter().zip(&self.sizes).map(|(total, size)| (total / self.reach, *size));
-        let RobustSum { variance, degrees, .. } = robust_sum(units);
-        let error = variance.sqrt() / self.samples() * self.reach;
+        let RobustMean { variance, degrees, .. } = RobustMean::of_units(units)?;
+        let error = variance.sqrt() * self.reach;
         (error * self.samples().sqrt() > self.rounding()).then_some((error, degrees))
     }
 
@@ -171,9 +126,11 @@ impl ScoreUnits {
         if self.totals.len() < 2 || self.reach <= 0.0 {
             return 1.0;
         }
-        let RobustSum { total, variance, skewness, degrees } = self.with_imagined(margin);
+        let Some(RobustMean { mean, variance, skewness, degrees, .. }) = self.with_imagined(margin) else {
+            return 1.0;
+        };
         // Bounded, since it is infinite if nothing varies.
-        let t = (total / variance.sqrt()).clamp(-1e9, 1e9);
+        let t = (mean / variance.sqrt()).clamp(-1e9, 1e9);
         let straight = t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t.powi(3) / 27.0;
         // Imagined units add no degrees of freedom.
         let known = (self.count() - 1.0) / (self.count() + 2.0 * f64::from(IMAGINED_PAIRS) - 1.0);

@@ -4,7 +4,7 @@ use super::format::{number, shortened};
 use super::gating::GateDecision;
 use super::plan::ComparePlan;
 use super::result::{ComparisonWarning, MetricComparison};
-use gage_figures::{RecordedRun, Slicing};
+use gage_figures::{RecordedRun, ServedModel, Slicing, describe_served};
 
 /// Returns a warning if dependent samples of a task in both runs are counted as independent, or clustered differently.
 pub(super) fn of_clusters(
@@ -42,6 +42,33 @@ pub(super) fn of_clusters(
         ),
         _ => return None,
     };
+    Some(ComparisonWarning { task_id: Some(task_id.to_owned()), what })
+}
+
+/// Returns a warning if the server of a task changed its model between the runs, or during one of them. A change of figures
+/// may then be the provider's.
+pub(super) fn of_served(base: &RecordedRun, new: &RecordedRun, task_id: &str) -> Option<ComparisonWarning> {
+    let served = |source: &RecordedRun| -> Vec<ServedModel> {
+        let tasks = source.summary().map(|summary| summary.tasks.as_slice()).unwrap_or_default();
+        tasks.iter().find(|task| task.task_id == task_id).map(|task| task.served.clone()).unwrap_or_default()
+    };
+    let names = |served: &[ServedModel]| -> Vec<(Option<String>, Option<String>)> {
+        served.iter().map(|one| (one.model.clone(), one.system_fingerprint.clone())).collect()
+    };
+    let (before, now) = (served(base), served(new));
+    if before.is_empty() || now.is_empty() {
+        return None;
+    }
+    let is_changed = base.models() == new.models() && names(&before) != names(&now);
+    if !is_changed && before.len() < 2 && now.len() < 2 {
+        return None;
+    }
+    let (before, now) = (shortened(&describe_served(&before)), shortened(&describe_served(&now)));
+    let what = format!(
+        "{}: the server changed its model, so a difference may be the provider's: it served {before} to the \
+         baseline, and {now} to the new run",
+        shortened(task_id)
+    );
     Some(ComparisonWarning { task_id: Some(task_id.to_owned()), what })
 }
 

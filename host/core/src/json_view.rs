@@ -267,6 +267,7 @@ mod tests {
             id: id.to_owned(),
             logprob,
             unconditioned_logprob: None,
+            character_count: None,
             token_count: 1,
             byte_count: 2,
             is_greedy: false,

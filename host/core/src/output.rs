@@ -46,8 +46,18 @@ pub struct ContinuationScore {
     /// Number of UTF-8 bytes of the option's text, without the `continuation_prefix`; used to normalize the
     /// sum.
     pub byte_count: u32,
+    /// Number of characters of the option's text, without the `continuation_prefix`. Absent if each has one byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub character_count: Option<u32>,
     /// True if greedy decoding would have produced it.
     pub is_greedy: bool,
+}
+
+impl ContinuationScore {
+    /// Returns the sum per character of the option's text.
+    pub fn per_character(&self) -> f64 {
+        self.logprob / f64::from(self.character_count.unwrap_or(self.byte_count).max(1))
+    }
 }
 
 /// Likelihood of a whole text, each token given the tokens before it.
@@ -91,7 +101,7 @@ pub const JUDGE_CLOCK: &str = "latency_ms";
 pub struct ModelOutput {
     /// The final text; for a choice by log-likelihood, the id of the most likely option.
     pub answer: String,
-    /// For a choice by log-likelihood: the id of the option that is most likely per byte of its text.
+    /// For a choice by log-likelihood: the id of the option that is most likely per character of its text.
     pub answer_normalized: Option<String>,
     /// Reason why the model stopped.
     pub finish_reason: FinishReason,
@@ -108,6 +118,12 @@ pub struct ModelOutput {
 impl ModelOutput {
     /// Key of the reply's media in `extra`: a list of content parts.
     pub const MEDIA_KEY: &str = "media";
+
+    /// Key of the name that a server gives to the model that answered.
+    pub const SERVED_MODEL_KEY: &str = "served_model";
+
+    /// Key of the name that a server gives to the configuration that the model ran with.
+    pub const FINGERPRINT_KEY: &str = "system_fingerprint";
 
     /// Returns whether the reply has media.
     pub fn has_media(&self) -> bool {
@@ -136,8 +152,8 @@ impl ModelOutput {
         ModelOutput { rolling: Some(rolling), ..output }
     }
 
-    /// Chooses among continuations: the most likely one, and the most likely one per byte. Ties go to the
-    /// first.
+    /// Chooses among continuations: the most likely one, and the most likely one per character. Ties go
+    /// to the first.
     pub fn chosen(continuations: Vec<ContinuationScore>, usage: Option<Usage>) -> ModelOutput {
         let best = |value: fn(&ContinuationScore) -> f64| {
             continuations
@@ -146,7 +162,7 @@ impl ModelOutput {
                 .map(|best| best.id.clone())
         };
         let answer = best(|score| score.logprob).unwrap_or_default();
-        let answer_normalized = best(|score| score.logprob / f64::from(score.byte_count.max(1)));
+        let answer_normalized = best(ContinuationScore::per_character);
         let output = ModelOutput::generated(answer, FinishReason::Scored, usage);
         ModelOutput { answer_normalized, continuations, ..output }
     }
@@ -168,6 +184,7 @@ mod tests {
             unconditioned_logprob: None,
             token_count: 1,
             byte_count,
+            character_count: None,
             is_greedy: false,
         }
     }

@@ -179,6 +179,12 @@ impl Sample {
         messages
     }
 
+    /// Returns whether messages show all options of the Sample, in their order. Options are shown as a list: each on a
+    /// line of its own, or after its id, as in `(A) Shark`.
+    pub fn shows_options(&self, messages: &[Message]) -> bool {
+        option_display::shows_all(messages, &self.options)
+    }
+
     /// Returns the text to append to the question to show its options; `None` if the messages can be sent unchanged.
     fn missing_options(&self, display: OptionDisplay) -> Option<String> {
         match display {

@@ -4,10 +4,10 @@
 use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::Session;
 use crate::session::datasets::Datasets;
-use gage_backend::CHAT_TEMPLATE_FACT;
+use gage_backend::{ACCEPTED_MEDIA_FACT, BackendInfo, CHAT_TEMPLATE_FACT, OpenOptions, open};
 use gage_config::{PluginReference, redacted_digests};
 use gage_core::Object;
-use gage_plugin::{ConfiguredMember, PluginKind};
+use gage_plugin::{ConfiguredMember, PluginKind, Registry};
 use gage_record::{
     BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PromptIdentity, RunIdentity,
     without_limits,
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// The version of the host's own scoring: its batches, the resolution of fields, aggregation and intervals. It increases
 /// when the same answers would get different figures.
-pub const SCORING_VERSION: u32 = 1;
+pub const SCORING_VERSION: u32 = 2;
 
 /// Backend details that never affect results, or that a digest pins.
 const FACTS: [&str; 3] = ["slots", "threads", CHAT_TEMPLATE_FACT];
@@ -61,7 +61,7 @@ fn backends<'p>(
 ) -> impl Iterator<Item = (String, BackendIdentity, Object)> + 'p {
     plan.backends().into_iter().filter_map(move |spec| {
         let info = session.backend(&spec.backend_id)?.info();
-        let (details, facts) = split_facts(info.details.clone());
+        let (details, facts) = split(info);
         let backend = BackendIdentity {
             kind: info.kind.to_owned(),
             model: gage_secrets::redact(&info.model).into_owned(),
@@ -69,6 +69,31 @@ fn backends<'p>(
         };
         Some((spec.backend_id.clone(), backend, facts))
     })
+}
+
+/// Returns the facts of the backends of a plan that can be opened on their own, by id. Loads local models, and sends nothing.
+pub async fn facts_before_run(
+    plan: &Plan,
+    registry: &Registry,
+    options: &OpenOptions,
+) -> BTreeMap<String, Object> {
+    let mut facts = BTreeMap::new();
+    for spec in plan.backends() {
+        if let Ok(backend) = open(spec, registry, options).await {
+            facts.insert(spec.backend_id.clone(), split(backend.info()).1);
+        }
+    }
+    facts
+}
+
+/// Returns the details of a backend that can affect results, and its facts.
+fn split(info: &BackendInfo) -> (Object, Object) {
+    let (details, mut facts) = split_facts(info.details.clone());
+    let kinds: Vec<Value> = info.capabilities.media.kinds().map(|kind| kind.type_name().into()).collect();
+    if !kinds.is_empty() {
+        facts.insert(ACCEPTED_MEDIA_FACT.to_owned(), kinds.into());
+    }
+    (details, facts)
 }
 
 /// Separates details that can affect results from facts. Of `kernels`, the build can affect them; the processor name cannot.

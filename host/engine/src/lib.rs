@@ -35,7 +35,7 @@ mod sent;
 mod session;
 
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
-pub use identity::{SCORING_VERSION, identity, planned_identity};
+pub use identity::{SCORING_VERSION, facts_before_run, identity, planned_identity};
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;
@@ -49,7 +49,7 @@ pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
 pub use run::run;
 pub use run_error::RunError;
-pub use sent::{SentRequest, model_request, recorded_requests};
+pub use sent::{SentRequest, expected_requests, recorded_requests};
 pub use session::Session;
 pub use session::datasets::{Datasets, LocatedDataset};
 pub use session::models::fetch_models;

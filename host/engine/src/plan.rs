@@ -20,6 +20,7 @@ pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedFollowUp, PlannedSupportRole, PlannedTools};
 
+use crate::sample::answer_outcome::awaited_tool;
 use backends::{check_backends, check_request};
 use check_inputs::{check_budget, check_gate, check_recorded_inputs, check_required_inputs};
 use gage_config::{
@@ -27,12 +28,11 @@ use gage_config::{
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, TaskSpec,
 };
 use gage_core::{ModelOutput, Object, OptionDisplay, Outcome, Root, SamplingParams};
-use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
+use gage_plugin::{Aggregator, Input, Metric, Registry, RegistryError};
 use gage_record::{ErrorNote, Manifest, Stage};
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use plugin_use::report_registry;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -90,12 +90,13 @@ impl PlannedTask {
         self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role)).chain(follow_ups)
     }
 
-    /// Returns the error for an answer that only calls tools, if nothing answers the calls and nothing reads them.
+    /// Returns the error for a reply that waits for the results of its tool calls, if nothing answers the calls and nothing
+    /// reads them.
     pub(crate) fn unanswered_calls(&self, output: &ModelOutput) -> Option<ErrorNote> {
-        let calls = output.extra.get("tool_calls").and_then(Value::as_array)?;
-        let name = calls.first()?.pointer("/function/name").and_then(Value::as_str).unwrap_or_default();
+        let name = awaited_tool(output)?;
         let is_scored = self.spec.score_outcomes.contains(&Outcome::EmptyOutput);
-        if !output.answer.trim().is_empty() || is_scored || self.judges.is_some() || self.reads_calls() {
+        let is_judged = self.judges.as_ref().is_some_and(|judges| judges.reads_calls);
+        if is_scored || is_judged || self.scoring.reads_calls() {
             return None;
         }
         let message = format!(
@@ -107,17 +108,6 @@ impl PlannedTask {
             kind: "unanswered_tool_call".to_owned(),
             message,
             pointer: None,
-        })
-    }
-
-    /// Returns whether a metric or an extractor reads the model's tool calls.
-    fn reads_calls(&self) -> bool {
-        let of_metrics = self.scoring.metrics.iter().flat_map(|planned| planned.metric.inputs());
-        let of_extractors = self.scoring.extractors.iter().flat_map(|planned| planned.extractor.inputs());
-        let mut paths = of_metrics.chain(of_extractors).flat_map(|input| &input.paths);
-        paths.any(|path| {
-            let keys = [None, Some("tool_calls"), Some("trajectory")];
-            path.root() == Root::ModelOutput && keys.contains(&path.first_key())
         })
     }
 
@@ -139,6 +129,15 @@ impl PlannedTask {
     }
 }
 
+/// Returns whether inputs read the model's tool calls.
+pub(crate) fn reads_calls(inputs: &[Input]) -> bool {
+    let mut paths = inputs.iter().flat_map(|input| &input.paths);
+    paths.any(|path| {
+        let keys = [None, Some("tool_calls"), Some("trajectory")];
+        path.root() == Root::ModelOutput && keys.contains(&path.first_key())
+    })
+}
+
 /// Scoring of the answers of a task.
 pub struct Scoring {
     /// The task.
@@ -151,9 +150,28 @@ pub struct Scoring {
     pub prompt_version: String,
     /// True if scored data may contain secrets of the suite, which are then redacted.
     pub redacts_secrets: bool,
+    /// True if a reply that only calls tools is scored as an empty answer: the suite scores those, or the host answered the
+    /// calls up to a limit.
+    pub scores_calls: bool,
 }
 
 impl Scoring {
+    /// Returns whether a metric or an extractor reads the model's tool calls.
+    pub(crate) fn reads_calls(&self) -> bool {
+        let of_metrics = self.metrics.iter().any(|planned| reads_calls(planned.metric.inputs()));
+        of_metrics || self.extractors_read_calls()
+    }
+
+    fn extractors_read_calls(&self) -> bool {
+        self.extractors.iter().any(|planned| reads_calls(planned.extractor.inputs()))
+    }
+
+    /// Returns whether only some of the metrics read the model's tool calls. The others have no answer to read in a reply
+    /// that waits for tools.
+    pub(crate) fn finds_unanswered_calls(&self) -> bool {
+        !self.scores_calls && self.reads_calls() && !self.extractors_read_calls()
+    }
+
     /// Returns true if some metric may give scores of 0 and 1: its primary value has no other bounds, and higher is better.
     pub fn may_give_shares(&self) -> bool {
         self.metrics.iter().any(|planned| {
@@ -181,7 +199,15 @@ impl Scoring {
         let metrics = metrics.into_iter().collect::<Option<Vec<_>>>()?;
         let prompt_version = String::new();
         let task_id = task.task_id.clone();
-        Some(Scoring { task_id, extractors: extractors?, metrics, prompt_version, redacts_secrets: false })
+        Some(Scoring {
+            task_id,
+            extractors: extractors?,
+            metrics,
+            prompt_version,
+            redacts_secrets: false,
+            scores_calls: task.score_outcomes.contains(&Outcome::EmptyOutput)
+                || task.steps.inference.tools.is_some(),
+        })
     }
 }
 
@@ -383,8 +409,8 @@ fn request_task(
     let without_component = |role: &RoleAdapterSpec| {
         Arc::new(PlannedSupportRole { role: role.clone(), prompt: None, adapter: None })
     };
-    let before = task.steps.support.iter().filter(|step| !step.follows_inference);
-    let support = before.filter_map(|step| config.support_role_of(step));
+    let (support, follow_ups) =
+        partition_support(task, support::plan_shown_support(config, task, registry, problems));
     let tools = task.steps.inference.tools.as_ref().and_then(|bounds| {
         let support_role = without_component(config.tool_role_of(bounds)?);
         Some(PlannedTools { support_role, bounds: bounds.clone() })
@@ -398,8 +424,8 @@ fn request_task(
         backend: config.backend_of(role)?.clone(),
         ends_run: false,
         prompt: plan_prompt(config, role, problems)?,
-        support: support.map(without_component).collect(),
-        follow_ups: Vec::new(),
+        support,
+        follow_ups,
         tools,
         embed: None,
         judges: steps::plan_judges(config, task, registry, problems).flatten(),
@@ -409,6 +435,7 @@ fn request_task(
             metrics: Vec::new(),
             prompt_version: String::new(),
             redacts_secrets: config.shows_secrets_to_samples(),
+            scores_calls: false,
         },
     })
 }

@@ -118,7 +118,7 @@ fn needs_rescoring(sample: IndexedSample) -> bool {
 }
 
 /// Returns true if the model had answered, but a judge or the embedding model failed.
-fn failed_after_inference(record: &SampleRecord) -> bool {
+pub(crate) fn failed_after_inference(record: &SampleRecord) -> bool {
     let is_after_inference = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
     record.model_output.is_some()
         && record.error.as_ref().is_some_and(|error| is_after_inference(error.stage))

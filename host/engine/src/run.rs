@@ -48,7 +48,10 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
             match context.answers_of {
                 Some(parent) => {
                     MediaFolder::copy(parent.path(), &folder)?;
-                    rejudge::await_judges(&plan.tasks, &parent.journal()?, judges, true, &mut writer)?
+                    rejudge::await_judges(&plan.tasks, &parent.journal()?, judges, true, &mut writer)?;
+                    // From here on the run can be resumed.
+                    manifest.is_rejudged = true;
+                    manifest.write(&folder)?;
                 }
                 None => rejudge::await_judges(&plan.tasks, &index, judges, false, &mut writer)?,
             }
@@ -65,7 +68,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     budget.watch_time(stop, context.runtime);
     let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
-    let reports = TaskScheduler::new(context, &index, &events, &folder).run_tasks(&tasks, &mut writer)?;
+    let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
+    let reports = scheduler.run_tasks(&tasks, &mut writer)?;
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());

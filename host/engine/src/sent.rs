@@ -1,13 +1,16 @@
 //! The requests about a sample, built from its Sample or from its record. They are the messages that a run sends, before
 //! local media are embedded and before a chat template is applied.
 
-use crate::pipeline::post_process::judging::judge_messages;
-use crate::plan::PlannedTask;
+use crate::pipeline::infer::support_role::{SupportInput, support_messages};
+use crate::pipeline::post_process::follow_up::{ORIGINAL_ANSWER, set_answer};
+use crate::pipeline::post_process::judging::{add_shown_media, judge_messages};
+use crate::plan::{PlannedSupportRole, PlannedTask};
+use crate::request::support_context::payload_of;
 use crate::request::{PromptParts, Request};
 use crate::sample::result::SampleResult;
-use gage_backend::CHAT_TEMPLATE_FACT;
-use gage_core::{Message, Object, Sample, SampleView};
-use gage_record::SampleRecord;
+use gage_backend::{ACCEPTED_MEDIA_FACT, CHAT_TEMPLATE_FACT};
+use gage_core::{FinishReason, MediaKind, Message, ModelOutput, Object, Outcome, Sample, SampleView};
+use gage_record::{SampleRecord, SampleTiming};
 use gage_template::ChatTemplate;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,6 +34,17 @@ pub struct SentRequest {
 }
 
 impl SentRequest {
+    fn of_messages(adapter_id: &str, messages: Vec<Message>) -> SentRequest {
+        SentRequest {
+            adapter_id: adapter_id.to_owned(),
+            judge_id: None,
+            messages,
+            text: None,
+            continuations: Vec::new(),
+            rendered: None,
+        }
+    }
+
     /// Returns the request as JSON, without the keys that it does not have.
     pub fn to_json(&self) -> Value {
         let mut request = json!({"adapter_id": self.adapter_id});
@@ -56,7 +70,7 @@ impl SentRequest {
 ///
 /// # Errors
 /// If the prompt cannot be rendered, or the Sample makes no request.
-pub fn model_request(
+fn model_request(
     task: &PlannedTask,
     sample: &Arc<Sample>,
     support_output: &Value,
@@ -78,8 +92,9 @@ pub fn model_request(
     Ok(SentRequest { adapter_id, judge_id: None, messages, text, continuations, rendered: None })
 }
 
-/// Returns the requests about a recorded sample: to the model, and the first one to each judge that was asked. `facts` are
-/// those of the run's backends; with their chat templates the conversations are rendered as well.
+/// Returns the requests about a recorded sample, in the order in which they were sent: to support roles, to the model, to
+/// the roles that work on its answer, and the first one to each judge that was asked. `facts` are those of the run's
+/// backends; with their chat templates the conversations are rendered as well.
 ///
 /// # Errors
 /// If a prompt cannot be rendered, or the record has no valid Sample.
@@ -90,24 +105,158 @@ pub fn recorded_requests(
 ) -> Result<Vec<SentRequest>, String> {
     let sample = Sample::from_value(record.sample.clone().into_value())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    let support_output = record.support_output.clone().unwrap_or_default();
     let sample = Arc::new(sample);
-    let mut request = model_request(task, &sample, &support_output)?;
-    request.rendered = rendered(facts.get(&task.role.backend_id), &request.messages, &sample.tools);
-    let mut requests = vec![request];
-    if record.judge_output.is_none() {
+    let mut support = RecordedSupport::new(record, facts);
+    let mut requests = support.requests(task.support.iter(), None)?;
+    if support.has_ended {
         return Ok(requests);
     }
-    let result = SampleResult::of_record(as_answered(record));
-    for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
-        let conversations = judge_messages(planned, &result).map_err(|failure| failure.message)?;
+    let mut request = model_request(task, &sample, &support.found)?;
+    request.rendered = rendered(facts.get(&task.role.backend_id), &request.messages, &sample.tools);
+    requests.push(request);
+    let answered = as_answered(record);
+    if answered.model_output.is_some() {
+        requests.extend(follow_up_requests(task, &answered, &mut support)?);
+    }
+    if record.judge_output.is_some() {
+        requests.extend(judge_requests(task, answered, facts)?);
+    }
+    Ok(requests)
+}
+
+/// Returns the requests about a Sample that no run has asked yet, with a placeholder for each reply that a later request
+/// shows. `facts` are as for [`recorded_requests`].
+///
+/// # Errors
+/// As for [`recorded_requests`].
+pub fn expected_requests(
+    task: &PlannedTask,
+    sample: &Arc<Sample>,
+    facts: &BTreeMap<String, Object>,
+) -> Result<Vec<SentRequest>, String> {
+    let placeholder = |name: &str| json!({"context": format!("<reply of {name}>")});
+    let roles = task.support.iter().chain(task.follow_ups.iter().map(|follow_up| &follow_up.support_role));
+    let names = roles.map(|planned| planned.role.adapter_id.as_str());
+    let support: Object = names.map(|name| (name.to_owned(), placeholder(name))).collect();
+    let answer = format!("<reply of {}>", task.role.adapter_id);
+    let output = ModelOutput::generated(answer, FinishReason::Stop, None);
+    let record = SampleRecord {
+        task_id: task.spec.task_id.clone(),
+        index: 0,
+        sample_id: sample.id.clone(),
+        row_digest: String::new(),
+        outcome: Outcome::Scored,
+        error: None,
+        sample: sample.to_value().into(),
+        row: None,
+        support_output: Some(Value::Object(support)),
+        model_output: Some(output.to_value().into()),
+        judge_output: Some(json!({})),
+        metrics: Vec::new(),
+        timing: SampleTiming::default(),
+        timing_metrics: Vec::new(),
+    };
+    recorded_requests(task, &record, facts)
+}
+
+/// The recorded output of support roles, step by step.
+struct RecordedSupport<'r> {
+    record: &'r SampleRecord,
+    facts: &'r BTreeMap<String, Object>,
+    sample: Value,
+    /// Output of the roles so far.
+    found: Value,
+    /// True after a role without a recorded output: nothing was sent after it.
+    has_ended: bool,
+}
+
+impl<'r> RecordedSupport<'r> {
+    fn new(record: &'r SampleRecord, facts: &'r BTreeMap<String, Object>) -> RecordedSupport<'r> {
+        let sample = record.sample.clone().into_value();
+        RecordedSupport { record, facts, sample, found: Value::Null, has_ended: false }
+    }
+
+    /// Returns the requests to roles, and adds their recorded output to that of earlier ones.
+    fn requests<'p>(
+        &mut self,
+        roles: impl Iterator<Item = &'p Arc<PlannedSupportRole>>,
+        model_output: Option<&Value>,
+    ) -> Result<Vec<SentRequest>, String> {
+        let mut requests = Vec::new();
+        for planned in roles {
+            if self.has_ended {
+                break;
+            }
+            let name = &planned.role.adapter_id;
+            let mut payload = payload_of(&self.found);
+            payload.extend(model_output.map(|output| ("model_output".to_owned(), output.clone())));
+            let input =
+                SupportInput { sample: &self.sample, found: &payload, history: None, tool_call: None };
+            if let Some(messages) = support_messages(planned, &input).map_err(|failure| failure.message)? {
+                let rendered = rendered(self.facts.get(&planned.role.backend_id), &messages, &[]);
+                requests.push(SentRequest { rendered, ..SentRequest::of_messages(name, messages) });
+            }
+            match self.record.support_output.as_ref().and_then(|output| output.get(name)) {
+                Some(output) => {
+                    if self.found.is_null() {
+                        self.found = json!({});
+                    }
+                    self.found[name] = output.clone();
+                }
+                None => self.has_ended = true,
+            }
+        }
+        Ok(requests)
+    }
+}
+
+/// Returns the requests to the roles that worked on a recorded answer.
+fn follow_up_requests(
+    task: &PlannedTask,
+    answered: &SampleRecord,
+    support: &mut RecordedSupport<'_>,
+) -> Result<Vec<SentRequest>, String> {
+    let mut output = answered.model_output.as_deref().cloned().unwrap_or_default();
+    if let Value::Object(keys) = &mut output
+        && let Some(original) = keys.shift_remove(ORIGINAL_ANSWER)
+    {
+        keys.insert("answer".to_owned(), original);
+    }
+    let mut requests = Vec::new();
+    for follow_up in &task.follow_ups {
+        let role = &follow_up.support_role;
+        requests.extend(support.requests(std::iter::once(role), Some(&output))?);
+        let reply = support.found.get(&role.role.adapter_id).and_then(Value::as_object);
+        if let Some(reply) = reply.filter(|_| follow_up.sets_answer) {
+            set_answer(&mut output, reply);
+        }
+    }
+    Ok(requests)
+}
+
+/// Returns the first requests to the judges of a recorded answer.
+fn judge_requests(
+    task: &PlannedTask,
+    answered: SampleRecord,
+    facts: &BTreeMap<String, Object>,
+) -> Result<Vec<SentRequest>, String> {
+    let result = SampleResult::of_record(answered);
+    let Some(judges) = &task.judges else { return Ok(Vec::new()) };
+    let mut requests = Vec::new();
+    for planned in &judges.judges {
+        let facts = facts.get(&planned.role.backend_id);
+        let mut conversations = judge_messages(planned, &result).map_err(|failure| failure.message)?;
+        if judges.sends_media {
+            let accepted = facts.and_then(|facts| facts.get(ACCEPTED_MEDIA_FACT)).and_then(Value::as_array);
+            let accepts = |kind: MediaKind| {
+                accepted.is_some_and(|kinds| kinds.iter().any(|known| known == kind.type_name()))
+            };
+            add_shown_media(&mut conversations, &result, accepts);
+        }
         requests.extend(conversations.into_iter().map(|messages| SentRequest {
-            adapter_id: planned.role.adapter_id.clone(),
             judge_id: Some(planned.judge_id.clone()),
-            text: None,
-            continuations: Vec::new(),
-            rendered: rendered(facts.get(&planned.role.backend_id), &messages, &[]),
-            messages,
+            rendered: rendered(facts, &messages, &[]),
+            ..SentRequest::of_messages(&planned.role.adapter_id, messages)
         }));
     }
     Ok(requests)

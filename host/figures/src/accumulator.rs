@@ -67,6 +67,17 @@ impl Accumulator {
         self.count
     }
 
+    /// Returns the scores of a quantile in ascending order; empty for other aggregations.
+    pub(crate) fn sorted(&mut self) -> &[f64] {
+        match &mut self.state {
+            AccumulatorState::Quantile { scores, .. } => {
+                scores.sort_by(f64::total_cmp);
+                scores
+            }
+            _ => &[],
+        }
+    }
+
     /// Returns the value; `None` without scores. It is infinite or NaN only if a sum exceeds the range of `f64`.
     pub fn value(&self) -> Option<f64> {
         if self.count == 0 {

@@ -4,10 +4,11 @@ mod builder;
 mod counts;
 mod set;
 mod tally;
+mod units;
 
 pub(crate) use set::FigureSet;
 
-use crate::{Aggregation, Interval, NamedFigure, Scale};
+use crate::{Aggregation, Interval, NamedFigure, Scale, UnfoundPath};
 use gage_core::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,7 +96,39 @@ impl MetricFigure {
         let records: u64 = self.outcomes.values().sum();
         self.total_is_least || records < self.total.saturating_mul(self.repeats)
     }
+
+    /// Returns whether the metric found nothing to score in any answer. Its 0 then says nothing about the model.
+    pub fn has_no_prediction(&self) -> bool {
+        let scored = self.outcomes.get(&Outcome::Scored).copied().unwrap_or(0);
+        let tagged = self.error_tags.iter().find(|tag| tag.tag == NO_PREDICTION_TAG);
+        scored > 0 && tagged.is_some_and(|tag| tag.count >= scored)
+    }
+
+    /// Removes the value if the metric could not read its input in any sample, and gives the reason.
+    pub(crate) fn invalidate(&mut self, unfound: &[UnfoundPath]) {
+        let is_own = |path: &&UnfoundPath| {
+            let own = path.key.strip_prefix(&self.metric_id).is_some_and(|rest| rest.starts_with('.'));
+            own && path.is_of_metric()
+        };
+        let reason = match unfound.iter().find(is_own) {
+            Some(path) => path.to_string(),
+            None if self.has_no_prediction() => {
+                format!("no answer of {} has a prediction for this metric", self.n)
+            }
+            None => return,
+        };
+        self.value = None;
+        self.stderr = None;
+        self.interval = None;
+        self.error = Some(reason);
+        for slice in &mut self.slices {
+            *slice = SliceFigure { value: None, stderr: None, interval: None, ..slice.clone() };
+        }
+    }
 }
+
+/// The tag of a card whose metric found no prediction in the answer.
+const NO_PREDICTION_TAG: &str = "missing_prediction";
 
 /// A sub-score of a metric, aggregated like its primary score, or by the mean if that is aggregated by
 /// `pass_rate`, `categorical` or a component.

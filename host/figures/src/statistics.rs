@@ -26,15 +26,16 @@ pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum IntervalMethod {
-    /// [`wilson_interval`], if every score is 0 or 1 (with fewer than 300 samples if repeats disagree), or if scores do
-    /// not vary.
+    /// Wilson's interval: of scores that are 0 or 1, or of scores that do not vary.
     Wilson,
-    /// [`t_interval`] from the standard error of independent samples.
-    T,
-    /// Interval by Student's t distribution, from the standard error of clustered samples.
+    /// Student's interval with Hall's transformation, of independent samples: [`RobustMean::interval`](crate::RobustMean::interval).
+    Hall,
+    /// Interval from the variance between clusters: [`RobustMean::interval`](crate::RobustMean::interval) or [`RobustMean::proportion_interval`](crate::RobustMean::proportion_interval).
     Cluster,
-    /// Interval that contains 95 % of the figures of random resamples.
-    Bootstrap,
+    /// Two of the sorted scores, which enclose a quantile.
+    OrderStatistics,
+    /// Student's interval.
+    T,
     /// Interval of Bonett and Price for a difference of paired proportions.
     AdjustedWald,
 }
@@ -69,21 +70,20 @@ impl Interval {
 /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine
 /// 17 (1998).
 pub fn wilson_interval(successes: u64, count: u64) -> Option<Interval> {
-    wilson_of_proportion(successes.min(count) as f64 / count as f64, count as f64)
+    wilson_of_proportion(successes.min(count) as f64 / count as f64, count as f64, Z_95)
 }
 
-/// Returns the [`wilson_interval`] of a proportion from 0 to 1. The number of independent trials may be fractional.
-///
-/// For a mean over repeated samples, the interval is wider than necessary: a mean of repeats varies less than one trial.
-pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64) -> Option<Interval> {
+/// Returns the [`wilson_interval`] of a proportion from 0 to 1, with ends `z` standard errors away. The number of
+/// independent trials may be fractional.
+pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64, z: f64) -> Option<Interval> {
     if trials.is_nan() || trials <= 0.0 {
         return None;
     }
-    let z_squared = Z_95 * Z_95;
+    let z_squared = z * z;
     let scale = 1.0 + z_squared / trials;
     let centre = (proportion + z_squared / (2.0 * trials)) / scale;
     let variance = proportion * (1.0 - proportion) / trials + z_squared / (4.0 * trials * trials);
-    let half_width = Z_95 * variance.sqrt() / scale;
+    let half_width = z * variance.sqrt() / scale;
     // At the ends, the exact formula gives 0 and 1, but rounding does not.
     let low = if proportion == 0.0 { 0.0 } else { (centre - half_width).clamp(0.0, proportion) };
     let high = if proportion == 1.0 { 1.0 } else { (centre + half_width).clamp(proportion, 1.0) };
@@ -103,58 +103,10 @@ pub(crate) fn wilson_on_scale(mean: f64, trials: f64, [least, greatest]: [f64; 2
     if !(-ROUNDING..=1.0 + ROUNDING).contains(&proportion) {
         return None;
     }
-    let of_proportion = wilson_of_proportion(proportion.clamp(0.0, 1.0), trials)?;
+    let of_proportion = wilson_of_proportion(proportion.clamp(0.0, 1.0), trials, Z_95)?;
     let low = of_proportion.low.mul_add(width, least).max(least).min(mean);
     let high = of_proportion.high.mul_add(width, least).min(greatest).max(mean);
     Some(Interval { low, high, ..of_proportion })
-}
-
-/// Returns the interval of a mean by Student's t distribution: `mean ± t standard errors`, with t from
-/// [`student_t_975`]. `None` without degrees of freedom, or if an end is beyond the range of `f64`.
-///
-/// Student, "The Probable Error of a Mean", Biometrika 6 (1908).
-pub fn t_interval(mean: f64, standard_error: f64, degrees: u64, method: IntervalMethod) -> Option<Interval> {
-    let half_width = student_t_975(degrees)? * standard_error;
-    let interval = Interval::of_95(mean - half_width, mean + half_width, method);
-    (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
-}
-
-/// The spread of numbers, computed in one pass.
-///
-/// The squares are of differences from the running mean, so that nothing cancels: Welford, "Note on a
-/// Method for Calculating Corrected Sums of Squares and Products", Technometrics 4 (1962). The sum is not
-/// compensated; its relative error is far below the precision needed of a standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    count: u64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Spread {
-    /// Adds a number.
-    pub fn add(&mut self, number: f64) {
-        self.count += 1;
-        let before = number - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (number - self.mean);
-    }
-
-    /// Returns the standard error of the mean: the sample standard deviation, over n − 1, divided by
-    /// √n. `None` for fewer than two numbers, or beyond the range of `f64`.
-    pub fn standard_error(&self) -> Option<f64> {
-        self.scaled(self.count as f64)
-    }
-
-    /// Returns the standard deviation of the sample, over n − 1. `None` as for the standard error.
-    pub(crate) fn standard_deviation(&self) -> Option<f64> {
-        self.scaled(1.0)
-    }
-
-    fn scaled(&self, divisor: f64) -> Option<f64> {
-        let degrees = self.count.checked_sub(1).filter(|degrees| *degrees > 0)?;
-        Some((self.squares / degrees as f64 / divisor).sqrt()).filter(|number| number.is_finite())
-    }
 }
 
 #[cfg(test)]
@@ -205,47 +157,6 @@ mod tests {
         );
         assert_eq!(wilson_on_scale(1.5, 10.0, [0.0, 1.0]), None);
         assert_eq!(wilson_on_scale(0.5, f64::NAN, [0.0, 1.0]), None);
-    }
-
-    #[test]
-    fn standard_error_is_that_of_the_sample() {
-        // By `statistics.stdev(xs) / math.sqrt(len(xs))` in Python.
-        let cases: [(&[f64], Option<f64>); 6] = [
-            (&[], None),
-            (&[3.0], None),
-            (&[1.0, 2.0, 3.0, 4.0], Some(0.6454972243679028)),
-            (&[0.0, 0.0, 1.0, 1.0, 1.0], Some(0.24494897427831777)),
-            (&[0.1, 0.2, 0.3], Some(0.057735026918962574)),
-            (&[2.5, 2.5], Some(0.0)),
-        ];
-        for (numbers, expected) in cases {
-            let mut spread = Spread::default();
-            numbers.iter().for_each(|number| spread.add(*number));
-            match (spread.standard_error(), expected) {
-                (Some(found), Some(expected)) => assert!(is_near(found, expected), "{numbers:?}: {found}"),
-                (found, expected) => assert_eq!(found, expected, "{numbers:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn spread_does_not_cancel_far_from_zero() {
-        let mut spread = Spread::default();
-        [1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0].into_iter().for_each(|number| spread.add(number));
-        // The variance of 4, 7, 13, 16 is 30.
-        assert!(is_near(spread.standard_error().unwrap(), (30.0_f64 / 4.0).sqrt()));
-    }
-
-    #[test]
-    fn the_t_interval_is_that_of_student() {
-        // By hand: the quantile for 3 degrees of freedom is 3.18244630528.
-        let interval = t_interval(10.0, 1.0, 3, IntervalMethod::T).unwrap();
-        assert!(
-            (interval.low - 6.81755369472).abs() < 1e-10 && (interval.high - 13.18244630528).abs() < 1e-10
-        );
-        assert_eq!(t_interval(10.0, 1.0, 0, IntervalMethod::T), None);
-        assert_eq!(t_interval(f64::MAX, f64::MAX, 1, IntervalMethod::T), None);
-        assert_eq!(serde_json::to_value(IntervalMethod::T).unwrap(), "t");
     }
 
     proptest! {

@@ -2,8 +2,9 @@
 
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
+use crate::served::ServedTally;
 use crate::{
-    Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription,
+    Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription, ServedModel,
     TaskCompleteness, TaskDescription, UnfoundPath,
 };
 use gage_core::{Object, Outcome, OutcomeCounts};
@@ -90,6 +91,9 @@ pub struct TaskSummary {
     /// Reply counts of its judges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeFigure>,
+    /// The models that answered, as their servers name them. More than one is a change during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served: Vec<ServedModel>,
     /// Paths of the suite that have no value in any sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfound: Vec<UnfoundPath>,
@@ -144,8 +148,13 @@ pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<St
 
 /// The part of a model output that the figures need.
 #[derive(Deserialize)]
-struct OutputUsage {
+struct OutputFacts {
     usage: Option<TokenCounts>,
+    /// A text, unless an extractor wrote it.
+    #[serde(default)]
+    served_model: Value,
+    #[serde(default)]
+    system_fingerprint: Value,
 }
 
 /// Token counts of an answer. A missing count is 0: an extractor may have written the usage.
@@ -180,6 +189,7 @@ struct TaskBuilder<'a> {
     outcomes: OutcomeCounts,
     metrics: FigureSet<'a>,
     usage: TokenFigures,
+    served: ServedTally,
     judges: JudgeTally,
 }
 
@@ -192,6 +202,7 @@ impl<'a> SummaryBuilder<'a> {
             outcomes: OutcomeCounts::default(),
             metrics: FigureSet::new(task, &task.metrics, aggregators),
             usage: TokenFigures::default(),
+            served: ServedTally::default(),
             judges: JudgeTally::new(&task.judges),
         };
         let tasks = tasks.iter().map(|task| (task.task_id.clone(), builder(task))).collect();
@@ -207,16 +218,18 @@ impl<'a> SummaryBuilder<'a> {
         let task = of_task(&mut self.tasks, &record.task_id)?;
         self.outcomes.add(record.outcome);
         task.outcomes.add(record.outcome);
-        let output = record.model_output.as_ref().and_then(|output| output.read::<OutputUsage>().ok());
-        if let Some(usage) = output.and_then(|output| output.usage) {
+        let output = record.model_output.as_ref().and_then(|output| output.read::<OutputFacts>().ok());
+        let Some(OutputFacts { usage, served_model, system_fingerprint }) = output else {
+            return task.add_rest(record);
+        };
+        let name = |value: &Value| value.as_str().map(str::to_owned);
+        task.served.add(name(&served_model), name(&system_fingerprint));
+        if let Some(usage) = usage {
             task.usage.prompt_tokens = task.usage.prompt_tokens.saturating_add(usage.prompt_tokens);
             task.usage.completion_tokens =
                 task.usage.completion_tokens.saturating_add(usage.completion_tokens);
         }
-        if let Some(judge_output) = &record.judge_output {
-            task.judges.add(judge_output);
-        }
-        task.metrics.add(&record.metrics, record)
+        task.add_rest(record)
     }
 
     /// Returns the figures, given the completeness of each task.
@@ -237,13 +250,25 @@ impl<'a> SummaryBuilder<'a> {
 }
 
 impl TaskBuilder<'_> {
+    /// Adds the parts of a record that do not depend on the model's output.
+    fn add_rest(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
+        if let Some(judge_output) = &record.judge_output {
+            self.judges.add(judge_output);
+        }
+        self.metrics.add(&record.metrics, record)
+    }
+
     fn finish(self, reach: TaskCompleteness) -> TaskSummary {
         let TaskDescription { task_id, dataset_id, prompts, sampling_params, .. } = self.description;
         let not_reached = reach.missing(self.outcomes.total());
+        let unfound = self.metrics.unfound_paths();
+        let mut metrics = self.metrics.finish(reach);
+        metrics.iter_mut().for_each(|figure| figure.invalidate(&unfound));
         TaskSummary {
-            unfound: self.metrics.unfound_paths(),
+            unfound,
+            served: self.served.finish(),
             judges: self.judges.finish(),
-            metrics: self.metrics.finish(reach),
+            metrics,
             samples: SampleFigures::new(&self.outcomes, not_reached, reach == TaskCompleteness::Unknown),
             task_id,
             dataset_id,

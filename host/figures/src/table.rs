@@ -4,7 +4,9 @@ mod cells;
 mod numbers;
 mod rows;
 
-use crate::{JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings};
+use crate::{
+    JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings, describe_served,
+};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, fitted, narrow, width_of};
 use gage_core::{Outcome, printable_line};
@@ -43,8 +45,8 @@ const NAME_COLUMNS: usize = 2;
 
 /// Renders the figures as a table: a row for every metric of every task, with rows for its parts below it.
 ///
-/// Below the table there is a line for every task with unscored samples, every judge with unreadable replies, and every
-/// aggregator that failed. The times and the path of the run folder follow. All names are escaped; the text ends with a
+/// Below the table there is a line for every task with unscored samples, every judge with unreadable replies, every
+/// aggregator that failed, and every task whose server changed its model. The times and the path of the run folder follow. All names are escaped; the text ends with a
 /// newline.
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
@@ -52,6 +54,7 @@ pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions
     let mut ends = outcome_lines(summary, paint);
     ends.extend(judge_lines(summary, paint));
     ends.extend(error_lines(summary, timings, paint));
+    ends.extend(served_lines(summary, paint));
     if !ends.is_empty() {
         lines.push(String::new());
         lines.extend(ends);
@@ -137,6 +140,17 @@ fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String
     };
     let tasks = summary.tasks.iter().flat_map(|task| &task.metrics);
     tasks.chain(&timings.timing_metrics).filter_map(line).collect()
+}
+
+/// Returns a line for each task whose server changed its model during the run.
+fn served_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+    let changed = summary.tasks.iter().filter(|task| task.served.len() > 1);
+    let line = |task: &TaskSummary| {
+        let served = describe_served(&task.served);
+        let text = format!("{}: the server changed its model during the run: {served}", task.task_id);
+        format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text)))
+    };
+    changed.map(line).collect()
 }
 
 /// Returns a line for each task with samples that were not scored, or that the run did not reach.

@@ -65,9 +65,9 @@ impl RunFolder {
         if manifest.run_id != run_id {
             return refuse(format!("it belongs to run '{}'; give the folder its name back", manifest.run_id));
         }
-        if let Some(parent) = &manifest.parent_run {
+        if let Some(parent) = manifest.parent_run.as_ref().filter(|_| !manifest.is_rejudged) {
             return refuse(format!(
-                "it holds the answers of the run '{parent}', scored again, and asks no model; continue that run, and score it again"
+                "it holds answers of the run '{parent}', scored again, and has nothing left to ask; resume that run, and score it again"
             ));
         }
         let run_id = manifest.run_id.clone();
@@ -156,7 +156,13 @@ mod tests {
         manifest.write(&folder).unwrap();
         drop(folder);
         let error = RunFolder::resume(root.path(), "again").unwrap_err().recorded("run_folders");
-        assert!(error.contains("the answers of the run 'first', scored again"), "{error}");
+        assert!(error.contains("answers of the run 'first', scored again"), "{error}");
+        let folder = begin(root.path(), "judged");
+        manifest = Manifest { run_id: "judged".to_owned(), is_rejudged: true, ..manifest };
+        manifest.write(&folder).unwrap();
+        JournalWriter::open(&folder).unwrap();
+        drop(folder);
+        RunFolder::resume(root.path(), "judged").unwrap();
     }
 
     #[test]

@@ -76,6 +76,10 @@ pub struct Manifest {
     /// Original run, for a run that only rescores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run: Option<String>,
+    /// True if the run asks judges about the answers of `parent_run`, and holds all of these answers. Such a run can be
+    /// resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_rejudged: bool,
     /// The state of the run.
     pub status: RunStatus,
     /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, or a
@@ -110,6 +114,7 @@ impl Manifest {
             finished_at: None,
             host_version: host_version.to_owned(),
             parent_run: None,
+            is_rejudged: false,
             status: RunStatus::Running,
             ended_by: None,
             identity,

@@ -183,6 +183,12 @@ fn shortfalls(
             task_id: summary.task_id.clone(),
             message: path.to_string(),
         }));
+        let without_prediction = summary.metrics.iter().filter(|figure| figure.has_no_prediction());
+        shortfalls.extend(without_prediction.map(|figure| Shortfall::NoPrediction {
+            task_id: summary.task_id.clone(),
+            metric_id: figure.metric_id.clone(),
+            answers: figure.n,
+        }));
     }
     if let Origin::Answers { parent, .. } = origin {
         shortfalls.extend(parent.clone());
@@ -218,9 +224,11 @@ fn uncovered(spec: &TaskSpec, summary: &TaskSummary, ran: &TaskReport) -> Option
         min_coverage: spec.min_coverage,
     })
 }
-/// Returns the shortfalls of metrics that lack scores because references are missing or judges' replies are unreadable.
+/// Returns the shortfalls of metrics that lack scores because references are missing, judges' replies are
+/// unreadable, or replies only call tools.
 fn uncovered_metrics(spec: &TaskSpec, summary: &TaskSummary) -> Vec<CoverageShortfall> {
-    const OF_ONE_METRIC: [Outcome; 2] = [Outcome::MissingReference, Outcome::JudgeUnparseable];
+    const OF_ONE_METRIC: [Outcome; 3] =
+        [Outcome::MissingReference, Outcome::JudgeUnparseable, Outcome::EmptyOutput];
     if spec.failure_policy == FailurePolicy::BestEffort {
         return Vec::new();
     }

@@ -107,6 +107,15 @@ pub enum Shortfall {
         /// The parameter with the path, and similar paths that exist, in words.
         message: String,
     },
+    /// A metric found nothing to score in any answer.
+    NoPrediction {
+        /// The task.
+        task_id: String,
+        /// The metric.
+        metric_id: String,
+        /// Number of answers.
+        answers: u64,
+    },
     /// The parent run, whose answers were scored, had ended early.
     ParentEndedEarly {
         /// The id of that run.

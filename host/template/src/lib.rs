@@ -7,6 +7,7 @@ mod chat;
 mod injection_fence;
 mod known_names;
 mod name_uses;
+mod null_values;
 mod prompt;
 mod taint;
 mod template_lint;
@@ -14,6 +15,6 @@ mod tokenizer;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
 pub use injection_fence::InjectionFence;
-pub use known_names::{KnownNames, ROW_KEY};
-pub use prompt::{PromptContext, PromptError, PromptRenderer};
+pub use known_names::{KnownFields, KnownNames, ROW_KEY};
+pub use prompt::{NameProblem, PromptContext, PromptError, PromptRenderer};
 pub use tokenizer::{TokenizerError, TokenizerTemplate};

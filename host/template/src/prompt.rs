@@ -1,8 +1,9 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
 use crate::InjectionFence;
-use crate::known_names::{KnownNames, ROW_KEY, VARIABLES};
-use crate::name_uses::{NameUse, required_names};
+use crate::known_names::{KnownNames, NameFault, ROW_KEY, VARIABLES};
+use crate::name_uses::{NameUse, name_uses};
+use crate::null_values;
 use crate::taint::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
 use crate::template_lint::{UnknownName, unknown_names};
 use gage_config::PromptSpec;
@@ -43,6 +44,15 @@ impl std::fmt::Display for PromptError {
 
 impl std::error::Error for PromptError {}
 
+/// A problem with a variable of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NameProblem {
+    /// The problem.
+    pub error: PromptError,
+    /// False if Samples may be rendered nevertheless, because the variable is only read under a condition.
+    pub is_error: bool,
+}
+
 /// Inputs for rendering a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptContext<'c> {
@@ -61,7 +71,8 @@ pub struct PromptContext<'c> {
 
 /// The compiled templates of one prompt. A template sees `sample`, `row`, `params`, `payload`, `history`, `adapter_id`
 /// and `role_type`, and `raw`, which is the same as `row`. A plain name is a parameter or a field of the row. An
-/// undefined variable is an error, not an empty text, and so is a null value that would be printed.
+/// undefined variable is an error, not an empty text, and so is a null value that would become a text. A condition may
+/// test an undefined variable, which is false.
 pub struct PromptRenderer {
     environment: Environment<'static>,
     prompt_id: String,
@@ -70,8 +81,8 @@ pub struct PromptRenderer {
     /// Plain names in the templates, which are parameters or fields of the row.
     plain_names: Vec<String>,
     reads_row: bool,
-    /// Variables without which no Sample can be rendered, with the index of their message.
-    required: Vec<(usize, NameUse)>,
+    /// Variables that the templates read, with the index of their message.
+    names: Vec<(usize, NameUse)>,
     digest: Digest,
 }
 
@@ -83,7 +94,8 @@ impl PromptRenderer {
     /// template that they name.
     pub fn new(spec: &PromptSpec, params: &Object) -> Result<PromptRenderer, Vec<PromptError>> {
         let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        // Strict, except that a condition may test a variable that is missing.
+        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_fuel(Some(FUEL));
         // Required for errors that name the failing expression.
         environment.set_debug(true);
@@ -94,6 +106,7 @@ impl PromptRenderer {
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_formatter(write_value);
         see_through(&mut environment);
+        null_values::add_operators(&mut environment);
         let mut errors = Vec::new();
         let count = spec.messages.len();
         for (number, message) in spec.messages.iter().enumerate() {
@@ -127,10 +140,10 @@ impl PromptRenderer {
         let digest = Digest::of_json(&json!({"messages": messages, "params": merged}));
         let roles = spec.messages.iter().map(|message| message.role).collect();
         let names = (0..count).map(|number| name_of(&spec.prompt_id, number, count));
-        let required = names.clone().enumerate().flat_map(|(number, name)| {
-            required_names(&environment, &name).into_iter().map(move |one| (number, one))
+        let uses = names.clone().enumerate().flat_map(|(number, name)| {
+            name_uses(&environment, &name).into_iter().map(move |one| (number, one))
         });
-        let required = required.collect();
+        let uses = uses.collect();
         let read = read_names(&environment, names);
         let is_plain = |name: &&String| !VARIABLES.contains(&name.as_str());
         let plain_names: Vec<String> = read.iter().filter(is_plain).cloned().collect();
@@ -143,7 +156,7 @@ impl PromptRenderer {
             params: merged,
             plain_names,
             reads_row,
-            required,
+            names: uses,
             digest,
         })
     }
@@ -153,14 +166,15 @@ impl PromptRenderer {
         self.reads_row
     }
 
-    /// Returns an error for each variable that no Sample could define, or that may mean two things.
-    pub fn undefined_names(&self, known: &KnownNames<'_>) -> Vec<PromptError> {
+    /// Returns the variables that Samples do not define, that are null in all of them, or that may mean two things.
+    pub fn name_problems(&self, known: &KnownNames<'_>) -> Vec<NameProblem> {
         let problem = |(message, name): &(usize, NameUse)| {
-            let text = known.problem_of(name, &self.params)?;
+            let NameFault { text, is_error } = known.fault_of(name, &self.params)?;
             let template = name_of(&self.prompt_id, *message, self.roles.len());
-            Some(PromptError { message: *message, template, line: name.line, text })
+            let error = PromptError { message: *message, template, line: name.line, text };
+            Some(NameProblem { error, is_error })
         };
-        self.required.iter().filter_map(problem).collect()
+        self.names.iter().filter_map(problem).collect()
     }
 
     /// Returns the prompt's id.
@@ -256,7 +270,9 @@ impl PromptRenderer {
             let name = name_of(&self.prompt_id, number, self.roles.len());
             self.environment
                 .get_template(&name)
-                .and_then(|template| template.render_captured_to(values.clone(), &mut text).map(drop))
+                .and_then(|template| {
+                    null_values::render(&self.environment, &template, values.clone(), &mut text)
+                })
                 .map_err(|error| describe(number, name.clone(), &error))?;
             let text = finished(String::from_utf8_lossy(&text.bytes).into_owned());
             if text.len() > MAX_PROMPT_BYTES {

@@ -5,9 +5,10 @@
 //! Marked characters are in private planes, with one character for each UTF-16 code unit. Plane 16 is for the model
 //! under test, and plane 15 for support roles.
 
+use crate::null_values::reject_null;
 use gage_core::Object;
-use minijinja::value::{Rest, Serde, ValueKind};
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::value::{Rest, Serde, ValueKind, ValueOrKwargs};
+use minijinja::{Environment, Error};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -214,15 +215,12 @@ pub(crate) fn write_value(
     if value.is_safe() && value.as_str() == Some("") && state.lookup(IS_FENCED).is_some() {
         return output.write_str(EMPTY.encode_utf8(&mut [0; 4])).map_err(Error::from);
     }
-    if value.is_none() {
-        let message = "the value is null; check it with `is not none`, or give it a `default('…', true)`";
-        return Err(Error::new(ErrorKind::InvalidOperation, message));
-    }
+    reject_null(value)?;
     minijinja::escape_formatter(output, state, value)
 }
 
 /// Filters that inspect a text. They see the plain text of marked characters, and their results are marked again.
-const TEXT_FILTERS: [&str; 20] = [
+const TEXT_FILTERS: [&str; 23] = [
     "lower",
     "upper",
     "title",
@@ -243,14 +241,44 @@ const TEXT_FILTERS: [&str; 20] = [
     "escape",
     "e",
     "safe",
+    "join",
+    "string",
+    "pprint",
 ];
 
-/// Makes filters and methods see through the marks.
+/// Those of [`TEXT_FILTERS`] that would write `None` for a null value.
+const WRITING_FILTERS: [&str; 15] = [
+    "lower",
+    "upper",
+    "title",
+    "capitalize",
+    "replace",
+    "trim",
+    "split",
+    "lines",
+    "indent",
+    "escape",
+    "e",
+    "safe",
+    "join",
+    "string",
+    "pprint",
+];
+
+/// Filters and methods that write their arguments, too.
+const ARGUMENT_WRITERS: [&str; 3] = ["format", "join", "replace"];
+
+/// Makes filters and methods see through the marks, and reject null values that they would write.
 pub(crate) fn see_through(environment: &mut Environment<'static>) {
     let plain = Arc::new(environment.clone());
     for name in TEXT_FILTERS {
         let plain = Arc::clone(&plain);
-        environment.add_filter(name, move |value: minijinja::Value, rest: Rest<minijinja::Value>| {
+        environment.add_filter(name, move |value: minijinja::Value, rest: Rest<ValueOrKwargs>| {
+            let rest = rest.into_values();
+            if WRITING_FILTERS.contains(&name) {
+                reject_null(&value)?;
+            }
+            reject_null_arguments(name, &rest)?;
             let made = seen_through(&value, &rest, |value, rest| {
                 let arguments: Vec<minijinja::Value> = std::iter::once(value).chain(rest).cloned().collect();
                 plain.empty_state().apply_filter(name, &arguments)
@@ -260,10 +288,17 @@ pub(crate) fn see_through(environment: &mut Environment<'static>) {
         });
     }
     environment.set_unknown_method_callback(|state, value, method, arguments| {
+        reject_null_arguments(method, arguments)?;
         seen_through(value, arguments, |value, arguments| {
             minijinja_contrib::pycompat::unknown_method_callback(state, value, method, arguments)
         })
     });
+}
+
+/// Checks the arguments of a filter or method that writes them.
+fn reject_null_arguments(name: &str, arguments: &[minijinja::Value]) -> Result<(), Error> {
+    let written: &[minijinja::Value] = if ARGUMENT_WRITERS.contains(&name) { arguments } else { &[] };
+    written.iter().try_for_each(reject_null)
 }
 
 fn seen_through(

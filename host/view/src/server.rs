@@ -2,7 +2,7 @@
 
 use crate::dns_rebinding_guard::{AllowedHosts, guard};
 use crate::handlers::{AppState, router};
-use crate::reporting::{RequestFinder, Reporter};
+use crate::reporting::{Reporter, RequestFinder};
 use crate::{RunsRoot, ViewError};
 use std::future::Future;
 use std::net::SocketAddr;

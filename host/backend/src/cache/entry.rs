@@ -132,6 +132,7 @@ mod tests {
             id: "b".to_owned(),
             logprob,
             unconditioned_logprob: None,
+            character_count: None,
             token_count: 2,
             byte_count: 3,
             is_greedy: true,

@@ -154,6 +154,7 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
         id: asked.continuation.id.clone(),
         logprob: 0.0,
         unconditioned_logprob: None,
+        character_count: None,
         token_count: 0,
         byte_count: u32::try_from(asked.continuation.text.len()).unwrap_or(u32::MAX),
         is_greedy: true,

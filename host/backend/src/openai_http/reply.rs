@@ -21,6 +21,10 @@ struct Completion<'b> {
     choices: Vec<JsonObject<Choice<'b>>>,
     #[serde(borrow, default, deserialize_with = "borrowed")]
     usage: BorrowedValue<'b>,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    model: BorrowedValue<'b>,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    system_fingerprint: BorrowedValue<'b>,
 }
 
 /// One of the answers of a completion.
@@ -97,12 +101,22 @@ pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, Ht
         && completion.error.is_null()
         && let Some(JsonObject(choice)) = completion.choices.into_iter().next()
     {
-        return Ok(Reply::read(choice, &completion.usage)?.into_output(think_tags));
+        let mut output = Reply::read(choice, &completion.usage)?.into_output(think_tags);
+        add_served(&mut output, completion.model.as_str(), completion.system_fingerprint.as_str());
+        return Ok(output);
     }
     // Parse the answer again as a value tree to get the error message.
     let reply = json_of(body)?;
     HttpFailure::check("the answer is an error", &reply)?;
     Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))))
+}
+
+/// Adds the names that the server gives to the model that answered, and to its configuration.
+pub(super) fn add_served(output: &mut ModelOutput, model: Option<&str>, fingerprint: Option<&str>) {
+    let named = |name: Option<&str>| name.filter(|name| !name.is_empty()).map(Value::from);
+    let served =
+        [(ModelOutput::SERVED_MODEL_KEY, named(model)), (ModelOutput::FINGERPRINT_KEY, named(fingerprint))];
+    put_known(&mut output.extra, served);
 }
 
 impl Reply {

@@ -1,6 +1,6 @@
 //! Assembles a streamed answer.
 
-use super::reply::{self, Reply, finish_of, logprobs_of, usage_of};
+use super::reply::{self, Reply, add_served, finish_of, logprobs_of, usage_of};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use crate::reply_media::{base64_part, media_parts_of};
 use base64::Engine as _;
@@ -26,6 +26,8 @@ pub(super) struct ChatReader {
     logprobs: Vec<Value>,
     finish: Option<String>,
     usage: Value,
+    model: Option<String>,
+    fingerprint: Option<String>,
     has_choice: bool,
     is_done: bool,
 }
@@ -110,6 +112,11 @@ impl ReplyReader for ChatReader {
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
+        for (key, served) in [("model", &mut self.model), ("system_fingerprint", &mut self.fingerprint)] {
+            if served.is_none() {
+                *served = event.get(key).and_then(Value::as_str).map(str::to_owned);
+            }
+        }
         // If several answers were requested, the first one counts.
         let is_first = |choice: &&Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
         let choices = event.get("choices").and_then(Value::as_array);
@@ -178,6 +185,8 @@ impl ReplyReader for ChatReader {
                 .flatten(),
             usage: usage_of(|key| self.usage.get(key)?.as_u64()),
         };
-        Ok(reply.into_output(self.think_tags))
+        let mut output = reply.into_output(self.think_tags);
+        add_served(&mut output, self.model.as_deref(), self.fingerprint.as_deref());
+        Ok(output)
     }
 }

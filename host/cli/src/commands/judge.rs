@@ -114,7 +114,15 @@ fn read_labels(path: &Path, threshold: f64) -> Result<Labels, String> {
         let label = row.get("label").unwrap_or(&Value::Null);
         let label = read_label(label, threshold).map_err(|why| format!("{}: {why}", place()))?;
         let label = label.ok_or_else(|| format!("{}: `label` is missing", place()))?;
-        by_sample.insert((text("task_id"), sample_id), label);
+        let sample = (text("task_id"), sample_id);
+        if by_sample.get(&sample).is_some_and(|before| *before != label) {
+            return Err(format!(
+                "{}: the sample `{}` has the opposite label on an earlier line",
+                place(),
+                sample.1
+            ));
+        }
+        by_sample.insert(sample, label);
     }
     Ok(Labels { by_sample })
 }
@@ -268,5 +276,16 @@ mod tests {
         ] {
             assert_eq!(read_label(&label, 0.5), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn opposite_labels_of_a_sample_are_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = |label: bool| format!("{{\"sample_id\": \"a\", \"label\": {label}}}\n");
+        std::fs::write(file.path(), line(true) + &line(true)).unwrap();
+        assert_eq!(read_labels(file.path(), 0.5).unwrap().by_sample.len(), 1);
+        std::fs::write(file.path(), line(true) + &line(false)).unwrap();
+        let Err(error) = read_labels(file.path(), 0.5) else { panic!("opposite labels were accepted") };
+        assert!(error.starts_with("line 2 of") && error.contains("opposite label"), "{error}");
     }
 }

@@ -98,7 +98,9 @@ fn example(world: World, member: &MemberDescription) -> String {
     };
     let mut params: Vec<String> = required.iter().map(given).collect();
     if let Some(input) = member.inputs.iter().find(|input| !input.path_params.is_empty()) {
-        let path = input.default_paths.first().map_or("model_output.answer", String::as_str);
+        // A parsed answer needs a step of its own.
+        let plain = input.default_paths.iter().find(|path| !path.starts_with(PARSED));
+        let path = plain.or(input.default_paths.first()).map_or("model_output.answer", String::as_str);
         params.extend(input.path_params.first().map(|name| format!("{name}: {path}")));
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -137,11 +139,19 @@ fn example(world: World, member: &MemberDescription) -> String {
                 let _ = writeln!(text, "      params: {{{}}}", params.join(", "));
             }
             let paths = member.inputs.iter().filter_map(|input| input.default_paths.first());
-            text.extend(paths.filter_map(|path| steps_that_give(path)).take(1));
+            let reads_answers = member.inputs.iter().flat_map(|input| &input.default_paths).any(|path| {
+                let is_extracted = path.starts_with(PARSED) || path.starts_with("model_output.extraction");
+                path.starts_with("model_output.") && !is_extracted
+            });
+            let steps = paths.filter(|path| *path != PARSED || !reads_answers);
+            text.extend(steps.filter_map(|path| steps_that_give(path)).take(1));
             text
         }
     }
 }
+
+/// The path of a parsed answer.
+const PARSED: &str = "model_output.parsed";
 
 /// Returns the suite steps that produce the value at a path, or `None` if the default ones do.
 fn steps_that_give(path: &str) -> Option<String> {
@@ -149,6 +159,7 @@ fn steps_that_give(path: &str) -> Option<String> {
     let (inference, further) = match path {
         "judge_output.score" => (inference, "{step: judge, judge: verdict}"),
         "model_output.semantic" => (inference, "{step: embed, adapter_id: embedder}"),
+        PARSED => (inference, "{step: extract, extractors: [json_object]}"),
         "model_output.continuations" => ("{step: inference, request: loglikelihood}", ""),
         "model_output.rolling" => ("{step: inference, request: rolling_loglikelihood}", ""),
         _ => return None,

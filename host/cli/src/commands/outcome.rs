@@ -153,6 +153,10 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
         }
         Shortfall::Coverage(coverage) => coverage_line(coverage),
         Shortfall::UnfoundPath { task_id, message } => format!("{task_id}: {message}"),
+        Shortfall::NoPrediction { task_id, metric_id, answers } => format!(
+            "{task_id}: `{metric_id}` found no prediction in any of {answers} answers, so it has no figure; \
+             check the extractors of the step `extract`, and the parameters of the metric that hold a path or a field"
+        ),
         Shortfall::ParentEndedEarly { run_id, reason } => {
             format!("the run {run_id} ended early ({reason}): only its recorded answers are scored")
         }

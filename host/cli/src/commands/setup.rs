@@ -46,6 +46,11 @@ fn plain_context(quiet: bool) -> Context {
     context(Arc::new(Listener::new(quiet)), CancelToken::default(), DEFAULT_LOG)
 }
 
+/// Returns the program that runs local models.
+pub(crate) fn model_program() -> ModelProgram {
+    ModelProgram { file: None, log_filter: Some(DEFAULT_LOG.to_owned()) }
+}
+
 /// Defaults from environment variables for values that a suite omits.
 struct VariableDefaults;
 

@@ -31,8 +31,7 @@ pub(super) fn missing_options(
     if options.is_empty() || !messages.iter().any(|message| message.role == Role::User) {
         return None;
     }
-    let texts: Vec<String> = messages.iter().map(|message| text_of(&message.content)).collect();
-    if options.iter().all(|option| texts.iter().any(|text| shows(text, option))) {
+    if shows_all(messages, options) {
         return None;
     }
     let lines: Vec<String> =
@@ -66,38 +65,100 @@ fn instruction(options: &[ChoiceOption], label: Option<&str>) -> &'static str {
     }
 }
 
-/// Returns whether a text shows an option: on a line of its own, or after its id, as in `(A) Shark` or `A: Shark`.
-fn shows(text: &str, option: &ChoiceOption) -> bool {
-    let content = collapsed(&option.content);
-    if content.is_empty() {
-        return true;
-    }
-    let is_marker = |character: char| character.is_whitespace() || ".):]-*_\"'`".contains(character);
-    let follows_id = |before: &str| {
-        let before = before.trim_end_matches(is_marker);
-        let Some(start) = before.len().checked_sub(option.id.len()) else { return false };
-        let matches = before.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(&option.id));
-        matches && !before[..start].ends_with(char::is_alphanumeric)
+/// Returns whether messages show all options as a list, in their order. Words of a question that happen to be options do
+/// not count.
+pub(super) fn shows_all(messages: &[Message], options: &[ChoiceOption]) -> bool {
+    let texts: Vec<String> = messages.iter().map(|message| collapsed(&text_of(&message.content))).collect();
+    let text = texts.join("\n");
+    let mut from = 0;
+    // An option without a text is an image, or has nothing to show.
+    options.iter().filter(|option| !option.content.trim().is_empty()).all(|option| {
+        let end = end_of_item(&text, from, option);
+        from = end.unwrap_or(from);
+        end.is_some()
+    })
+}
+
+/// Returns the end of the first list item with an option, at `from` or later.
+fn end_of_item(text: &str, from: usize, option: &ChoiceOption) -> Option<usize> {
+    let words: Vec<&str> = option.content.split_whitespace().collect();
+    text[from..].char_indices().find_map(|(offset, _)| {
+        let (before, item) = text.split_at(from + offset);
+        let is_line = before.is_empty() || before.ends_with('\n');
+        // An id within a line begins an item after a punctuation mark, or directly after the item before.
+        let begins_item = || {
+            let is_after_item = from > 0 && !before[from..].contains(char::is_alphanumeric);
+            is_line || is_after_item || !before.trim_end().ends_with(char::is_alphanumeric)
+        };
+        let as_line = if is_line { after_line(item, &option.id, &words) } else { None };
+        let labelled = || after_labelled(item, &option.id, &words).filter(|_| begins_item());
+        let rest = as_line.or_else(labelled)?;
+        Some(text.len() - rest.len())
+    })
+}
+
+/// Returns the text after a line that consists of the words, which may follow a bullet, a number or an id.
+fn after_line<'t>(line: &'t str, id: &str, words: &[&str]) -> Option<&'t str> {
+    let plain = line.trim_start_matches(['-', '*', '•', '(', ' ']);
+    let mut start = plain.char_indices().take(3);
+    let mark = start.find(|(_, character)| ['.', ')', ':'].contains(character));
+    let numbered = mark.and_then(|(place, _)| plain[place + 1..].strip_prefix(' '));
+    let labelled = after_id(plain, id).and_then(|rest| rest.strip_prefix(' '));
+    let is_end = |rest: &&str| {
+        let rest = rest.trim_start_matches([' ', '.', ',', ';', '*']);
+        rest.is_empty() || rest.starts_with('\n')
     };
-    let whole = collapsed(text);
-    let is_whole = |rest: &str| !rest.starts_with(char::is_alphanumeric);
-    let is_at = |start: usize| follows_id(&whole[..start]) && is_whole(&whole[start + content.len()..]);
-    text.lines().any(|line| without_bullet(&collapsed(line)) == content)
-        || whole.match_indices(&content).any(|(start, _)| is_at(start))
+    let candidates = [Some(line), Some(plain), numbered, labelled];
+    candidates.into_iter().flatten().find_map(|start| after_words(start, words).filter(is_end))
 }
 
-/// Returns a line without a leading bullet or number, such as `-`, `2.` or `(b)`.
-fn without_bullet(line: &str) -> &str {
-    let line = line.trim_start_matches(['-', '*', '•', '(', ' ']);
-    match line.split_once(['.', ')', ':']) {
-        Some((bullet, rest)) if bullet.chars().count() <= 2 && rest.starts_with(' ') => rest.trim_start(),
-        _ => line,
+/// Returns the text after an id and the words, as in `(A) Shark` or `A: Shark`.
+fn after_labelled<'t>(item: &'t str, id: &str, words: &[&str]) -> Option<&'t str> {
+    let rest = after_id(item.trim_start_matches(['(', '[', '*', '_', '"', '`', '\'']), id)?;
+    let is_marker = |character: char| " \n.):]-*_\"'`".contains(character);
+    let length = rest.find(|character: char| !is_marker(character)).unwrap_or(rest.len());
+    // The option may itself begin with such a character.
+    (1..=length).find_map(|length| {
+        let (marker, start) = rest.split_at(length);
+        if marker.contains(['.', ')', ':', ']']) { after_words(start, words) } else { None }
+    })
+}
+
+/// Returns the text after an id at its start.
+fn after_id<'t>(text: &'t str, id: &str) -> Option<&'t str> {
+    let start = text.get(..id.len())?;
+    (!id.is_empty() && start.eq_ignore_ascii_case(id)).then(|| &text[id.len()..])
+}
+
+/// Returns the text after whole words at its start.
+fn after_words<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
+    let mut rest = text;
+    for (number, word) in words.iter().enumerate() {
+        if number > 0 {
+            rest = rest.strip_prefix([' ', '\n'])?;
+        }
+        rest = rest.strip_prefix(*word)?;
     }
+    // `2` is not shown by `2.5`.
+    let goes_on = rest.strip_prefix(['.', ',']).unwrap_or(rest);
+    let is_cut =
+        rest.starts_with(char::is_alphanumeric) || goes_on.starts_with(|next: char| next.is_ascii_digit());
+    (!is_cut).then_some(rest)
 }
 
-/// Returns a text with each run of white space replaced by one space.
+/// Returns a text with each run of white space replaced by a line break, if it has one, or else by one space.
 fn collapsed(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut collapsed = String::with_capacity(text.len());
+    let mut gap = None;
+    for character in text.trim().chars() {
+        if character.is_whitespace() {
+            gap = if character == '\n' || gap == Some('\n') { Some('\n') } else { Some(' ') };
+        } else {
+            collapsed.extend(gap.take());
+            collapsed.push(character);
+        }
+    }
+    collapsed
 }
 
 #[cfg(test)]
@@ -156,6 +217,38 @@ mod tests {
             {"role": "system", "content": "A. Shark\nB. Dolphin"}, {"role": "user", "content": "Which?"},
         ]);
         assert_eq!(shown(in_system, letters(), "B"), "Which?");
+    }
+
+    #[test]
+    fn words_of_a_question_are_not_its_options() {
+        let numbered = json!([{"id": "1", "content": "apple"}, {"id": "2", "content": "pears"}]);
+        let animals = json!([{"id": "A", "content": "dog"}, {"id": "B", "content": "cat"}]);
+        let numbers = json!([{"id": "A", "content": "2"}, {"id": "B", "content": "4"}]);
+        for (text, options) in [
+            ("There are 1 apple and 2 pears. Which fruit is more frequent?", &numbered),
+            ("I have a dog and plan B: cat. Which is bigger?", &animals),
+            ("I have plan A: dog and plan B: cat. Which is better?", &animals),
+            ("Is a dog or a cat bigger?", &animals),
+            ("Which is larger, 2 or 4?", &numbers),
+            ("A. 2.5\nB. 4", &numbers),
+            ("B. cat\nA. dog", &animals),
+            ("A. dog", &animals),
+        ] {
+            let messages = json!([{"role": "user", "content": text}]);
+            assert!(shown(messages, options.clone(), "B").starts_with(&format!("{text}\n\n")), "{text}");
+        }
+        let negative = json!([{"id": "A", "content": "-5"}, {"id": "B", "content": "(a) or (b)"}]);
+        for (text, options) in [
+            ("Which?\nA dog\nB cat", &animals),
+            ("Which? **A.** dog, **B.** cat", &animals),
+            ("Which? A. dog B. cat", &animals),
+            ("Which? [a] dog; [b] cat", &animals),
+            ("Which is larger?\nA. 2\nB. 4.", &numbers),
+            ("Which?\nA. -5\nB. (a) or\n(b)", &negative),
+        ] {
+            let messages = json!([{"role": "user", "content": text}]);
+            assert_eq!(shown(messages, options.clone(), "B"), text);
+        }
     }
 
     #[test]

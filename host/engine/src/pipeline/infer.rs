@@ -11,7 +11,7 @@ use crate::limits::permits::{RequestSlot, SampleSlot};
 use crate::request::{PromptParts, Request, prompt_note};
 use crate::sample::answer_outcome::{milliseconds, outcome_of};
 use crate::sample::result::SampleResult;
-use gage_backend::{Backend, BackendError, LoglikelihoodOutput, Reply, RollingOutput};
+use gage_backend::{Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput};
 use gage_core::{ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
 use gage_record::{ErrorNote, SampleTiming, Stage, StageTimes};
@@ -210,13 +210,14 @@ async fn send(
     match request {
         Request::Generate(request) => backend.generate(request).await,
         Request::Loglikelihood { request, unconditioned } => {
+            let characters = character_counts(&request.continuations, continuation_prefix);
             let Reply { mut output, mut timing } = backend.loglikelihood(request).await?;
             for request in unconditioned {
                 let reply = backend.loglikelihood(request).await?;
                 timing.latency += reply.timing.latency;
                 add_unconditioned(&mut output, reply.output);
             }
-            Ok(Reply { output: chosen_option(output, continuation_prefix), timing })
+            Ok(Reply { output: chosen_option(output, continuation_prefix, &characters), timing })
         }
         Request::Rolling(request) => {
             let word_count = gage_core::word_count(&request.text);
@@ -243,13 +244,27 @@ fn add_unconditioned(output: &mut LoglikelihoodOutput, unconditioned: Loglikelih
     });
 }
 
+/// Returns the ids of the continuations with other characters than ASCII, and the number of characters of each, without the
+/// prefix.
+fn character_counts(continuations: &[Continuation], continuation_prefix: &str) -> Vec<(String, u32)> {
+    let prefix = continuation_prefix.chars().count();
+    let others = continuations.iter().filter(|continuation| !continuation.text.is_ascii());
+    let count = |text: &str| u32::try_from(text.chars().count().saturating_sub(prefix)).unwrap_or(u32::MAX);
+    others.map(|continuation| (continuation.id.clone(), count(&continuation.text))).collect()
+}
+
 /// Returns the choice among the options. Subtracts the prefix from the backend's byte counts, which cover both prefix
 /// and option.
-fn chosen_option(output: LoglikelihoodOutput, continuation_prefix: &str) -> ModelOutput {
+fn chosen_option(
+    output: LoglikelihoodOutput,
+    continuation_prefix: &str,
+    characters: &[(String, u32)],
+) -> ModelOutput {
     let LoglikelihoodOutput { mut scores, usage } = output;
     let prefix_bytes = u32::try_from(continuation_prefix.len()).unwrap_or(u32::MAX);
     for score in &mut scores {
         score.byte_count = score.byte_count.saturating_sub(prefix_bytes);
+        score.character_count = characters.iter().find(|(id, _)| *id == score.id).map(|(_, count)| *count);
     }
     ModelOutput::chosen(scores, usage)
 }
@@ -265,6 +280,7 @@ mod tests {
             id: text.to_owned(),
             logprob,
             unconditioned_logprob: None,
+            character_count: None,
             token_count: 1,
             byte_count: u32::try_from(format!(" {text}").len()).unwrap_or_default(),
             is_greedy: false,
@@ -272,12 +288,34 @@ mod tests {
         let options =
             [("fruit", -22.24), ("vegetable", -13.66), ("tree", -13.83), ("instrument", -15.12)].map(option);
         let output = LoglikelihoodOutput { scores: options.to_vec(), usage: None };
-        let with_prefix = chosen_option(output.clone(), " ");
+        let with_prefix = chosen_option(output.clone(), " ", &[]);
         let bytes: Vec<u32> = with_prefix.continuations.iter().map(|score| score.byte_count).collect();
         assert_eq!(bytes, [5, 9, 4, 10]);
         assert_eq!(with_prefix.answer, "vegetable");
         assert_eq!(with_prefix.answer_normalized.as_deref(), Some("instrument"));
         // A space that belongs to the text itself counts.
-        assert_eq!(chosen_option(output, "").answer_normalized.as_deref(), Some("vegetable"));
+        assert_eq!(chosen_option(output, "", &[]).answer_normalized.as_deref(), Some("vegetable"));
+    }
+
+    /// Six Cyrillic letters have twelve bytes, so the option is less likely per character than the longer one.
+    #[test]
+    fn characters_are_counted_for_normalization() {
+        let option = |(text, logprob): (&str, f64)| ContinuationScore {
+            id: text.to_owned(),
+            logprob,
+            unconditioned_logprob: None,
+            character_count: None,
+            token_count: 1,
+            byte_count: u32::try_from(text.len() + 1).unwrap_or_default(),
+            is_greedy: false,
+        };
+        let options = [("дерево", -6.0), ("evergreen", -6.0)];
+        let continuations =
+            options.map(|(text, _)| Continuation { id: text.to_owned(), text: format!(" {text}") });
+        let counts = character_counts(&continuations, " ");
+        assert_eq!(counts, [("дерево".to_owned(), 6)]);
+        let output = LoglikelihoodOutput { scores: options.map(option).to_vec(), usage: None };
+        let chosen = chosen_option(output, " ", &counts);
+        assert_eq!(chosen.answer_normalized.as_deref(), Some("evergreen"));
     }
 }

@@ -7,7 +7,8 @@ use super::post_process::judging::unread_reason;
 use super::record::journal_item::{JournalItem, RecordRequest};
 use super::reply_media;
 use super::task_state::TaskState;
-use crate::plan::{PlannedMetric, Scoring, reads_clock};
+use crate::plan::{PlannedMetric, Scoring, reads_calls, reads_clock};
+use crate::sample::answer_outcome::awaited_tool_of;
 use crate::sample::eval_config::{self, ParamOverride};
 use crate::sample::result::SampleResult;
 use crate::sample::span;
@@ -116,6 +117,8 @@ struct ExtractedSample {
     scores: Scores,
     /// The model's output after extraction, which metrics read in place of the original.
     model_output: Option<Value>,
+    /// The tool that the reply waits for, if the task reads its calls and scores no empty answers.
+    awaited_tool: Option<String>,
 }
 
 /// Runs a task's extractors on a batch.
@@ -124,6 +127,7 @@ fn extract_all(task: &Scoring, batch: &[&SampleResult]) -> Vec<ExtractedSample> 
         outcome: answer.outcome,
         scores: Scores::default(),
         model_output: None,
+        awaited_tool: task.finds_unanswered_calls().then(|| awaited_tool_of(&answer.model_output)).flatten(),
     };
     let mut samples: Vec<ExtractedSample> = batch.iter().map(unscored).collect();
     if task.extractors.is_empty() {
@@ -148,7 +152,8 @@ fn score_group<'a>(
     run: &Path,
 ) -> (Vec<MetricResult>, u64) {
     let group: Vec<(&SampleResult, &ExtractedSample)> = group.collect();
-    let unread: Vec<Option<String>> = group.iter().map(|(answer, _)| unread_by(metric, answer)).collect();
+    let unread: Vec<Option<(Outcome, String)>> =
+        group.iter().map(|(answer, extracted)| unread_by(metric, answer, extracted)).collect();
     let mut media = MediaSet::default();
     if metric.reads_media() {
         group.iter().for_each(|(answer, _)| add_media(&mut media, &answer.model_output, run));
@@ -175,9 +180,7 @@ fn score_group<'a>(
     let keeps = metric.scores_missing_references();
     let results = scored.results.into_iter().zip(weights).map(|(result, weight)| weighted(result, weight));
     let results = results.zip(unread).map(|(result, unread)| match unread {
-        Some(reason) => {
-            MetricResult { outcome: Outcome::JudgeUnparseable, error: Some(reason), ..skipped(planned) }
-        }
+        Some((outcome, reason)) => MetricResult { outcome, error: Some(reason), ..skipped(planned) },
         None => result_of(planned, result, keeps),
     });
     (results.collect(), fuel)
@@ -206,10 +209,23 @@ fn add_media(media: &mut MediaSet, output: &OutputView, run: &Path) {
     }
 }
 
-/// Returns the reason why a metric that reads the judge's verdict has none to read.
-fn unread_by(metric: &Metric, answer: &SampleResult) -> Option<String> {
-    let mut paths = metric.inputs().iter().flat_map(|input| &input.paths);
-    paths.any(|path| path.root() == Root::JudgeOutput).then(|| unread_reason(&answer.judge_output)).flatten()
+/// Returns the reason why a metric has nothing to read: the judge's verdict is unreadable, or the reply waits for tools.
+fn unread_by(
+    metric: &Metric,
+    answer: &SampleResult,
+    extracted: &ExtractedSample,
+) -> Option<(Outcome, String)> {
+    let reads =
+        |root: Root| metric.inputs().iter().flat_map(|input| &input.paths).any(|path| path.root() == root);
+    if reads(Root::JudgeOutput)
+        && let Some(reason) = unread_reason(&answer.judge_output)
+    {
+        return Some((Outcome::JudgeUnparseable, reason));
+    }
+    let name = extracted.awaited_tool.as_ref()?;
+    let is_without_answer = reads(Root::ModelOutput) && !reads_calls(metric.inputs());
+    let reason = format!("the model called the tool `{name}` and gave no answer");
+    is_without_answer.then_some((Outcome::EmptyOutput, reason))
 }
 
 /// Returns a model's output with its timing values, which vary from run to run, for metrics that read them.
@@ -363,7 +379,9 @@ fn entry_of(task: &Scoring, answer: &SampleResult, outcome: Outcome, mut scores:
     let is_fine = |result: &MetricResult| match result.outcome {
         Outcome::Scored | Outcome::Skipped => true,
         // The scores of other metrics stand.
-        Outcome::MissingReference => scores.metrics.iter().any(|other| other.outcome == Outcome::Scored),
+        Outcome::MissingReference | Outcome::EmptyOutput => {
+            scores.metrics.iter().any(|other| other.outcome == Outcome::Scored)
+        }
         // Below.
         Outcome::JudgeUnparseable => true,
         _ => false,

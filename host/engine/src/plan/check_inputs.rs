@@ -72,7 +72,24 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
                 }
             }
         }
-        check_margins(gate, &compared.into_iter().map(|(_, metric)| metric).collect::<Vec<_>>(), problems);
+        let compared: Vec<&PlannedMetric> = compared.into_iter().map(|(_, metric)| metric).collect();
+        check_sub_scores(gate, &compared, problems);
+        check_margins(gate, &compared, problems);
+    }
+}
+
+/// Reports gated sub-scores that the metrics do not declare, if they declare any.
+fn check_sub_scores(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Problems) {
+    for planned in metrics {
+        let values = &planned.metric.description().values;
+        let known: Vec<&str> = values.iter().skip(1).map(|value| value.name.as_str()).collect();
+        let unknown = gate.sub_scores.iter().find(|sub| !known.contains(&sub.name.as_str()));
+        if let Some(sub) = unknown.filter(|_| !known.is_empty()) {
+            let message = format!("`{}` has no sub-score `{}`", gate.metric_id, sub.name);
+            let help = format!("expected one of: {}", known.join(", "));
+            problems.error(gate.span, "gate.sub_scores", message).help(help);
+            return;
+        }
     }
 }
 
@@ -114,7 +131,7 @@ pub(super) fn check_required_inputs(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    let absent = absent_inputs(config, task);
+    let absent = absent_inputs(config, task, task);
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, but the task `{}` has no {}",
@@ -136,7 +153,7 @@ pub(super) fn check_recorded_inputs(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    let absent = absent_inputs(config, asked);
+    let absent = absent_inputs(config, asked, task);
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, but the run has none: its task `{}` had no {}",
@@ -149,6 +166,9 @@ pub(super) fn check_recorded_inputs(
         ));
     }
 }
+
+/// Key of the model's output with a parsed answer, which only extractors make.
+const PARSED: &str = "parsed";
 
 /// A value that metrics read and only one step produces.
 struct RequiredInput {
@@ -169,8 +189,9 @@ struct MissingInput<'n> {
     path: String,
 }
 
-/// Returns the inputs that a task does not provide for its metrics.
-fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
+/// Returns the inputs that a task does not provide for its metrics. `asked` is the task as it ran, and `scored` as it is
+/// scored.
+fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec, scored: &TaskSpec) -> Vec<RequiredInput> {
     let steps = &asked.steps;
     let step = |root, key, name: &str, before: &str| {
         let entry = format!("{{step: {name}}}");
@@ -187,11 +208,19 @@ fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput
     // A component may supply these values by itself.
     let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
     let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
-    if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
-        let source = "`request: rolling_loglikelihood`".to_owned();
-        let entry = "{step: inference, request: rolling_loglikelihood}".to_owned();
+    let requests =
+        [(RequestKind::RollingLoglikelihood, "rolling"), (RequestKind::Loglikelihood, "continuations")];
+    let others = requests.into_iter().filter(|(request, _)| steps.inference.request != *request);
+    absent.extend(others.filter(|_| !may_say_all).map(|(request, key)| {
+        let source = format!("`request: {}`", request.name());
+        let entry = format!("{{step: inference, request: {}}}", request.name());
         let remedy = format!("write {entry}");
-        absent.push(RequiredInput { root: Root::ModelOutput, key: Some("rolling"), source, entry, remedy });
+        RequiredInput { root: Root::ModelOutput, key: Some(key), source, entry, remedy }
+    }));
+    if scored.steps.extract.is_empty() && !may_say_all {
+        let needed = step(Root::ModelOutput, Some(PARSED), "extract", "auto_eval");
+        let remedy = "add {step: extract, extractors: [json_object]} before `auto_eval`".to_owned();
+        absent.push(RequiredInput { remedy, ..needed });
     }
     if steps.embed.is_none() && !may_say_all {
         absent.push(step(Root::ModelOutput, Some(SEMANTIC), "embed", "auto_eval"));
@@ -210,9 +239,18 @@ fn missing_inputs<'n>(
             let is_absent = |path: &FieldPath| {
                 path.root() == need.root && need.key.is_none_or(|key| path.first_key() == Some(key))
             };
+            let inputs = planned.metric.inputs();
             let is_missing =
                 |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_absent);
-            let input = planned.metric.inputs().iter().find(is_missing)?;
+            let input = inputs.iter().find(is_missing)?;
+            // A metric of answers as they are may read a parsed answer in addition.
+            let mut of_output =
+                inputs.iter().flat_map(|input| &input.paths).filter(|path| path.root() == need.root);
+            let reads_more = need.key == Some(PARSED)
+                && of_output.any(|path| ![Some(PARSED), Some("extraction")].contains(&path.first_key()));
+            if reads_more {
+                return None;
+            }
             let path = input.paths.first()?.as_str().to_owned();
             Some(MissingInput { metric, need, path })
         })

@@ -28,6 +28,8 @@ pub struct PlannedJudges {
     pub attempts: u32,
     /// True if the judges see the media of the Sample.
     pub sends_media: bool,
+    /// True if the prompt of a judge shows the model's tool calls.
+    pub reads_calls: bool,
 }
 
 /// One judge of a task, ready to be called.
@@ -100,7 +102,15 @@ pub(super) fn plan_judges(
         .collect();
     let judges = planned.into_iter().collect::<Option<Vec<_>>>()?;
     let (combine, attempts, sends_media) = (*combine, *attempts, *sends_media);
-    Some(Some(PlannedJudges { judges, combine, attempts, sends_media }))
+    let reads_calls = judges.iter().any(|judge| shows_calls(config, &judge.role));
+    Some(Some(PlannedJudges { judges, combine, attempts, sends_media, reads_calls }))
+}
+
+/// Returns whether the suite's prompt of a judge shows the model's tool calls.
+fn shows_calls(config: &PipelineConfig, role: &RoleAdapterSpec) -> bool {
+    let prompts = config.prompts.iter().filter(|prompt| role.prompt_id.as_ref() == Some(&prompt.prompt_id));
+    let mut templates = prompts.flat_map(|prompt| &prompt.messages).map(|message| &message.template);
+    templates.any(|template| template.contains("tool_calls") || template.contains("trajectory"))
 }
 
 /// Returns true if a judge can parse replies to its role's prompt, or if the role has none.

@@ -77,6 +77,22 @@ pub(super) fn plan_support(
     planned.into_iter().collect()
 }
 
+/// Plans the roles of a task's support steps for showing their requests. A role that cannot be planned has none.
+pub(super) fn plan_shown_support(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Vec<Arc<PlannedSupportRole>> {
+    let roles = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
+    let planned = roles.map(|role| {
+        PlannedSupportRole::new(config, role, registry, problems).unwrap_or_else(|| {
+            Arc::new(PlannedSupportRole { role: role.clone(), prompt: None, adapter: None })
+        })
+    });
+    planned.collect()
+}
+
 /// Plans the role that answers a task's tool calls, if it has one.
 pub(super) fn plan_tools(
     config: &PipelineConfig,

@@ -1,9 +1,12 @@
 //! Judging recorded answers again: they are written as answers that await their judges.
 
 use crate::plan::PlannedTask;
+use crate::resume::failed_after_inference;
 use crate::sample::result::SampleResult;
 use gage_core::Outcome;
-use gage_record::{AnswerEntry, JournalEntry, JournalIndex, JournalWriter, RecordError, SampleRecord};
+use gage_record::{
+    AnswerEntry, AnswerReader, JournalEntry, JournalIndex, JournalWriter, RecordError, SampleRecord,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -11,7 +14,8 @@ use std::sync::Arc;
 const BATCH: usize = 256;
 
 /// Appends the recorded answers of tasks with judges as answers that await them. `judges` are those to be asked again;
-/// all if it is empty. Verdicts of other judges are kept. Answers of tasks without judges are copied if `is_copy`.
+/// all if it is empty. Verdicts of other judges are kept. If `is_copy`, answers of tasks without judges and samples that
+/// failed before their judges are copied.
 pub(super) fn await_judges(
     tasks: &[Arc<PlannedTask>],
     index: &JournalIndex,
@@ -27,31 +31,58 @@ pub(super) fn await_judges(
             continue;
         }
         let mut batch: Vec<SampleResult> = Vec::with_capacity(BATCH);
+        let mut failed: Vec<SampleRecord> = Vec::new();
         for (row, _) in index.samples(task_id) {
-            let record = match answers.read(task_id, row)? {
-                Some(record) => Some(record),
-                None => answers.read_whole(task_id, row)?.filter(|record| record.model_output.is_some()),
-            };
-            batch.extend(record.map(|record| with_kept_verdicts(record, judges)));
-            if batch.len() == BATCH {
-                write(task_id, &mut batch, has_judges, writer)?;
+            match recorded(&mut answers, task_id, row)? {
+                Some(JournalSample::Answer(record)) => batch.push(with_kept_verdicts(*record, judges)),
+                Some(JournalSample::Failed(record)) if is_copy => failed.push(*record),
+                Some(JournalSample::Failed(_)) | None => {}
+            }
+            if batch.len() + failed.len() >= BATCH {
+                write(task_id, &mut batch, &mut failed, has_judges, writer)?;
             }
         }
-        write(task_id, &mut batch, has_judges, writer)?;
+        write(task_id, &mut batch, &mut failed, has_judges, writer)?;
     }
     Ok(())
+}
+
+/// A recorded sample.
+enum JournalSample {
+    /// The model answered, and judges may read the answer.
+    Answer(Box<SampleRecord>),
+    /// The sample ended without an answer to judge: its request failed, or the reply was empty, truncated or refused.
+    Failed(Box<SampleRecord>),
+}
+
+fn recorded(
+    answers: &mut AnswerReader<'_>,
+    task_id: &str,
+    row: u64,
+) -> Result<Option<JournalSample>, RecordError> {
+    if let Some(record) = answers.read(task_id, row)? {
+        return Ok(Some(JournalSample::Answer(Box::new(record))));
+    }
+    let whole = answers.read_whole(task_id, row)?;
+    Ok(whole.map(|record| match failed_after_inference(&record) {
+        true => JournalSample::Answer(Box::new(record)),
+        false => JournalSample::Failed(Box::new(record)),
+    }))
 }
 
 fn write(
     task_id: &str,
     batch: &mut Vec<SampleResult>,
+    failed: &mut Vec<SampleRecord>,
     awaits_judges: bool,
     writer: &mut JournalWriter,
 ) -> Result<(), RecordError> {
     let entry =
         |result| JournalEntry::Answer(AnswerEntry { awaits_judges, ..SampleResult::entry(result, task_id) });
-    writer.append_batch(batch.iter().map(entry))?;
+    let failures = failed.iter().map(JournalEntry::FinishedWithoutScores);
+    writer.append_batch(batch.iter().map(entry).chain(failures))?;
     batch.clear();
+    failed.clear();
     Ok(())
 }
 

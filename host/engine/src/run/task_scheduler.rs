@@ -46,6 +46,8 @@ pub(crate) struct TaskScheduler<'r> {
     events: &'r Events,
     permits: RolePermits,
     reply_media: Arc<ReplyMediaStore>,
+    /// True if the run only judges the answers of another.
+    is_rejudged: bool,
 }
 
 impl<'r> TaskScheduler<'r> {
@@ -54,10 +56,11 @@ impl<'r> TaskScheduler<'r> {
         index: &'r Arc<JournalIndex>,
         events: &'r Events,
         folder: &RunFolder,
+        is_rejudged: bool,
     ) -> TaskScheduler<'r> {
         let permits = RolePermits::new(run.options.concurrency.max(1));
         let reply_media = Arc::new(ReplyMediaStore::new(folder, run.stop));
-        TaskScheduler { run, index, events, permits, reply_media }
+        TaskScheduler { run, index, events, permits, reply_media, is_rejudged }
     }
 
     /// Runs the tasks, with shared scorers and a shared recorder.
@@ -187,13 +190,12 @@ impl<'r> TaskScheduler<'r> {
         let resume =
             (!self.index.is_empty()).then(|| ResumeState::new(self.index, task.id(), total, &options.retry));
         // Without an answer to judge there is nothing to do.
-        let resume = match self.run.answers_of {
-            Some(_) => {
-                let resume =
-                    resume.unwrap_or_else(|| ResumeState::new(self.index, task.id(), total, &options.retry));
-                Some(resume.without_model())
-            }
-            None => resume,
+        let resume = if self.is_rejudged {
+            let resume =
+                resume.unwrap_or_else(|| ResumeState::new(self.index, task.id(), total, &options.retry));
+            Some(resume.without_model())
+        } else {
+            resume
         };
         let done = resume.as_ref().map_or(0, ResumeState::kept_samples);
         let means = planned.scoring.means();

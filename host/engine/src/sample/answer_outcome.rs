@@ -1,6 +1,6 @@
 //! The outcome of a sample, according to its model's reply.
 
-use gage_core::{FinishReason, ModelOutput, Outcome};
+use gage_core::{FinishReason, ModelOutput, Outcome, OutputView};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -20,6 +20,27 @@ pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
         }
     };
     if scored.contains(&outcome) { Outcome::Scored } else { outcome }
+}
+
+/// Returns the name of the tool that a reply calls, if the reply is no answer: it has no text, or it ended to wait for the
+/// results of its calls.
+pub(crate) fn awaited_tool(output: &ModelOutput) -> Option<&str> {
+    let calls = output.extra.get("tool_calls").and_then(Value::as_array)?;
+    let is_waiting = output.answer.trim().is_empty() || output.finish_reason == FinishReason::ToolCalls;
+    let name = calls.first()?.pointer("/function/name").and_then(Value::as_str);
+    is_waiting.then_some(name.unwrap_or_default())
+}
+
+/// As [`awaited_tool`], for an output that may be recorded.
+pub(crate) fn awaited_tool_of(output: &OutputView) -> Option<String> {
+    let document = match output {
+        OutputView::Read(output) => return awaited_tool(output).map(str::to_owned),
+        OutputView::Json(document) => document,
+    };
+    let name = document.pointer("/tool_calls/0")?.pointer("/function/name").and_then(Value::as_str);
+    let text = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default();
+    let is_waiting = text("answer").trim().is_empty() || text("finish_reason") == "tool_calls";
+    is_waiting.then(|| name.unwrap_or_default().to_owned())
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
@@ -47,6 +68,24 @@ mod tests {
             output.extra.extend(calls.map(|calls| ("tool_calls".to_owned(), calls.clone())));
             assert_eq!(outcome_of(&output, &[]), expected, "{answer:?} {finish:?} {calls:?}");
             assert_eq!(outcome_of(&output, &[expected]), Outcome::Scored);
+        }
+    }
+
+    #[test]
+    fn reply_that_waits_for_tools_is_no_answer() {
+        let call = json!([{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+        for (answer, finish, calls, expected) in [
+            ("", FinishReason::ToolCalls, &call, Some("f")),
+            ("", FinishReason::Stop, &call, Some("f")),
+            ("Let me search.", FinishReason::ToolCalls, &call, Some("f")),
+            ("It is 4.", FinishReason::Stop, &call, None),
+            ("It is 4.", FinishReason::ToolCalls, &json!([]), None),
+        ] {
+            let mut output = ModelOutput::generated(answer.to_owned(), finish, None);
+            output.extra.insert("tool_calls".to_owned(), calls.clone());
+            assert_eq!(awaited_tool(&output), expected, "{answer:?} {finish:?}");
+            let recorded = OutputView::Json(output.to_value());
+            assert_eq!(awaited_tool_of(&recorded).as_deref(), expected, "{answer:?} {finish:?}");
         }
     }
 }

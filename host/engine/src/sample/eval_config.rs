@@ -5,9 +5,10 @@
 //! ```
 //!
 //! The keys below `metrics` are metric ids, and those below `judge` are judge ids. Their parameters override the
-//! suite's, and `false` skips a metric for this Sample. Ids that the suite does not have are for other suites.
+//! suite's, and `false` skips a metric for this Sample. Ids that the suite does not have may be for other suites; the first
+//! rows are checked for them, which gives a warning.
 
-use gage_core::{FieldError, Object, SampleView};
+use gage_core::{FieldError, Object, Sample, SampleView};
 use serde_json::Value;
 
 /// A Sample's override of one metric or judge.
@@ -49,6 +50,28 @@ fn param_override<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOver
     }
 }
 
+/// Returns the ids that Samples override and that are neither a metric nor a judge of their task, each once.
+pub(crate) fn unknown_ids<'s>(
+    samples: impl Iterator<Item = &'s Sample>,
+    metrics: &[&str],
+    judges: &[&str],
+) -> Vec<String> {
+    let mut unknown = Vec::new();
+    for sample in samples {
+        for (kind, known) in [("metrics", metrics), ("judge", judges)] {
+            let ids =
+                sample.eval_config.get(kind).and_then(Value::as_object).into_iter().flat_map(Object::keys);
+            for id in ids.filter(|id| !known.contains(&id.as_str())) {
+                let shown = format!("{kind}.{id}");
+                if !unknown.contains(&shown) {
+                    unknown.push(shown);
+                }
+            }
+        }
+    }
+    unknown
+}
+
 /// Describes the problems of overridden parameters in one text.
 pub(crate) fn describe_problems(what: &str, id: &str, problems: &[FieldError]) -> String {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -60,6 +83,21 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::sync::Arc;
+
+    #[test]
+    fn unknown_ids_are_named_once() {
+        let sample = |config: Value| {
+            let messages = json!([{"role": "user", "content": "q"}]);
+            let row = json!({"schema_version": "v1", "id": "a", "messages": messages, "references": [],
+                "eval_config": config});
+            Sample::from_value(row).unwrap()
+        };
+        let samples = [
+            sample(json!({"metrics": {"known": false, "other": {}}})),
+            sample(json!({"metrics": {"other": {}}, "judge": {"x": {}, "strict": {}}})),
+        ];
+        assert_eq!(unknown_ids(samples.iter(), &["known"], &["strict"]), ["metrics.other", "judge.x"]);
+    }
 
     fn describe(change: &ParamOverride<'_>) -> String {
         match change {

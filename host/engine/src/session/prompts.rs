@@ -2,15 +2,18 @@
 
 use crate::plan::PlannedTask;
 use crate::request::{PromptParts, Request};
+use crate::sample::eval_config::unknown_ids;
+use crate::sample::output_keys::TOOL_USAGE;
 use crate::session::datasets::Datasets;
 use gage_config::{
-    DatasetSpec, PipelineConfig, Problems, PromptSpec, RequestKind, RoleAdapterSpec, RoleType,
+    BackendKind, DatasetSpec, PipelineConfig, Problems, PromptSpec, RequestKind, RoleAdapterSpec, RoleType,
+    Span,
 };
-use gage_core::{ModelOutput, OptionDisplay, Root, Sample, SampleView, TaskType};
+use gage_core::{ModelOutput, Object, OptionDisplay, Root, Sample, SampleView, TaskType};
 use gage_data::{Preparation, stream};
-use gage_template::{KnownNames, PromptError, PromptRenderer, ROW_KEY};
+use gage_template::{KnownFields, KnownNames, NameProblem, PromptError, PromptRenderer, ROW_KEY};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -31,6 +34,7 @@ pub(crate) fn check_prompts(
         let prompts = task.prompts();
         let samples = first_samples(task, datasets);
         check_unused_fields(task, &samples, problems);
+        check_overrides(task, &samples, problems);
         check_task_types(task, &samples, problems);
         if prompts.is_empty() && option_metric(task).is_none() {
             continue;
@@ -38,10 +42,10 @@ pub(crate) fn check_prompts(
         let names = Names::of(&samples);
         let before = problems.counts().0;
         for (role, prompt) in prompts {
-            let payload = payload_names(task, role);
-            for error in prompt.undefined_names(&names.known(&payload)) {
-                if reported.insert(format!("{} {error}", prompt.prompt_id())) {
-                    report(config, role, &error, problems);
+            let payload = payload_fields(task, role, names.sample.as_ref());
+            for problem in prompt.name_problems(&names.known(&payload)) {
+                if reported.insert(format!("{} {}", prompt.prompt_id(), problem.error)) {
+                    report_name(config, role, &problem, problems);
                 }
             }
         }
@@ -57,43 +61,92 @@ pub(crate) fn check_prompts(
 
 /// Names in the first rows of a dataset.
 struct Names {
-    row: Option<BTreeSet<String>>,
-    sample: Option<BTreeSet<String>>,
+    row: Option<KnownFields>,
+    sample: Option<KnownFields>,
 }
 
 impl Names {
     fn of(samples: &[Arc<Sample>]) -> Names {
-        if samples.is_empty() {
-            return Names { row: None, sample: None };
-        }
-        let (mut row, mut fields) = (BTreeSet::new(), BTreeSet::new());
+        let mut names = Names { row: None, sample: None };
         for sample in samples {
-            let Value::Object(sample) = sample.to_value() else { continue };
-            row.extend(
-                sample
-                    .get(ROW_KEY)
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flat_map(|row| row.keys().cloned()),
-            );
-            fields.extend(sample.into_iter().map(|(name, _)| name).filter(|name| name != ROW_KEY));
+            let Value::Object(mut fields) = sample.to_value() else { continue };
+            let row = fields.shift_remove(ROW_KEY).unwrap_or_else(|| Value::Object(Object::new()));
+            // Templates do not see assets.
+            fields.shift_remove("raw_assets");
+            names.row = Some(joined(names.row, KnownFields::of(&row)));
+            names.sample = Some(joined(names.sample, KnownFields::of(&Value::Object(fields))));
         }
-        Names { row: Some(row), sample: Some(fields) }
+        names
     }
 
-    fn known<'n>(&'n self, payload: &'n BTreeSet<String>) -> KnownNames<'n> {
+    fn known<'n>(&'n self, payload: &'n KnownFields) -> KnownNames<'n> {
         KnownNames { row: self.row.as_ref(), sample: self.sample.as_ref(), payload }
     }
 }
 
-/// Returns the keys of the payload that a role's prompt sees.
-fn payload_names(task: &PlannedTask, role: &RoleAdapterSpec) -> BTreeSet<String> {
-    let mut names = BTreeSet::from(["sample".to_owned(), "support".to_owned()]);
-    names.extend(task.support_roles().map(|support| support.role.adapter_id.clone()));
-    if role.role_type != RoleType::DutModel {
-        names.extend(["model_output", "tool_call"].map(str::to_owned));
+fn joined(known: Option<KnownFields>, further: KnownFields) -> KnownFields {
+    match known {
+        Some(known) => known.union(further),
+        None => further,
     }
-    names
+}
+
+/// Returns the fields of the payload that a role's prompt sees. `sample` has the fields of the Samples, if they are
+/// known.
+fn payload_fields(task: &PlannedTask, role: &RoleAdapterSpec, sample: Option<&KnownFields>) -> KnownFields {
+    let outputs = task.support_roles().map(|support| {
+        // A role without a component replies with a text.
+        let output = match support.adapter {
+            Some(_) => KnownFields::Any,
+            None => KnownFields::named(["context", "usage"]),
+        };
+        (support.role.adapter_id.clone(), output)
+    });
+    let outputs: BTreeMap<String, KnownFields> = outputs.collect();
+    let mut fields = outputs.clone();
+    fields.insert("support".to_owned(), KnownFields::Object(outputs));
+    fields.insert("sample".to_owned(), sample.cloned().unwrap_or_default());
+    if role.role_type != RoleType::DutModel {
+        fields.insert("model_output".to_owned(), output_fields(task));
+        fields.insert("tool_call".to_owned(), KnownFields::Any);
+    }
+    KnownFields::Object(fields)
+}
+
+/// Keys of a model's output that every backend may give.
+const OUTPUT_KEYS: [&str; 9] = [
+    "answer",
+    "finish_reason",
+    "reasoning",
+    "tool_calls",
+    "media",
+    "refusal",
+    "logprobs",
+    "sampling_params",
+    "prompt_tokens_left_out",
+];
+
+/// Returns the fields of the model's output before anything is extracted from it, as judges and helpers see it.
+fn output_fields(task: &PlannedTask) -> KnownFields {
+    // A component may give any.
+    if matches!(task.backend.kind, BackendKind::CustomScript(_)) {
+        return KnownFields::Any;
+    }
+    let mut keys: Vec<&str> = OUTPUT_KEYS.to_vec();
+    match task.spec.steps.inference.request {
+        RequestKind::Generate => {}
+        RequestKind::Loglikelihood => keys.extend(["answer_normalized", "continuations"]),
+        RequestKind::RollingLoglikelihood => keys.push("rolling"),
+    }
+    if task.tools.is_some() {
+        keys.extend(["turns", "trajectory", "stopped_by", TOOL_USAGE]);
+    }
+    if task.follow_ups.iter().any(|follow_up| follow_up.sets_answer) {
+        keys.push("original_answer");
+    }
+    let usage = KnownFields::named(["prompt_tokens", "completion_tokens"]);
+    let usage = KnownFields::Object(BTreeMap::from([("usage".to_owned(), usage)]));
+    KnownFields::named(keys).union(usage)
 }
 
 /// Returns the Samples of the first valid rows of a task, in the order of the file, with their rows.
@@ -127,11 +180,7 @@ fn check_rendering(
     }
     let mut first = None;
     for sample in samples {
-        match prompt.render(&crate::request::prompt_context(
-            task,
-            &sample.to_value(),
-            &gage_core::Object::new(),
-        )) {
+        match prompt.render(&crate::request::prompt_context(task, &sample.to_value(), &Object::new())) {
             Ok(_) => return,
             Err(error) => first = first.or(Some(error)),
         }
@@ -142,10 +191,32 @@ fn check_rendering(
 }
 
 fn report(config: &PipelineConfig, role: &RoleAdapterSpec, error: &PromptError, problems: &mut Problems) {
-    let prompt: Option<&PromptSpec> = config.prompt_of(role);
-    let message = prompt.and_then(|prompt| prompt.messages.get(error.message));
-    let Some(span) = message.map(|message| message.span).or(prompt.map(|prompt| prompt.span)) else { return };
+    let Some(span) = span_of(config, role, error) else { return };
     problems.error(span, "template", format!("the prompt cannot be rendered: {error}"));
+}
+
+/// Reports a problem with a variable: a warning if it is only read under a condition.
+fn report_name(
+    config: &PipelineConfig,
+    role: &RoleAdapterSpec,
+    problem: &NameProblem,
+    problems: &mut Problems,
+) {
+    if problem.is_error {
+        return report(config, role, &problem.error, problems);
+    }
+    let Some(span) = span_of(config, role, &problem.error) else { return };
+    let message =
+        format!("a condition of the prompt guards a variable that no first row has: {}", problem.error);
+    problems
+        .warning(span, "template", message)
+        .help("check its name; later rows may have it, and to a condition a missing variable is false");
+}
+
+/// Returns the place of the message with an error.
+fn span_of(config: &PipelineConfig, role: &RoleAdapterSpec, error: &PromptError) -> Option<Span> {
+    let prompt: &PromptSpec = config.prompt_of(role)?;
+    Some(prompt.messages.get(error.message).map_or(prompt.span, |message| message.span))
 }
 
 /// Returns the first metric of a task that reads the options of a Sample.
@@ -160,6 +231,24 @@ fn option_metric(task: &PlannedTask) -> Option<&str> {
             task.scoring.metrics.iter().find(reads_options).map(|metric| metric.metric_id.as_str())
         }
         RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => None,
+    }
+}
+
+/// Warns about overrides in `eval_config` of metrics and judges that the task does not have.
+fn check_overrides(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Problems) {
+    let metrics: Vec<&str> = task.scoring.metrics.iter().map(|planned| planned.metric_id.as_str()).collect();
+    let judges = task.judges.iter().flat_map(|judges| &judges.judges);
+    let judges: Vec<&str> = judges.map(|judge| judge.judge_id.as_str()).collect();
+    let unknown = unknown_ids(samples.iter().map(AsRef::as_ref), &metrics, &judges);
+    if !unknown.is_empty() {
+        let message = format!(
+            "`eval_config` of Samples of the task `{}` has {}, which the task does not have",
+            task.spec.task_id,
+            unknown.join(", ")
+        );
+        let known: Vec<&str> = metrics.into_iter().chain(judges).collect();
+        let help = format!("it changes nothing; the metrics and judges are: {}", known.join(", "));
+        problems.warning(task.spec.spans.dataset_id, "tasks", message).help(help);
     }
 }
 
@@ -225,11 +314,11 @@ fn check_task_types(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut 
     }
 }
 
-/// Warns if a metric reads options that no request shows.
+/// Warns if a metric reads options that a request does not show.
 fn check_options(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Problems) {
     let Some(metric) = option_metric(task) else { return };
-    let mut with_options = samples.iter().filter(|sample| !sample.options.is_empty()).peekable();
-    if with_options.peek().is_none() || with_options.any(|sample| shows_options(task, sample)) {
+    let mut with_options = samples.iter().filter(|sample| !sample.options.is_empty());
+    if with_options.all(|sample| shows_options(task, sample)) {
         return;
     }
     let help = match &task.prompt {
@@ -258,12 +347,7 @@ fn shows_options(task: &PlannedTask, sample: &Arc<Sample>) -> bool {
         Ok(Request::Generate(request)) => match &request.prompt {
             // The chat template rendered the conversation.
             Some(_) => task.dataset.option_display == OptionDisplay::AfterQuestion,
-            None => {
-                let texts: Vec<String> =
-                    request.messages.iter().map(|message| gage_core::text_of(&message.content)).collect();
-                let is_shown = |content: &str| texts.iter().any(|text| text.contains(content.trim()));
-                sample.options.iter().all(|option| is_shown(&option.content))
-            }
+            None => sample.shows_options(&request.messages),
         },
         Ok(_) | Err(_) => true,
     }

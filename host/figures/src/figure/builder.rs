@@ -12,11 +12,6 @@ use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Maximum number of scores of a task, and of a slice, from which an error is resampled; larger sets are
-/// sampled at random. The value always uses all scores.
-const MAX_RESAMPLED_SAMPLES: u64 = 100_000;
-const MAX_RESAMPLED_SLICE_SAMPLES: u64 = 10_000;
-
 /// Builds the figure of a metric from its results, in one pass, in dataset order.
 pub(super) struct FigureBuilder<'a> {
     task_id: String,
@@ -58,7 +53,7 @@ impl<'a> FigureBuilder<'a> {
     ) -> FigureBuilder<'a> {
         let is_clustered = slicing.is_clustered();
         FigureBuilder {
-            whole: tally(task_id, description, is_clustered, MAX_RESAMPLED_SAMPLES, aggregators),
+            whole: tally(task_id, description, is_clustered, aggregators),
             slices: (0..slicing.paths()).map(|_| Vec::new()).collect(),
             task_id: task_id.to_owned(),
             description: description.clone(),
@@ -165,8 +160,7 @@ impl<'a> FigureBuilder<'a> {
             for number in numbers {
                 while tallies.len() <= *number {
                     let (task_id, is_clustered) = (&self.task_id, self.is_clustered);
-                    let most = MAX_RESAMPLED_SLICE_SAMPLES;
-                    tallies.push(tally(task_id, &self.description, is_clustered, most, self.aggregators));
+                    tallies.push(tally(task_id, &self.description, is_clustered, self.aggregators));
                 }
                 if let Some(tally) = tallies.get_mut(*number) {
                     visit(tally);
@@ -257,7 +251,6 @@ fn tally(
     task_id: &str,
     description: &MetricDescription,
     is_clustered: bool,
-    max_resampled: u64,
     aggregators: CustomAggregators<'_>,
 ) -> Tally {
     let aggregator = match &description.aggregation {
@@ -268,7 +261,7 @@ fn tally(
     };
     let is_proportion = description.is_proportion || description.aggregation == Aggregation::PassRate;
     let scale = description.scale_of(&description.value_name);
-    Tally::new(&description.aggregation, is_proportion, scale, is_clustered, max_resampled, aggregator)
+    Tally::new(&description.aggregation, is_proportion, scale, is_clustered, aggregator)
 }
 
 fn slice_figure(by: &str, key: &str, tallied: TallyResult) -> SliceFigure {

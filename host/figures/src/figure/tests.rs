@@ -1,11 +1,11 @@
 //! Figures of a task's records.
 
 use super::*;
-use crate::statistics::{t_interval, wilson_interval, wilson_of_proportion};
+use crate::statistics::{wilson_interval, wilson_of_proportion};
 use crate::test_records::{description, failed, sample, scored, task};
 use crate::{
     AggregationRow, CustomAggregator, IntervalMethod, MetricDescription, TaskCompleteness, TaskDescription,
-    no_custom_aggregators,
+    Z_95, no_custom_aggregators,
 };
 use gage_core::{MetricResult, ScoreCard};
 use gage_record::SampleRecord;
@@ -108,9 +108,10 @@ fn on_scale(
 fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
     let (one, ten) = (Some([0.0, 1.0]), Some([0.0, 10.0]));
     let equal = |score: f64, count: usize| vec![(score, 1.0); count];
-    let tenfold =
-        |trials: f64| wilson_of_proportion(0.5, trials).map(|found| (10.0 * found.low, 10.0 * found.high));
-    let plain = |trials: f64| wilson_of_proportion(0.5, trials).map(|found| (found.low, found.high));
+    let tenfold = |trials: f64| {
+        wilson_of_proportion(0.5, trials, Z_95).map(|found| (10.0 * found.low, 10.0 * found.high))
+    };
+    let plain = |trials: f64| wilson_of_proportion(0.5, trials, Z_95).map(|found| (found.low, found.high));
     for (aggregation, scale, cluster, scored, expected) in [
         ("mean", one, None, equal(0.5, 4), plain(4.0)),
         ("mean", ten, None, equal(5.0, 4), tenfold(4.0)),
@@ -130,11 +131,6 @@ fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
         ("weighted_mean", None, Some(2), [(2.0, 1.0), (6.0, 3.0)].repeat(3), None),
         // Scores without weight do not change the figure.
         ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (9.0, 0.0)], tenfold(2.0)),
-        // All resamples give the same figure.
-        ("p90", one, None, [equal(1.0, 8), equal(0.0, 2)].concat(), None),
-        ("median", None, Some(3), [(1.0, 1.0), (5.0, 1.0), (9.0, 1.0)].repeat(4), None),
-        ("median", one, None, equal(0.5, 20), None),
-        ("p90", None, Some(2), equal(7.0, 20), None),
         ("mean", one, None, equal(0.5, 1), None),
         ("mean", one, Some(9), equal(0.5, 4), None),
     ] {
@@ -156,11 +152,27 @@ fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
 #[test]
 fn an_interval_does_not_leave_the_scale_of_its_scores() {
     let scored = [(1.0, 1.0), (1.0, 1.0), (0.7, 1.0)];
-    for (scale, cluster, high) in
-        [(Some([0.0, 1.0]), None, 1.0), (Some([0.0, 1.0]), Some(1), 1.0), (None, None, 1.33)]
-    {
-        let interval = on_scale("mean", scale, cluster, &scored).interval.unwrap();
-        assert!((interval.high - high).abs() < 0.01 && interval.low < 0.9, "{scale:?} {interval:?}");
+    for cluster in [None, Some(1)] {
+        let interval = on_scale("mean", Some([0.0, 1.0]), cluster, &scored).interval.unwrap();
+        assert!(interval.high == 1.0 && interval.low < 0.9, "{interval:?}");
+    }
+}
+
+#[test]
+fn scores_without_a_scale_need_fifty_samples() {
+    let scored =
+        |count: usize| -> Vec<(f64, f64)> { (0..count).map(|number| (number as f64, 1.0)).collect() };
+    for (aggregation, cluster, count, has_interval) in [
+        ("mean", None, 49, false),
+        ("mean", None, 50, true),
+        ("mean", Some(2), 98, false),
+        ("mean", Some(2), 100, true),
+        ("weighted_mean", None, 49, false),
+        ("weighted_mean", None, 50, true),
+    ] {
+        let found = on_scale(aggregation, None, cluster, &scored(count));
+        assert_eq!(found.interval.is_some(), has_interval, "{aggregation} {cluster:?} {count}");
+        assert!(found.stderr.is_some());
     }
 }
 
@@ -178,8 +190,8 @@ fn scores_of_0_and_1_have_a_wilson_interval_at_every_size() {
             assert_eq!(found.interval, wilson_interval(right, count), "{right} of {count}");
         }
     }
-    let graded = figure(Aggregation::Mean, &scores(&[0.0, 1.0, 0.5]));
-    assert_eq!(graded.interval, t_interval(0.5, graded.stderr.unwrap(), 2, IntervalMethod::T));
+    let graded = on_scale("mean", Some([0.0, 1.0]), None, &[(0.0, 1.0), (1.0, 1.0), (0.5, 1.0)]);
+    assert_eq!(graded.interval.unwrap().method, IntervalMethod::Hall);
 }
 
 /// With 299 of 300 right, the interval by Student's t is 0.9901 to 1.0, narrower at its lower end than for 298 of 299.
@@ -207,15 +219,19 @@ fn fewer_than_two_scores_have_no_error() {
 }
 
 #[test]
-fn figures_without_a_formula_are_resampled_or_have_no_error() {
+fn quantiles_have_an_interval_and_other_figures_have_none() {
     let numbers: Vec<f64> = (0..40).map(|number| f64::from(number * 7 % 40)).collect();
-    for name in ["median", "p90", "weighted_mean"] {
-        let figure = figure(Aggregation::parse(name).unwrap(), &scores(&numbers));
-        let interval = figure.interval.unwrap();
-        assert_eq!(interval.method, IntervalMethod::Bootstrap, "{name}");
-        assert!(
-            (interval.low..=interval.high).contains(&figure.value.unwrap()) && figure.stderr.unwrap() > 0.0
-        );
+    let equal = vec![7.0; 20];
+    for (name, numbers, expected) in [
+        ("median", &numbers, Some((13.0, 26.0))),
+        ("p90", &numbers, Some((31.0, 39.0))),
+        ("p99", &numbers, None),
+        // Most of them are equal, whatever the distribution is.
+        ("median", &equal, Some((7.0, 7.0))),
+    ] {
+        let figure = figure(Aggregation::parse(name).unwrap(), &scores(numbers));
+        let found = figure.interval.map(|interval| (interval.low, interval.high));
+        assert_eq!((found, figure.stderr), (expected, None), "{name}");
     }
     let values = [
         ("min", Some(0.0)),
@@ -391,15 +407,6 @@ fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
     let alike = folded(&scores(&[1.0, 1.0, 1.0]), true);
     assert_eq!((alike.value, alike.stderr, alike.slices[0].stderr), (Some(3.0), None, None));
     assert!(alike.figures.iter().all(|named| named.stderr.is_none()), "{:?}", alike.figures);
-}
-
-/// Most resamples have the same median, and a few a different one.
-#[test]
-fn an_interval_without_width_is_none() {
-    let scored = [vec![(1.0, 1.0); 64], vec![(0.0, 1.0); 40]].concat();
-    let found = on_scale("median", None, None, &scored);
-    assert_eq!((found.value, found.interval), (Some(1.0), None));
-    assert!(found.stderr.is_some_and(|error| error > 0.0), "{found:?}");
 }
 
 #[test]

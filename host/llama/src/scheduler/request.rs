@@ -169,6 +169,7 @@ fn score(
             id: text.id,
             logprob: tally.logprob,
             unconditioned_logprob: None,
+            character_count: None,
             token_count,
             byte_count: text.byte_count,
             is_greedy: tally.is_greedy,

@@ -72,7 +72,9 @@ fn templates_that_no_sample_can_render_fail_early() {
 fn unknown_names_and_endless_loops_are_errors() {
     for (template, expected) in [
         ("a\n{{ sample.nothing }}", "line 2 of the template `p`: `sample.nothing` is undefined"),
-        ("{% if nothing %}{% endif %}", "`nothing` is undefined"),
+        ("{% if nothing == 1 %}{% endif %}", "`nothing` is undefined"),
+        ("{{ sample.nothing[:2] }}", "`sample.nothing` is undefined"),
+        ("{{ 'a' ~ sample.nothing }}", "`sample.nothing` is undefined"),
         ("\n{{ sample. }}", "line 2"),
         ("{% for i in range(100000) %}{% for j in range(100000) %}{{ i }}{% endfor %}{% endfor %}", "fuel"),
         ("   ", "empty"),
@@ -82,6 +84,71 @@ fn unknown_names_and_endless_loops_are_errors() {
         let error = rendered(template).expect_err(template);
         assert!(error.contains(expected), "{template}: {error}");
     }
+}
+
+#[test]
+fn null_is_never_written() {
+    for template in [
+        "{{ params.none }}",
+        "{{ params.none|trim }}",
+        "{{ params.none|upper }}",
+        "{{ params.none|string }}",
+        "{{ params.none|indent(2, true) }}",
+        "{{ 'a' ~ params.none }}",
+        "{{ params.none ~ 'a' }}",
+        "{{ params.none[:2] }}",
+        "{{ ['a', params.none]|join(', ') }}",
+        "{{ 'a'|replace('a', params.none) }}",
+        "{{ '{}'.format(params.none) }}",
+        "{{ ', '.join(['a', params.none]) }}",
+        "{{ [params.none]|map('upper')|join }}",
+        "{{ params }}",
+        "{{ [params.inner] }}",
+        "{% for key, value in params.inner.items() %}{{ key }}: {{ value }}{% endfor %}",
+    ] {
+        for found in [with_null(template), fenced_with_null(template)] {
+            let error = found.expect_err(template);
+            assert!(
+                error.contains("value is null") || error.contains("contains null"),
+                "{template}: {error}"
+            );
+        }
+    }
+    for (template, expected) in [
+        ("{{ params.none|default('-', true) }}{{ params.missing|default('+') }}", "-+"),
+        ("{% if params.none is none %}a{% endif %}{% if params.none == none %}b{% endif %}", "ab"),
+        ("{% if params.none is defined %}a{% endif %}{% if params.none %}b{% endif %}c", "ac"),
+        ("{% if params.missing %}a{% endif %}{{ 'b' if not params.missing }}", "b"),
+        ("{{ params.inner|tojson }}{{ params.none or 'x' }}", "{\"a\": null}x"),
+        ("{{ ['a', 'b']|join(d=', ') }}{{ 'a' ~ 1 }}{{ 'abc'[1:] }}", "a, ba1bc"),
+    ] {
+        assert_eq!(with_null(template).as_deref(), Ok(expected), "{template}");
+        assert_eq!(fenced_with_null(template).as_deref(), Ok(expected), "{template}");
+    }
+}
+
+fn null_renderer(template: &str) -> Result<PromptRenderer, String> {
+    let params =
+        Object::from_iter([("none".to_owned(), json!(null)), ("inner".to_owned(), json!({"a": null}))]);
+    PromptRenderer::new(&prompt(template), &params).map_err(|errors| format!("{errors:?}"))
+}
+
+fn context_of<'c>(sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
+    PromptContext { sample, payload, history: &[], adapter_id: "dut", role_type: "dut_model" }
+}
+
+fn with_null(template: &str) -> Result<String, String> {
+    let (sample, payload) = (json!({}), Object::new());
+    let messages = null_renderer(template)?.render(&context_of(&sample, &payload));
+    Ok(gage_core::text_of(&messages.map_err(|error| error.to_string())?[0].content))
+}
+
+fn fenced_with_null(template: &str) -> Result<String, String> {
+    let (sample, payload) = (json!({}), Object::new());
+    let context = context_of(&sample, &payload);
+    let rendered = null_renderer(template)?.render_fenced(&context, &Object::new(), ["ANSWER", "SUPPORT"]);
+    let (messages, _) = rendered.map_err(|error| error.to_string())?;
+    Ok(gage_core::text_of(&messages[0].content))
 }
 
 /// Renders a judge's template for a model's output; the fence's code is `#`.

@@ -2,7 +2,7 @@
 
 use super::event_feed::EventFeed;
 use gage_core::Outcome;
-use gage_figures::{IntervalMethod, Spread, t_interval, wilson_interval};
+use gage_figures::RunningMean;
 use gage_record::TailEntry;
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
@@ -166,7 +166,7 @@ impl TaskTally {
             }
         }
         let shown = self.metrics.iter().zip(&scores).filter(|(name, _)| is_mean(name));
-        let metrics: Vec<Value> = shown.map(|(name, running)| running.describe(name, done)).collect();
+        let metrics: Vec<Value> = shown.map(|(name, running)| describe_mean(running, name, done)).collect();
         json!({
             "task_id": name,
             "total": total.map(|total| (*total).max(done)),
@@ -179,45 +179,16 @@ impl TaskTally {
     }
 }
 
-/// Mean so far, with its interval: Wilson's for scores that are 0 or 1, otherwise Student's. Repeats of a sample
-/// count as separate samples.
-#[derive(Clone, Copy, Debug, Default)]
-struct RunningMean {
-    count: u64,
-    ones: u64,
-    others: u64,
-    sum: f64,
-    spread: Spread,
-}
-
-impl RunningMean {
-    fn add(&mut self, score: f64) {
-        self.count += 1;
-        self.sum += score;
-        self.spread.add(score);
-        if score == 1.0 {
-            self.ones += 1;
-        } else if score != 0.0 {
-            self.others += 1;
-        }
-    }
-
-    fn describe(&self, metric_id: &str, done: u64) -> Value {
-        let mean = self.sum / self.count.max(1) as f64;
-        let interval = if self.others == 0 {
-            wilson_interval(self.ones, self.count)
-        } else {
-            let error = self.spread.standard_error();
-            error.and_then(|error| t_interval(mean, error, self.count - 1, IntervalMethod::T))
-        };
-        json!({
-            "metric_id": metric_id,
-            "value": mean,
-            "interval": interval.map(|interval| json!({"low": interval.low, "high": interval.high})),
-            "n": self.count,
-            "coverage": self.count as f64 / done.max(1) as f64,
-        })
-    }
+/// Describes the mean of a metric so far. Repeats of a sample count as separate samples.
+fn describe_mean(mean: &RunningMean, metric_id: &str, done: u64) -> Value {
+    let interval = mean.interval();
+    json!({
+        "metric_id": metric_id,
+        "value": mean.mean().unwrap_or_default(),
+        "interval": interval.map(|interval| json!({"low": interval.low, "high": interval.high})),
+        "n": mean.count(),
+        "coverage": mean.count() as f64 / done.max(1) as f64,
+    })
 }
 
 /// Returns the index of a metric. `None` beyond the maximum of a suite.

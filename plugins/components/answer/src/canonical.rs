@@ -2,6 +2,7 @@
 
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, json};
+use gage_text_kit::json_text::read_exactly;
 use gage_text_kit::text::{excerpt, strip};
 
 /// Version of the answer format that this code supports.
@@ -9,6 +10,12 @@ pub(crate) const SCHEMA_VERSION: &str = "v1";
 
 /// Maximum length of JSON that a card shows unchanged, in bytes.
 const MAX_SHOWN_CHARS: usize = 512;
+
+/// Members that hold an answer in canonical form; an object with one of them is such an answer.
+const ANSWER_MEMBERS: [&str; 5] = ["value", "items", "final_answer", "steps", "claims"];
+
+/// Member that holds the answer in an object that is not in canonical form.
+const ANSWER: &str = "answer";
 
 /// Null for missing members.
 static NOTHING: Value = Value::Null;
@@ -45,6 +52,47 @@ impl AnswerMember {
             value => Ok(AnswerMember { value, around: Map::new() }),
         }
     }
+}
+
+/// Returns a parsed answer in canonical form. An object without a member of that form holds its answer under `answer`.
+/// A text that spells such an object is the object.
+pub(crate) fn canonical_form(json: Value) -> Value {
+    let json = from_answer_member(json);
+    match spelled_object(&json) {
+        Some(object) => from_answer_member(object),
+        None => json,
+    }
+}
+
+/// Returns the value of the member `answer`, if it is an object. Otherwise the member becomes `value`, with the members
+/// around it, such as a unit. Anything in canonical form, or without that member, is returned as is.
+fn from_answer_member(json: Value) -> Value {
+    let mut fields = match json {
+        Value::Object(fields) if !has_any(&fields, &ANSWER_MEMBERS) => fields,
+        other => return other,
+    };
+    match fields.remove(ANSWER) {
+        Some(answer @ Value::Object(_)) => return answer,
+        Some(answer) => fields.extend([("value".to_owned(), answer)]),
+        None => {}
+    }
+    Value::Object(fields)
+}
+
+/// Returns the object that a text, or the `value` of an object, spells, if it holds an answer.
+fn spelled_object(json: &Value) -> Option<Value> {
+    let text = strip(value(json).as_str()?);
+    if !text.starts_with('{') || !text.ends_with('}') {
+        return None;
+    }
+    let object = read_exactly(text).ok()?;
+    let is_answer =
+        |fields: &Map<String, Value>| has_any(fields, &ANSWER_MEMBERS) || fields.contains_key(ANSWER);
+    object.as_object().is_some_and(is_answer).then_some(object)
+}
+
+fn has_any(fields: &Map<String, Value>, names: &[&str]) -> bool {
+    names.iter().any(|name| fields.contains_key(*name))
 }
 
 /// Returns a member of an object; null if there is none.
@@ -126,6 +174,31 @@ mod tests {
             [(json!(null), true), (json!(" \u{3000}"), true), (json!([]), false), (json!(false), false)]
         {
             assert_eq!(is_nothing(&json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn answers_are_brought_into_canonical_form() {
+        let number = || json!({ "value": 12.4, "unit": "%" });
+        for (parsed, expected) in [
+            (json!({ "answer": number() }), number()),
+            (json!({ "answer": 12.4, "unit": "%" }), number()),
+            (json!({ "answer": ["a"], "why": "read" }), json!({ "value": ["a"], "why": "read" })),
+            (json!({ "answer": null }), json!({ "value": null })),
+            (json!({ "value": r#"{"value":12.4,"unit":"%"}"# }), number()),
+            (json!(r#" {"answer":{"value":12.4,"unit":"%"}} "#), number()),
+            (json!({ "answer": r#"{"value":12.4,"unit":"%"}"# }), number()),
+            (json!({ "final_answer": "B", "answer": "C" }), json!({ "final_answer": "B", "answer": "C" })),
+            (json!({ "items": ["a"], "answer": "C" }), json!({ "items": ["a"], "answer": "C" })),
+            (json!({ "value": "B", "answer": "C" }), json!({ "value": "B", "answer": "C" })),
+            (json!({ "text": "a" }), json!({ "text": "a" })),
+            (json!(r#"{"x":1}"#), json!(r#"{"x":1}"#)),
+            (json!(r#"{"value":1"#), json!(r#"{"value":1"#)),
+            (json!("B"), json!("B")),
+            (json!(null), json!(null)),
+            (json!(["B"]), json!(["B"])),
+        ] {
+            assert_eq!(canonical_form(parsed.clone()), expected, "{parsed}");
         }
     }
 

@@ -26,20 +26,20 @@ pub(crate) fn score(
 ) -> Judgement {
     let failed =
         |tag, why| Judgement::failed(tag, why, &["exact_match"], shown(prediction), shown(reference));
+    let known = |json: &&Value| !is_nothing(json);
+    let expected: Vec<&Value> = items(value(reference)).iter().filter(known).collect();
+    let aliases = items(member(reference, "aliases")).iter().filter(known);
+    let right: Vec<&Value> = expected.iter().copied().chain(aliases).collect();
+    if right.is_empty() {
+        return failed("missing_reference", "there is no ground truth");
+    }
     let predicted = value(prediction);
     if is_nothing(predicted) {
         return failed("missing_prediction", "there is no choice");
     }
-    let known = |json: &&Value| !is_nothing(json);
-    let expected: Vec<&Value> = items(value(reference)).iter().filter(known).collect();
     let comparison = Comparison { form, choices };
     if expected.len() > 1 {
         return comparison.several(settings, predicted, &expected);
-    }
-    let right: Vec<&Value> =
-        expected.into_iter().chain(items(member(reference, "aliases")).iter().filter(known)).collect();
-    if right.is_empty() {
-        return failed("missing_reference", "there is no ground truth");
     }
     if !right.iter().any(|right| scalar(right).is_some()) {
         return failed("invalid_reference", "the ground truth is neither a text, a number nor a boolean");

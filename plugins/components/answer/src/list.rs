@@ -48,11 +48,11 @@ pub(crate) fn score(
     let failed = |tag, why| {
         Ok(Judgement::failed(tag, why, &["f1", "precision", "recall"], shown(prediction), shown(reference)))
     };
-    if is_nothing(listed(prediction)) {
-        return failed("missing_prediction", "there is no list");
-    }
     if is_nothing(listed(reference)) {
         return failed("missing_reference", "there is no ground truth");
+    }
+    if is_nothing(listed(prediction)) {
+        return failed("missing_prediction", "there is no list");
     }
     let Some(predicted) = read(prediction) else {
         return failed("invalid_format", "the answer is neither a list nor an object with items");

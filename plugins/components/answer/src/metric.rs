@@ -1,7 +1,7 @@
 //! `canonical_answer`: correctness of a parsed answer, by its type.
 
 use crate::answer_type::AnswerType;
-use crate::canonical::{AnswerMember, SCHEMA_VERSION, final_answer, is_nothing, shown};
+use crate::canonical::{AnswerMember, SCHEMA_VERSION, canonical_form, final_answer, is_nothing, shown};
 use crate::judged::Judgement;
 use crate::settings::Settings;
 use crate::{plain, reasoning};
@@ -52,7 +52,9 @@ const SUB_SCORES: [&str; 12] = [
 /// | `reasoning` | that of `final_answer`, by its own type | those of that type; `claim_coverage`, `evidence_rate`, `step_completeness` |
 ///
 /// Answers and ground truths are values, objects in the canonical form of their type, or whole canonical answers with
-/// `prediction` and `ground_truth`. If only one side is an argument, its final answer is compared.
+/// `prediction` and `ground_truth`. If only one side is an argument, its final answer is compared. A parsed object in
+/// none of these forms holds the answer under `answer`, as in `{"answer": {"value": 12.4, "unit": "%"}}`. A text that
+/// spells such an object is read as the object.
 ///
 /// Texts are compared without case, with single spaces and composed characters. `normalize: none` only strips white
 /// space at the ends; the words of `token_f1` and `rouge_l` always ignore case.
@@ -69,9 +71,10 @@ const SUB_SCORES: [&str; 12] = [
 /// Without `threshold` a card passes if it has no fault: all items in order, all keywords, an F1 of 1.
 ///
 /// A parsed answer that is missing or null scores 0 with the tags `missing_prediction` and `parse_failed`. Its
-/// sub-scores are 0, and it never passes, not even if the ground truth is missing too. The same holds for a blank text,
-/// a malformed answer, and a ground truth that is missing or malformed. Their tags are `missing_prediction`,
-/// `invalid_format`, `missing_reference` or `invalid_reference`.
+/// sub-scores are 0, and it never passes. The same holds for a blank text, a malformed answer, and a ground truth that
+/// is missing or malformed. Their tags are `missing_prediction`, `invalid_format`, `missing_reference` or
+/// `invalid_reference`. If the ground truth is missing, the tag is `missing_reference`, even if the answer is missing
+/// too.
 ///
 /// Other tags: `wrong_answer`, `no_choice_found`, `unknown_reference`, `wrong_unit`, `missing_item` (also of keywords),
 /// `extra_item`, `wrong_order`, `low_overlap`, `missing_final_answer`, `missing_claims`, `missing_evidence`,
@@ -92,7 +95,7 @@ impl Metric for CanonicalAnswer {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("5", "Correctness of a parsed answer, according to its type");
+        let spec = MetricSpec::new("6", "Correctness of a parsed answer, according to its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)
@@ -120,6 +123,7 @@ impl Metric for CanonicalAnswer {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let answer = AnswerMember::new(read(inputs.value(ANSWER), "answer")?, "prediction")?.value;
+        let answer = canonical_form(answer);
         let reference = plain_json(&read(inputs.value(REFERENCE), "reference")?).into_owned();
         let reference = AnswerMember::new(reference, "ground_truth")?;
         let choices = Choices::new(inputs.value(OPTIONS));
@@ -162,8 +166,8 @@ impl CanonicalAnswer {
         };
         let Some(answer_type) = answer_type else {
             let (tag, why) = match (is_nothing(answer), is_nothing(reference)) {
-                (true, _) => ("missing_prediction", "there is no parsed answer"),
                 (_, true) => ("missing_reference", "there is no ground truth"),
+                (true, false) => ("missing_prediction", "there is no parsed answer"),
                 _ => return Err(unknown_answer_type()),
             };
             let failed = Judgement::failed(tag, why, &[], shown(answer), shown(reference));

@@ -335,26 +335,54 @@ fn figures_of_arguments() {
 
 #[test]
 fn what_could_not_be_parsed_never_scores() {
-    let tags = ["missing_prediction", "parse_failed"];
-    for (params, reference) in [
-        (json!({}), json!(null)),
-        (json!({}), json!("B")),
-        (json!({ "answer_type": "list" }), json!([])),
-        (json!({ "answer_type": "choice", "threshold": 0.01 }), json!({ "value": null })),
-        (json!({ "answer_type": "text", "keywords": ["a"] }), json!(null)),
+    let (answer, label) = ("missing_prediction", "missing_reference");
+    for (params, reference, tag) in [
+        (json!({}), json!(null), label),
+        (json!({}), json!("B"), answer),
+        (json!({ "answer_type": "list" }), json!([]), answer),
+        (json!({ "answer_type": "list" }), json!(null), label),
+        (json!({ "answer_type": "number" }), json!({ "unit": "%" }), label),
+        (json!({ "answer_type": "number" }), json!({ "value": "five" }), answer),
+        (json!({ "answer_type": "reasoning" }), json!(null), label),
+        (json!({ "answer_type": "choice", "threshold": 0.01 }), json!({ "value": null }), label),
+        (json!({ "answer_type": "choice" }), json!({ "value": ["A", "B"] }), answer),
+        (json!({ "answer_type": "text", "keywords": ["a"] }), json!(null), answer),
+        (json!({ "answer_type": "text" }), json!({ "value": " " }), label),
     ] {
         for answer in [Input::Absent, Input::Json("null".to_owned()), Input::Number(f64::NAN)] {
             let Ok(metric) = CanonicalAnswer::prepare(params.clone()) else { panic!("{params}") };
             let inputs = [answer, Input::Absent, input(&reference)];
             let Ok(card) = metric.score(Inputs::new(&inputs)) else { panic!("{params} is scored") };
             assert_eq!((card.primary_score, card.pass), (Some(0.0), Some(false)), "{params}");
-            assert_eq!(card.error_tags, tags, "{params}");
+            assert_eq!(card.error_tags.first().map(String::as_str), Some(tag), "{params} {reference}");
+            assert_eq!(card.error_tags.last().map(String::as_str), Some("parse_failed"), "{params}");
             assert!(card.sub_scores.iter().all(|sub| sub.value == 0.0), "{params}");
-            assert_eq!(card.sub_scores.is_empty(), params["answer_type"].is_null(), "{params}");
+            let is_text = params["answer_type"] == "text" && tag == label;
+            let has_no_figures = params["answer_type"].is_null() || is_text;
+            assert_eq!(card.sub_scores.is_empty(), has_no_figures, "{params}");
         }
     }
     let Ok(card) = card(json!({}), &json!("B"), &json!(null), &json!({})) else { panic!("it is scored") };
     assert_eq!((card.primary_score, card.error_tags), (Some(0.0), vec!["missing_reference".to_owned()]));
+}
+
+#[test]
+fn answers_inside_of_an_object_are_found() {
+    let percent = json!({ "value": 12.5, "unit": "%", "tolerance_abs": 0.5 });
+    let spelled = r#"{"value":12.4,"unit":"%"}"#;
+    let text = json!({ "kind": "text" });
+    for (answer, score) in [
+        (json!({ "answer": { "value": 12.4, "unit": "%" } }), 1.0),
+        (json!({ "answer": { "value": 13.4, "unit": "%" } }), 0.0),
+        (json!({ "answer": 12.4, "unit": "%" }), 1.0),
+        (json!({ "answer": 12.4, "unit": "kg" }), 0.0),
+        (json!({ "value": spelled }), 1.0),
+        (json!({ "answer": spelled }), 1.0),
+        (json!(spelled), 1.0),
+    ] {
+        let Ok(card) = card(json!({}), &answer, &percent, &text) else { panic!("{answer} is scored") };
+        assert_eq!(card.primary_score, Some(score), "{answer} {card:?}");
+    }
 }
 
 #[test]

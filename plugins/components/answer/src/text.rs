@@ -48,6 +48,9 @@ pub(crate) fn score(
         let names: Vec<&str> = of_keywords.into_iter().chain(of_texts.iter().copied()).collect();
         Ok(Judgement::failed(tag, why, &names, shown(prediction), shown(reference)))
     };
+    if given.is_empty() && keywords.is_none() {
+        return failed("missing_reference", "there is neither a ground truth nor a keyword");
+    }
     let predicted = value(prediction);
     if is_nothing(predicted) {
         return failed("missing_prediction", "there is no text");
@@ -57,9 +60,6 @@ pub(crate) fn score(
     };
     if texts.len() < given.len() {
         return failed("invalid_reference", "the ground truth must be a text, or a list of texts");
-    }
-    if texts.is_empty() && keywords.is_none() {
-        return failed("missing_reference", "there is neither a ground truth nor a keyword");
     }
     Ok(compared(settings, &predicted, &texts, keywords, form))
 }

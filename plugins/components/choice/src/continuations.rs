@@ -15,6 +15,8 @@ pub(crate) struct Continuation {
     /// Log-likelihood after the Sample's `unconditioned_input` instead of the prompt.
     unconditioned_logprob: Option<f64>,
     byte_count: Option<u32>,
+    /// Number of characters of the text; absent if each has one byte.
+    character_count: Option<u32>,
 }
 
 impl Continuation {
@@ -29,6 +31,11 @@ impl Continuation {
         self.unconditioned_logprob
             .filter(|logprob| logprob.is_finite())
             .map(|logprob| self.logprob() - logprob)
+    }
+
+    /// Returns the sum per character of the text.
+    pub(crate) fn per_character(&self) -> f64 {
+        self.logprob() / f64::from(self.character_count.or(self.byte_count).unwrap_or(1).max(1))
     }
 
     /// Returns the sum per byte of the text.
@@ -55,10 +62,11 @@ pub(crate) fn read(value: &Value, choices: &Choices) -> Result<Vec<Continuation>
             return Err(refuse(format!("the option '{id}' must have a finite logprob")));
         }
         if continuation.byte_count.is_none() {
-            let bytes = choices.byte_count(id).ok_or_else(|| {
+            let text = choices.text(id).ok_or_else(|| {
                 refuse(format!("the option '{id}' must have a byte_count, or a text in the options"))
             })?;
-            continuation.byte_count = Some(bytes);
+            continuation.byte_count = u32::try_from(text.len()).ok();
+            continuation.character_count = u32::try_from(text.chars().count()).ok();
         }
     }
     Ok(continuations)

@@ -7,20 +7,24 @@ use gage_sdk::text::strip_thought_tags;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::{flag_schema, number_schema};
-use gage_text_kit::references::{split, texts};
+use gage_text_kit::references::{of_label, split, texts};
 use gage_text_kit::text::{Normalization, excerpt, quoted};
 use gage_text_kit::value::as_text;
 use std::borrow::Cow;
 
 const PREDICTION: usize = 0;
 const REFERENCES: usize = 1;
+const ALL_REFERENCES: usize = 2;
 
 /// Scores the best similarity over the correct answers, 0 if that is below the threshold. The mean over samples is ANLS,
 /// the average normalised Levenshtein similarity.
 ///
+/// The correct answers are `sample.metadata.answers`, otherwise the references of the Sample, otherwise its label.
+///
 /// Texts are compared without thoughts, in lower case and with single spaces. Without an answer or without references
-/// the score is 0. An answer that is near, but not equal to a correct one, passes with the tag `inexact_answer`. Texts
-/// of similar length whose comparison would take more than four million steps (two of 16,000 characters) are an error.
+/// the score is 0; the tag `missing_reference` comes before `missing_prediction`. An answer that is near, but not equal
+/// to a correct one, passes with the tag `inexact_answer`. Texts of similar length whose comparison would take more than
+/// four million steps (two of 16,000 characters) are an error.
 pub struct DocVqaAnls {
     threshold: f64,
     normalization: Normalization,
@@ -33,13 +37,20 @@ impl Metric for DocVqaAnls {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("2", "Similarity of the answer to the nearest correct answer (ANLS)")
+        MetricSpec::new("3", "Similarity of the answer to the nearest correct answer (ANLS)")
             .value_name("anls")
             .prediction("prediction_field")
             .input(
                 "references",
                 &["answers_field", "label_field", "references_field"],
-                &["sample.metadata.answers"],
+                &["sample.metadata.answers", "sample.references.0", "sample.label"],
+                ValueKind::Any,
+            )
+            // Every Sample has an id, which is not a list, so `on_missing_field` does not require references.
+            .input(
+                "all_references",
+                &["all_references_field"],
+                &["sample.references", "sample.id"],
                 ValueKind::Any,
             )
             .params(json!({
@@ -71,15 +82,15 @@ impl Metric for DocVqaAnls {
         let answer = as_text(inputs.value(PREDICTION)).unwrap_or_default();
         let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
         let prediction = self.normalization.apply(&answer);
-        if prediction.is_empty() {
-            return Ok(ScoreCard::binary(false).tag("missing_prediction").explain("there is no answer"));
-        }
-        let references = self.references(inputs.value(REFERENCES));
+        let references = self.references(inputs.value(REFERENCES), inputs.value(ALL_REFERENCES));
         if references.is_empty() {
             return Ok(ScoreCard::binary(false)
                 .tag("missing_reference")
                 .explain("there is no correct answer")
                 .detail(&json!({ "prediction": excerpt(&prediction) })));
+        }
+        if prediction.is_empty() {
+            return Ok(ScoreCard::binary(false).tag("missing_prediction").explain("there is no answer"));
         }
         let best = self.best(&prediction, &references)?;
         let detail = json!({
@@ -104,8 +115,8 @@ impl Metric for DocVqaAnls {
 }
 
 impl DocVqaAnls {
-    fn references(&self, value: &Value) -> Vec<String> {
-        let texts = split(texts(value), self.separator.as_deref());
+    fn references(&self, label: &Value, all: &Value) -> Vec<String> {
+        let texts = split(of_label(texts(label), all), self.separator.as_deref());
         texts.iter().map(|text| self.normalization.apply(text).into_owned()).collect()
     }
 
@@ -172,7 +183,8 @@ mod tests {
             (json!({}), text("<THINK>no</THINK>Paris"), text("Paris"), 1.0, None),
             (json!({}), text("<think>Paris"), text("Paris"), 0.0, Some("missing_prediction")),
             (json!({}), text(" "), text("Paris"), 0.0, Some("missing_prediction")),
-            (json!({}), Value::Absent, Value::Absent, 0.0, Some("missing_prediction")),
+            (json!({}), Value::Absent, Value::Absent, 0.0, Some("missing_reference")),
+            (json!({}), Value::Absent, list(json!([])), 0.0, Some("missing_reference")),
             (json!({}), text("None"), Value::Absent, 0.0, Some("missing_reference")),
             (json!({}), text("a"), list(json!([""])), 0.0, Some("wrong_answer")),
         ] {
@@ -196,6 +208,25 @@ mod tests {
             prop_assert_eq!(card.primary_score == Some(1.0), card.error_tags.is_empty());
             prop_assert_eq!(card.explain.is_none(), card.error_tags.is_empty());
         }
+    }
+
+    #[test]
+    fn references_of_a_sample_are_found() {
+        let reference = |text: &str| json!({ "answer": [{ "type": "text", "text": text }] });
+        let all = Value::from(json!([reference("Paris"), reference("Lutetia")]));
+        for (answer, all, score) in [
+            ("paris", Value::from("the id"), 1.0),
+            ("lutetia", Value::from("the id"), 0.0),
+            ("lutetia", all, 1.0),
+        ] {
+            let inputs = [Value::from(answer), Value::from(reference("Paris")), all];
+            let found = DocVqaAnls::prepare(json!({})).and_then(|metric| metric.score(Inputs::new(&inputs)));
+            assert_eq!(found.map(|card| card.primary_score), Ok(Some(score)), "{answer}");
+        }
+        let spec = DocVqaAnls::spec();
+        let paths = spec.inputs.get(REFERENCES).map(|input| input.default_paths.join(" "));
+        let expected = "sample.metadata.answers sample.references.0 sample.label";
+        assert_eq!(paths.as_deref(), Some(expected));
     }
 
     #[test]

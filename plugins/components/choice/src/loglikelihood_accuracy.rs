@@ -5,10 +5,11 @@ use crate::metric::{
     alternatives, unknown_alternatives, with_options, with_reference, with_references, with_unknown,
 };
 use gage_choice_kit::Choices;
-use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_text_kit::references::is_empty;
 use gage_text_kit::text::excerpt;
 
 const CONTINUATIONS: usize = 0;
@@ -21,16 +22,21 @@ const REFERENCES: usize = 3;
 /// Each of several references of the Sample is right, and so is each option of a label that is a list.
 ///
 /// Sub-scores:
-/// - `acc_norm`: the same per UTF-8 byte of the option's text; a `continuation_prefix` is not counted;
+/// - `acc_norm`: the same per character of the option's text; a `continuation_prefix` is not counted;
+/// - `acc_bytes`: the same per UTF-8 byte;
 /// - `probability`: that of the right options among all (softmax of the sums);
+/// - `confidence`: the probability of the most likely option, which the aggregator `ece` reads;
+/// - `brier`: the sum of the squared distances between the probabilities and the truth, from 0 to 2. The truth is 1 for the
+///   right option, or shared equally by several;
 /// - `acc_mutual_info`: the same for the pointwise mutual information, the sum less the one after the Sample's
 ///   `unconditioned_input`. Absent if a Sample has none;
 /// - `margin`: the sum of the best right option less that of the best wrong one, in nats; absent if there is no wrong one.
 ///
-/// If options are equally likely, the first wins, as in the answer that the host records. `acc` and `acc_norm` are the
-/// figures of that name in EleutherAI's lm-evaluation-harness, but with bytes instead of characters.
+/// If options are equally likely, the first wins, as in the answer that the host records. `acc`, `acc_norm`, `acc_bytes` and
+/// `brier` (`brier_score`) are the figures of EleutherAI's lm-evaluation-harness.
 ///
 /// Without continuation scores, or if none of them belongs to the reference, there is no score: nothing was measured.
+/// The tag `missing_reference` comes before `missing_prediction`.
 pub struct LoglikelihoodAccuracy;
 
 impl Metric for LoglikelihoodAccuracy {
@@ -39,11 +45,14 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("5", "Checks that the correct option is the most likely continuation")
+        let spec = MetricSpec::new("7", "Checks that the correct option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
+            .sub_score("acc_bytes", true)
             .sub_score("acc_mutual_info", true)
             .sub_score("probability", true)
+            .sub_score("confidence", true)
+            .sub_score("brier", false)
             .sub_score("margin", true)
             .input(
                 "continuations",
@@ -61,20 +70,24 @@ impl Metric for LoglikelihoodAccuracy {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let choices = Choices::new(inputs.value(OPTIONS));
         let continuations = read(inputs.value(CONTINUATIONS), &choices)?;
-        let Some(chosen) = best(&continuations, Continuation::logprob) else {
-            return Ok(ScoreCard::none("there are no scores of continuations").tag("missing_prediction"));
-        };
         let reference = inputs.value(REFERENCE);
         let mut labels = choices.resolve_all(reference);
         let alternatives = alternatives(reference, inputs.value(REFERENCES), &choices);
         labels.extend_from_slice(&alternatives);
+        if is_empty(reference) && labels.is_empty() {
+            return Ok(ScoreCard::none("there is no reference").tag("missing_reference"));
+        }
+        let Some(chosen) = best(&continuations, Continuation::logprob) else {
+            return Ok(ScoreCard::none("there are no scores of continuations").tag("missing_prediction"));
+        };
         let right = right_places(&labels, &choices, &continuations);
         if !right.contains(&true) {
-            let tag = if *reference == Value::Absent { "missing_reference" } else { "unknown_reference" };
-            return Ok(ScoreCard::none("the reference is none of the continuations").tag(tag));
+            let why = "the reference is none of the continuations";
+            return Ok(ScoreCard::none(why).tag("unknown_reference"));
         }
         let is_right = |place: usize| right.get(place).copied().unwrap_or(false);
-        let normalized = best(&continuations, Continuation::per_byte).unwrap_or(chosen);
+        let normalized = best(&continuations, Continuation::per_character).unwrap_or(chosen);
+        let by_bytes = best(&continuations, Continuation::per_byte).unwrap_or(chosen);
         let logprobs = |wanted: bool| {
             let places = continuations.iter().zip(&right).filter(move |(_, right)| **right == wanted);
             places.map(|(continuation, _)| continuation.logprob())
@@ -83,10 +96,15 @@ impl Metric for LoglikelihoodAccuracy {
         // 1 / (1 + wrong / right), which neither overflows nor cancels.
         let probability = 1.0 / (1.0 + (wrong_sum - right_sum).exp());
         let pass = is_right(chosen);
+        let share = |place: usize| if is_right(place) { 1.0 } else { 0.0 };
+        let probabilities = probabilities(&continuations);
         let label = |place: usize| continuations.get(place).map(|continuation| excerpt(&continuation.id));
         let card = ScoreCard::binary(pass)
-            .sub_score("acc_norm", if is_right(normalized) { 1.0 } else { 0.0 })
+            .sub_score("acc_norm", share(normalized))
+            .sub_score("acc_bytes", share(by_bytes))
             .sub_score("probability", probability)
+            .sub_score("confidence", probabilities.get(chosen).copied().unwrap_or(0.0))
+            .sub_score("brier", brier(&probabilities, &right))
             .detail(&json!({ "prediction": label(chosen), "prediction_normalized": label(normalized) }));
         let wrong_best = logprobs(false).fold(f64::NEG_INFINITY, f64::max);
         let card = if wrong_best.is_finite() {
@@ -95,7 +113,7 @@ impl Metric for LoglikelihoodAccuracy {
             card
         };
         let card = match best_by_mutual_information(&continuations) {
-            Some(place) => card.sub_score("acc_mutual_info", if is_right(place) { 1.0 } else { 0.0 }),
+            Some(place) => card.sub_score("acc_mutual_info", share(place)),
             None => card,
         };
         let card = if pass { card } else { card.tag("wrong_answer") };
@@ -119,6 +137,24 @@ fn best_by_mutual_information(continuations: &[Continuation]) -> Option<usize> {
     values.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(place, _)| place)
 }
 
+/// Returns the probability of each option among all: the softmax of the sums.
+fn probabilities(continuations: &[Continuation]) -> Vec<f64> {
+    let all = log_sum_exp(continuations.iter().map(Continuation::logprob));
+    continuations.iter().map(|continuation| (continuation.logprob() - all).exp()).collect()
+}
+
+/// Returns the Brier score of probabilities, for options of which at least one is right.
+///
+/// Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather Review 78 (1950).
+fn brier(probabilities: &[f64], right: &[bool]) -> f64 {
+    let share = 1.0 / right.iter().filter(|right| **right).count().max(1) as f64;
+    let distances = probabilities.iter().zip(right).map(|(probability, right)| {
+        let distance = probability - if *right { share } else { 0.0 };
+        distance * distance
+    });
+    distances.sum()
+}
+
 /// Returns which of the continuations are right.
 fn right_places(labels: &[String], choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
     let is_right = |continuation: &Continuation| {
@@ -131,6 +167,7 @@ fn right_places(labels: &[String], choices: &Choices, continuations: &[Continuat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_sdk::metric::Value;
 
     const OPTIONS_MAP: &str = r#"{"A":"Shark","B":"Dolphin"}"#;
 
@@ -165,12 +202,12 @@ mod tests {
             let Ok(card) = card(&scores, reference, OPTIONS_MAP) else { panic!("a card is made") };
             assert_eq!(card.primary_score, Some(acc), "{reference}");
             assert_eq!(card.pass, Some(acc == 1.0));
-            let subs = sub_scores(&card);
-            assert_eq!(subs.first(), Some(&("acc_norm", acc_norm)), "{reference}");
-            let (probability, margin) =
-                if reference.starts_with('[') { (1.0, None) } else { (0.5, Some(0.0)) };
-            assert_eq!(subs.get(1), Some(&("probability", probability)));
-            assert_eq!(subs.get(2).map(|(_, margin)| *margin), margin);
+            let of = |name: &str| sub_scores(&card).iter().find(|sub| sub.0 == name).map(|sub| sub.1);
+            assert_eq!((of("acc_norm"), of("acc_bytes")), (Some(acc_norm), Some(acc_norm)), "{reference}");
+            let (probability, brier, margin) =
+                if reference.starts_with('[') { (1.0, 0.0, None) } else { (0.5, 0.5, Some(0.0)) };
+            assert_eq!((of("probability"), of("margin")), (Some(probability), margin), "{reference}");
+            assert_eq!((of("confidence"), of("brier")), (Some(0.5), Some(brier)), "{reference}");
         }
     }
 
@@ -194,10 +231,26 @@ mod tests {
         let scores =
             r#"[{"id":"0","logprob":-2000,"byte_count":1},{"id":"1","logprob":-2001,"byte_count":1}]"#;
         let Ok(card) = card(scores, "0", "") else { panic!("a card is made") };
-        let subs = sub_scores(&card);
-        assert_eq!(subs.get(2), Some(&("margin", 1.0)));
+        let of = |name: &str| sub_scores(&card).iter().find(|sub| sub.0 == name).map(|sub| sub.1);
+        assert_eq!(of("margin"), Some(1.0));
         let expected = 1.0 / (1.0 + (-1.0_f64).exp());
-        assert!(subs.get(1).is_some_and(|(_, value)| (value - expected).abs() < 1e-12));
+        assert!(of("probability").is_some_and(|value| (value - expected).abs() < 1e-12));
+    }
+
+    /// Six Cyrillic letters have twelve bytes: the short option wins per byte, and the long one per character.
+    #[test]
+    fn characters_and_bytes_differ_outside_of_ascii() {
+        let recorded = r#"[{"id":"A","logprob":-6,"byte_count":12,"character_count":6},
+            {"id":"B","logprob":-6,"byte_count":9}]"#;
+        let of_options = r#"[{"id":"A","logprob":-6},{"id":"B","logprob":-6}]"#;
+        let options = r#"{"A":"дерево","B":"evergreen"}"#;
+        for scores in [recorded, of_options] {
+            for (reference, acc_norm, acc_bytes) in [("A", 0.0, 1.0), ("B", 1.0, 0.0)] {
+                let Ok(card) = card(scores, reference, options) else { panic!("a card is made") };
+                let found: Vec<f64> = sub_scores(&card).iter().take(2).map(|sub| sub.1).collect();
+                assert_eq!(found, [acc_norm, acc_bytes], "{reference} {scores}");
+            }
+        }
     }
 
     #[test]
@@ -212,6 +265,8 @@ mod tests {
         for (continuations, reference, tag) in [
             ("", "A", "missing_prediction"),
             ("[]", "A", "missing_prediction"),
+            ("[]", "", "missing_reference"),
+            ("", "[]", "missing_reference"),
             (r#"[{"id":"A","logprob":-1,"byte_count":1}]"#, "", "missing_reference"),
             (r#"[{"id":"A","logprob":-1,"byte_count":1}]"#, "C", "unknown_reference"),
         ] {

@@ -8,7 +8,7 @@ use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::value_of;
 use gage_text_kit::params::flag_schema;
-use gage_text_kit::references::aliased;
+use gage_text_kit::references::{aliased, is_empty};
 use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::as_text;
 use std::collections::BTreeSet;
@@ -144,7 +144,7 @@ impl Metric for MultiChoiceAccuracy {
 
     fn spec() -> MetricSpec {
         let spec =
-            MetricSpec::new("4", "Checks that the answer names the correct option").value_name("acc").input(
+            MetricSpec::new("5", "Checks that the answer names the correct option").value_name("acc").input(
                 "prediction",
                 &["prediction_field"],
                 &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
@@ -187,7 +187,7 @@ impl Metric for MultiChoiceAccuracy {
         let pass = is_alias || (chosen.is_some() && chosen == expected);
         let tag = match (&chosen, &expected) {
             _ if pass => None,
-            (_, None) if *reference == Value::Absent => Some("missing_reference"),
+            (_, None) if is_empty(reference) => Some("missing_reference"),
             (_, None) => Some("unknown_reference"),
             (None, _) if *prediction == Value::Absent => Some("missing_prediction"),
             (None, _) => Some("no_choice_found"),
@@ -282,6 +282,8 @@ mod tests {
             (Value::Absent, text("B"), 0.0, Some("missing_prediction"), r#"{"expected":"B"}"#),
             (text("B"), text(""), 0.0, Some("unknown_reference"), r#"{"prediction":"B"}"#),
             (text("?"), Value::Absent, 0.0, Some("missing_reference"), "{}"),
+            (Value::Absent, Value::Absent, 0.0, Some("missing_reference"), "{}"),
+            (Value::Absent, Value::Json("[]".to_owned()), 0.0, Some("missing_reference"), "{}"),
         ] {
             let Some(card) = card(json!({}), prediction, reference) else { panic!("a card is made") };
             assert_eq!(card.primary_score, Some(score));

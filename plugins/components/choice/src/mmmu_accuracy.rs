@@ -1,18 +1,20 @@
 //! `mmmu_accuracy`: tests whether the answer is the right letter, or contains the right text.
 
+use crate::metric::with_references;
 use gage_choice_kit::{Choices, boxed, last_letter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
 use gage_sdk::text::strip_thought_tags;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
-use gage_text_kit::references::{aliased, text, texts};
+use gage_text_kit::references::{aliased, of_label, text, texts};
 use gage_text_kit::text::{Normalization, excerpt, quoted};
 use gage_text_kit::value::as_text;
 use std::borrow::Cow;
 
 const PREDICTION: usize = 0;
 const REFERENCE: usize = 1;
+const REFERENCES: usize = 2;
 
 const NORMALIZATION: Normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
 
@@ -20,7 +22,10 @@ const NORMALIZATION: Normalization = Normalization { case_sensitive: false, stri
 /// letter matches if the answer is that letter or names it. The answer names the letter in the last `\boxed{…}` that
 /// has one, otherwise the last stand-alone letter. Any other text matches if it occurs anywhere in the answer; a single
 /// character only if it is the whole answer. Runs of white space count as one space. The correct answers of an object
-/// with a list of `aliases` are its `value` and the aliases.
+/// with a list of `aliases` are its `value` and the aliases. If the Sample has several references, each is a correct
+/// answer, unless `label_field` leads to something other than the first.
+///
+/// Without a correct answer the tag is `missing_reference`, even if the answer is missing too.
 ///
 /// It is looser than `multi_choice_accuracy`, which knows the options, and exists for suites that were scored by its
 /// rules.
@@ -32,15 +37,19 @@ impl Metric for MmmuAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("2", "Checks that the answer is the correct letter or contains the correct text")
-            .value_name("acc")
-            .prediction("prediction_field")
-            .input(
-                "reference",
-                &["label_field"],
-                &["sample.choices.0.message.content.0.text"],
-                ValueKind::Any,
-            )
+        let description = "Checks that the answer is the correct letter or contains the correct text";
+        let spec = MetricSpec::new("3", description).value_name("acc").prediction("prediction_field").input(
+            "reference",
+            &["label_field"],
+            &[
+                "sample.choices.0.message.content.0.text",
+                "sample.references.0",
+                "sample.metadata.correct_choice",
+                "sample.label",
+            ],
+            ValueKind::Any,
+        );
+        with_references(spec)
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -51,7 +60,7 @@ impl Metric for MmmuAccuracy {
         let answer = as_text(inputs.value(PREDICTION)).unwrap_or_default();
         let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
         let prediction = NORMALIZATION.apply(&answer);
-        let targets = targets(inputs.value(REFERENCE));
+        let targets = targets(inputs.value(REFERENCE), inputs.value(REFERENCES));
         let letter = letter(&answer);
         let pass = !prediction.is_empty() && targets.iter().any(|target| is_met(target, &prediction, letter));
         let shown: Vec<_> = targets.iter().take(MAX_SHOWN).map(|target| excerpt(target)).collect();
@@ -62,8 +71,8 @@ impl Metric for MmmuAccuracy {
         }));
         Ok(match () {
             () if pass => card,
-            () if prediction.is_empty() => card.tag("missing_prediction").explain("there is no answer"),
             () if targets.is_empty() => card.tag("missing_reference").explain("there is no correct answer"),
+            () if prediction.is_empty() => card.tag("missing_prediction").explain("there is no answer"),
             () => {
                 let named = letter.map_or_else(|| quoted(&prediction), String::from);
                 let right: Vec<String> =
@@ -81,10 +90,12 @@ const MAX_SHOWN: usize = 8;
 const MAX_QUOTED: usize = 3;
 
 /// Returns the correct answers in comparable form, without empty ones.
-fn targets(reference: &Value) -> Vec<String> {
+fn targets(reference: &Value, references: &Value) -> Vec<String> {
     let accepted: Vec<serde_json::Value> = aliased(reference);
-    let spelled =
-        if accepted.is_empty() { texts(reference) } else { accepted.iter().filter_map(text).collect() };
+    let spelled = match accepted.is_empty() {
+        true => of_label(texts(reference), references),
+        false => accepted.iter().filter_map(text).collect(),
+    };
     let targets = spelled.iter().map(|target| NORMALIZATION.apply(target).into_owned());
     targets.filter(|target| !target.is_empty()).collect()
 }
@@ -164,7 +175,9 @@ mod tests {
             (text("Ｂ"), text("B"), 0.0, Some("wrong_answer")),
             (Value::Number(42.0), Value::Number(42.0), 1.0, None),
             (Value::Absent, text("none"), 0.0, Some("missing_prediction")),
-            (text(""), text(""), 0.0, Some("missing_prediction")),
+            (text(""), text("B"), 0.0, Some("missing_prediction")),
+            (text(""), text(""), 0.0, Some("missing_reference")),
+            (Value::Absent, Value::Absent, 0.0, Some("missing_reference")),
             (text("B"), Value::Absent, 0.0, Some("missing_reference")),
             (text("B"), list("[]"), 0.0, Some("missing_reference")),
         ] {
@@ -175,5 +188,29 @@ mod tests {
             assert_eq!(card.error_tags.first().map(String::as_str), tag, "{}", card.detail);
             assert_eq!(card.explain.is_some(), tag.is_some(), "{}", card.detail);
         }
+    }
+
+    #[test]
+    fn references_of_a_sample_are_found() {
+        let reference = Value::from(json!({ "answer": [{ "type": "text", "text": "B" }] }));
+        let several = Value::from(json!([
+            { "answer": [{ "type": "text", "text": "B" }] },
+            { "answer": [{ "type": "text", "text": "D" }] },
+        ]));
+        for (answer, references, score) in [
+            ("The answer is B.", Value::from("the id"), 1.0),
+            ("The answer is D.", Value::from("the id"), 0.0),
+            ("The answer is D.", several, 1.0),
+        ] {
+            let inputs = [Value::from(answer), reference.clone(), references];
+            let score_of = MmmuAccuracy.score(Inputs::new(&inputs)).map(|card| card.primary_score);
+            assert_eq!(score_of, Ok(Some(score)), "{answer}");
+        }
+        let spec = MmmuAccuracy::spec();
+        let paths = spec.inputs.get(REFERENCE).map(|input| input.default_paths.join(" "));
+        let paths = paths.unwrap_or_default();
+        let legacy = paths.find("sample.choices.0").zip(paths.find("sample.references.0"));
+        assert!(legacy.is_some_and(|(legacy, standard)| legacy < standard), "{paths}");
+        assert!(paths.ends_with(" sample.label"), "{paths}");
     }
 }

@@ -1,25 +1,30 @@
 //! `json_field`: a field of the JSON object in the text.
 
-use crate::kinds::{number_answer, takes_last, which_schema, with_evidence};
+use crate::kinds::{
+    BrokenObject, find_object, kind_of, number_answer, takes_last, which_schema, with_evidence,
+};
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
-use gage_sdk::serde_json::Value;
+use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::json::at_path;
-use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::number_search::only_number;
 
 /// Returns a field of the last JSON object that has it, or of the first. Objects may be in a code fence, with any text
 /// around them. There is no answer if no object has the field, or it is null.
 ///
-/// An unreadable object before the field is found is an error of the sample that reports the problem: its content is
-/// not guessed. With `broken: skip` it is skipped.
+/// A value that is an object in the form of an answer, such as `{"value": 12.4, "unit": "%"}`, is kept as it is: one with
+/// `value`, `items`, `final_answer`, `steps` or `claims`. Any other object is the text that spells it.
+///
+/// If an object is cut off or unreadable before the field is found, there is no answer: its content is not guessed, and
+/// no other object replaces it. With `broken: skip` it is skipped, and with `broken: error` it is an error of the
+/// sample that reports the problem.
 pub struct JsonField {
     path: Vec<String>,
     last: bool,
-    skips_broken: bool,
+    broken: BrokenObject,
     kind: Kind,
 }
 
@@ -38,7 +43,7 @@ impl Extractor for JsonField {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "2",
+            "3",
             "Field of the JSON object in the text",
             json!({
                 "field": {
@@ -46,10 +51,7 @@ impl Extractor for JsonField {
                     "description": "Dotted path of the value; numbers are list indices, from 0",
                 },
                 "which": which_schema(),
-                "broken": {
-                    "enum": ["error", "skip"], "default": "error",
-                    "description": "Treatment of an object that cannot be read",
-                },
+                "broken": BrokenObject::schema(),
                 "kind": {
                     "enum": ["auto", "text", "number", "choice", "list"], "default": "auto",
                     "description": "type of the answer; `auto` takes the type of the value, and a value of \
@@ -67,7 +69,7 @@ impl Extractor for JsonField {
             let message = "params: 'field' must be keys with single dots between them";
             return Err(PluginError::invalid_config(message).at("/field"));
         }
-        let skips_broken = params.one_of("broken", &[("error", false), ("skip", true)], false)?;
+        let broken = BrokenObject::from_params(&params)?;
         let kinds = [
             ("auto", Kind::Auto),
             ("text", Kind::Only(AnswerKind::Text)),
@@ -76,30 +78,24 @@ impl Extractor for JsonField {
             ("list", Kind::Only(AnswerKind::List)),
         ];
         let kind = params.one_of("kind", &kinds, Kind::Auto)?;
-        Ok(JsonField { path, last: takes_last(&params)?, skips_broken, kind })
+        Ok(JsonField { path, last: takes_last(&params)?, broken, kind })
     }
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
-        let mut objects = find_json(text, Shape::Object);
-        if self.last {
-            objects.reverse();
-        }
-        for found in &objects {
-            let object = match found.value() {
-                Ok(object) => object,
-                Err(_) if self.skips_broken => continue,
-                Err(error) => {
-                    let message = format!("the JSON object at byte {} cannot be read: {error}", found.start);
-                    return Err(PluginError::invalid_input(message));
-                }
-            };
-            if let Some(value) = walk(&object, &self.path) {
-                return Ok(self.kind.answer(value)?.map(|answer| with_evidence(answer, found.text)));
-            }
-        }
-        Ok(None)
+        // A value of another kind gives no answer, and ends the search.
+        let found = find_object(text, self.last, self.broken, |object, found| {
+            let Some(value) = walk(&object, &self.path) else { return Ok(None) };
+            let answer = self.kind.answer(value)?;
+            Ok(Some(answer.map(|answer| with_evidence(answer, found.text))))
+        });
+        Ok(found?.flatten())
     }
+}
+
+/// Returns whether an object is an answer in the form of its kind.
+fn is_answer(object: &Map<String, Value>) -> bool {
+    ["value", "items", "final_answer", "steps", "claims"].iter().any(|name| object.contains_key(*name))
 }
 
 /// Returns the value at a path; `None` for null.
@@ -117,8 +113,13 @@ impl Kind {
                 Some(Answer::new(AnswerKind::Number, &json!({ "value": value })))
             }
             (Kind::Auto | Kind::Only(AnswerKind::List), Value::Array(items)) => Some(Answer::list(items)),
-            (Kind::Auto, Value::Object(object)) if object.contains_key("final_answer") => {
-                Some(Answer::new(AnswerKind::Reasoning, value))
+            (Kind::Auto, Value::Object(object)) if is_answer(object) => {
+                Some(Answer::new(kind_of(object), value))
+            }
+            (Kind::Only(AnswerKind::Number | AnswerKind::List), Value::Object(object))
+                if is_answer(object) && matches!(self, Kind::Only(kind) if kind == kind_of(object)) =>
+            {
+                Some(Answer::new(kind_of(object), value))
             }
             (Kind::Auto | Kind::Only(AnswerKind::Text), _) => Some(Answer::text(&text_of(value))),
             (Kind::Only(AnswerKind::Number), Value::String(text)) => {
@@ -152,6 +153,15 @@ mod tests {
                 json!({ "final_answer": { "value": "up" } }),
             ),
             (json!({}), r#"{"answer": {"x": 1}}"#, json!({ "value": r#"{"x":1}"# })),
+            (json!({}), r#"{"answer": {"value": 12.4, "unit": "%"}}"#, json!({ "value": 12.4, "unit": "%" })),
+            (json!({}), r#"{"answer": {"items": ["a"]}}"#, json!({ "items": ["a"] })),
+            (
+                json!({ "kind": "number" }),
+                r#"{"answer": {"value": 12.4, "unit": "%"}}"#,
+                json!({ "value": 12.4, "unit": "%" }),
+            ),
+            (json!({ "kind": "number" }), r#"{"answer": {"value": "B"}}"#, json!(null)),
+            (json!({ "kind": "number" }), r#"{"answer": 1} {"answer": "many"}"#, json!(null)),
             (json!({}), r#"{"answer": null}"#, json!(null)),
             (json!({ "kind": "number" }), r#"{"answer": "12 km"}"#, json!({ "value": 12, "unit": "km" })),
             (json!({ "kind": "number" }), r#"{"answer": true}"#, json!(null)),
@@ -166,20 +176,36 @@ mod tests {
     }
 
     #[test]
-    fn broken_objects_are_errors_that_say_why() {
+    fn broken_objects_give_no_answer() {
+        for (params, text, expected) in [
+            (json!({}), r#"{"answer": "B""#, json!(null)),
+            (json!({}), r#"{"answer": 1} {"answer": 2"#, json!(null)),
+            (json!({}), r#"{"answer": 1} {'answer': 2}"#, json!(null)),
+            (json!({}), r#"{'answer': 2} {"answer": 1}"#, json!({ "value": 1 })),
+            (
+                json!({ "broken": "no_answer", "which": "first" }),
+                r#"{'answer': 2} {"answer": 1}"#,
+                json!(null),
+            ),
+            (json!({ "broken": "skip" }), r#"{"answer": 1} {'answer': 2}"#, json!({ "value": 1 })),
+        ] {
+            assert_eq!(value::<JsonField>(params, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_objects_may_be_errors_that_say_why() {
         for (text, expected) in [
             (r#"é {"answer": NaN}"#, "at byte 3 cannot be read: expected value"),
             (r#"{"answer": 1} {'answer': 2}"#, "at byte 14 cannot be read: key must be a string"),
             (r#"{"answer": 1} {"answer": 2"#, "it ends before its closing bracket"),
             (r#"{"answer": 1e400}"#, "number out of range"),
         ] {
-            let error = answer::<JsonField>(json!({}), text).err();
+            let error = answer::<JsonField>(json!({ "broken": "error" }), text).err();
             let Some(error) = error else { panic!("{text} is an error") };
             assert_eq!(error.kind, ErrorKind::InvalidInput);
             assert!(error.message.contains(expected), "{text}: {}", error.message);
         }
-        let skip = json!({ "broken": "skip" });
-        assert_eq!(value::<JsonField>(skip, r#"{"answer": 1} {'answer': 2}"#), json!({ "value": 1 }));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Value};
+use gage_sdk::serde_json::Map;
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::json_text::{FoundJson, Shape, find_json};
 use gage_text_kit::number_search::{FoundNumber, only_number};
 use gage_text_kit::text::{excerpt, strip};
 
@@ -55,6 +57,80 @@ pub(crate) fn number_answer(found: &FoundNumber<'_>) -> Answer {
             let value = Value::Number(found.value).to_json();
             Answer::new(AnswerKind::Number, &json!({ "value": value, "unit": unit }))
         }
+    }
+}
+
+/// Treatment of a JSON object that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BrokenObject {
+    /// It is the answer, but unreadable, so there is no answer. No other object replaces it.
+    NoAnswer,
+    /// It does not count.
+    Skip,
+    /// The sample ends with an error.
+    Error,
+}
+
+impl BrokenObject {
+    const NAMES: [(&'static str, BrokenObject); 3] =
+        [("no_answer", BrokenObject::NoAnswer), ("skip", BrokenObject::Skip), ("error", BrokenObject::Error)];
+
+    /// Reads the parameter `broken`, `no_answer` by default.
+    pub(crate) fn from_params(params: &Params) -> Result<BrokenObject, PluginError> {
+        params.one_of("broken", &BrokenObject::NAMES, BrokenObject::NoAnswer)
+    }
+
+    pub(crate) fn schema() -> serde_json::Value {
+        json!({
+            "enum": BrokenObject::NAMES.map(|(name, _)| name), "default": "no_answer",
+            "description": "Treatment of an object that is cut off or cannot be read: no answer is found \
+             (`no_answer`), other objects count (`skip`), or the sample ends with an error (`error`)",
+        })
+    }
+}
+
+/// Returns the first JSON object of a text, or the last, in which `find` finds something. `None` also stands for an
+/// object that cannot be read, if that gives no answer.
+///
+/// # Errors
+/// `invalid-input` for an unreadable object, if that is an error, and errors of `find`.
+pub(crate) fn find_object<T>(
+    text: &str,
+    last: bool,
+    broken: BrokenObject,
+    find: impl Fn(serde_json::Value, &FoundJson<'_>) -> Result<Option<T>, PluginError>,
+) -> Result<Option<T>, PluginError> {
+    let mut objects = find_json(text, Shape::Object);
+    if last {
+        objects.reverse();
+    }
+    for found in &objects {
+        match (found.value(), broken) {
+            (Ok(object), _) => {
+                if let Some(answer) = find(object, found)? {
+                    return Ok(Some(answer));
+                }
+            }
+            (Err(_), BrokenObject::NoAnswer) => return Ok(None),
+            (Err(_), BrokenObject::Skip) => {}
+            (Err(error), BrokenObject::Error) => {
+                let message = format!("the JSON object at byte {} cannot be read: {error}", found.start);
+                return Err(PluginError::invalid_input(message));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the kind of answer that an object states: a list, a number, an argument with a final answer, or any other.
+pub(crate) fn kind_of(object: &Map<String, serde_json::Value>) -> AnswerKind {
+    let has = |key: &str| object.contains_key(key);
+    match object.get("value") {
+        _ if has("final_answer") || has("steps") || has("claims") => AnswerKind::Reasoning,
+        _ if has("items") => AnswerKind::List,
+        Some(serde_json::Value::Number(_)) => AnswerKind::Number,
+        Some(_) if has("unit") => AnswerKind::Number,
+        _ => AnswerKind::Text,
     }
 }
 
@@ -138,6 +214,20 @@ mod tests {
             assert_eq!(value, Ok(expected.map(str::to_owned)), "{stretch}");
         }
         assert!(ReadAs::Number.answer("1e400").is_err());
+    }
+
+    #[test]
+    fn kinds_follow_the_fields() {
+        for (object, expected) in [
+            (json!({ "final_answer": 1 }), AnswerKind::Reasoning),
+            (json!({ "claims": [] }), AnswerKind::Reasoning),
+            (json!({ "value": 12.5, "unit": "%" }), AnswerKind::Number),
+            (json!({ "items": [] }), AnswerKind::List),
+            (json!({ "value": "B" }), AnswerKind::Text),
+        ] {
+            let serde_json::Value::Object(object) = object else { panic!("an object") };
+            assert_eq!(kind_of(&object), expected, "{object:?}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod kinds;
 mod last_number;
 mod list_items;
 mod markers;
+#[cfg(test)]
+mod numbers_corpus;
 mod regex;
 mod strip_thoughts;
 

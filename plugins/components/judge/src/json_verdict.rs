@@ -22,8 +22,8 @@ const VERDICTS: [&str; 3] = ["incorrect", "partially_correct", "correct"];
 /// `partially_correct`, `incorrect`; and `score`, a number on the scale.
 ///
 /// `score_key` and `explanation_key` name other members, for the prompts of a suite. With `score_key`, no `verdict` is
-/// needed: it follows from the score. A score may be a text that spells a number. True is the best score, false is the
-/// worst.
+/// needed: it follows from the score. A score may be a text that spells a number. Without `scale`, true is 1 and false
+/// is 0. With a scale, a boolean is not a score.
 ///
 /// The output has `answer` and `verdict` (the word), `score` from 0 to 1, `raw_score` on the scale and `explanation`
 /// (the reason, possibly cut). An object with only one of `verdict` and `score`, or with a repeated member, is not
@@ -32,6 +32,8 @@ const VERDICTS: [&str; 3] = ["incorrect", "partially_correct", "correct"];
 pub struct JsonVerdict {
     settings: Settings,
     scale: Scale,
+    /// True if the suite gives the scale, on which a boolean is not a score.
+    has_scale: bool,
     score: Key,
     explanation: Key,
     /// False if the suite names the score, whose object then needs no verdict.
@@ -68,7 +70,7 @@ impl Judge for JsonVerdict {
             },
         }));
         MemberSpec::new(
-            "3",
+            "4",
             "Rates the correctness of an answer: a verdict, a score and a reason, as \
             JSON",
             properties,
@@ -80,6 +82,7 @@ impl Judge for JsonVerdict {
         let judge = JsonVerdict {
             settings: Settings::from_params(&params)?,
             scale: Scale::from_params(&params)?,
+            has_scale: params.get("scale").is_some(),
             score: Key::from_params(&params, "score_key", "score")?,
             explanation: Key::from_params(&params, "explanation_key", "reason")?,
             has_verdict: params.get("score_key").is_none(),
@@ -224,9 +227,10 @@ impl JsonVerdict {
         Ok(JsonReply { raw, score, verdict: verdict.to_owned() })
     }
 
-    /// Returns the number that a value is, spells as a text, or means as a boolean.
+    /// Returns the number that a value is, spells as a text, or means as a boolean if no scale is given.
     fn number(&self, value: &Value) -> Option<f64> {
         match value {
+            Value::Bool(_) if self.has_scale => None,
             Value::Bool(true) => Some(self.scale.best),
             Value::Bool(false) => Some(self.scale.worst),
             Value::String(text) => parse_float(text),
@@ -358,7 +362,8 @@ mod tests {
         let rating = || json!({ "score_key": "rating", "explanation_key": "why" });
         let nested =
             || json!({ "score_key": "result.points", "explanation_key": "result.notes", "scale": [0, 4] });
-        let passed = || json!({ "score_key": "passed", "scale": [1, 5] });
+        let passed = || json!({ "score_key": "passed" });
+        let rated = |scale: Value| json!({ "score_key": "rating", "scale": scale });
         for (params, reply, score, explanation) in [
             (rating(), r#"So. {"rating": 0.5, "why": "half"}"#, 0.5, "half"),
             (rating(), "```json\n{\"rating\": \"1.0\", \"verdict\": \"yes\"}\n``` Done.", 1.0, ""),
@@ -366,6 +371,8 @@ mod tests {
             (nested(), r#"{"result": {"points": 3, "notes": "fine"}, "log": []}"#, 0.75, "fine"),
             (passed(), r#"{"passed": true, "reason": "all"}"#, 1.0, "all"),
             (passed(), r#"{"passed": false}"#, 0.0, ""),
+            (rated(json!(null)), r#"{"rating": true}"#, 1.0, ""),
+            (rated(json!([1, 5])), r#"{"rating": 5}"#, 1.0, ""),
             (
                 json!({ "explanation_key": "why" }),
                 r#"{"verdict": "correct", "score": "1", "why": "so"}"#,
@@ -387,6 +394,9 @@ mod tests {
             (rating(), r#"{"rating": 1} {"rating": 0}"#, "contradicting values"),
             (rating(), r#"{"rating": 1, "rating": 0}"#, "has 'rating' twice"),
             (rating(), r#"{"rating": "8/10"}"#, "is no number"),
+            (rated(json!([1, 5])), r#"{"rating": true}"#, "the score true is no number"),
+            (rated(json!([0, 1])), r#"{"rating": false}"#, "the score false is no number"),
+            (json!({ "scale": [1, 5] }), r#"{"verdict": "correct", "score": true}"#, "is no number"),
             (nested(), r#"{"result": 3}"#, "no JSON object with 'result.points'"),
             (nested(), r#"{"result": {"points": 3, "points": 4}}"#, "has 'points' twice"),
             (nested(), r#"{"result": {"points": 5}}"#, "outside of the scale"),

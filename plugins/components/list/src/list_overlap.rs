@@ -47,7 +47,7 @@ impl Metric for ListOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("4", "Overlap of two lists")
+        let spec = MetricSpec::new("5", "Overlap of two lists")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)
@@ -182,9 +182,9 @@ fn explained(found: &Matching<'_>, is_out_of_order: bool) -> String {
 /// Returns the card for a missing list.
 fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> ScoreCard {
     let tag = match (prediction, reference) {
+        (_, Value::Absent) => "missing_reference",
         (Value::Absent, _) => "missing_prediction",
         _ if is_prediction => "invalid_format",
-        (_, Value::Absent) => "missing_reference",
         _ => "invalid_reference",
     };
     ScoreCard::binary(false)

@@ -74,7 +74,7 @@ impl Metric for NumericError {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("4", "Error of the prediction relative to the reference number")
+        let spec = MetricSpec::new("5", "Error of the prediction relative to the reference number")
             .value_name("within_tol")
             .sub_score("mae", false)
             .sub_score("relative_error", false)

@@ -86,7 +86,7 @@ impl Metric for NumericMatch {
             ]
             .map(|(name, schema)| (name.to_owned(), schema)),
         );
-        MetricSpec::new("4", "Checks that the prediction equals the reference number, within a tolerance")
+        MetricSpec::new("5", "Checks that the prediction equals the reference number, within a tolerance")
             .prediction("prediction_field")
             .reference()
             .params(params.into())
@@ -208,8 +208,8 @@ fn failed(tag: &str) -> ScoreCard {
 
 fn why_unreadable(prediction: &Value, reference: &Value) -> &'static str {
     match (prediction, reference) {
-        (Value::Absent, _) => "missing_prediction",
         (_, Value::Absent) => "missing_reference",
+        (Value::Absent, _) => "missing_prediction",
         (_, reference) if as_float(reference).is_none_or(|number| !number.is_finite()) => "invalid_reference",
         _ => "invalid_format",
     }
@@ -315,6 +315,8 @@ mod tests {
             (text("5"), text("1e400"), "invalid_reference"),
             (Value::Absent, text("five"), "missing_prediction"),
             (text("5"), Value::Absent, "missing_reference"),
+            (text("five"), Value::Absent, "missing_reference"),
+            (Value::Absent, Value::Absent, "missing_reference"),
         ] {
             let shown = format!("{prediction:?} {reference:?}");
             assert_eq!(

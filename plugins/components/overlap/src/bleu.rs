@@ -46,7 +46,7 @@ impl Metric for Bleu {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("1", "N-gram overlap of a translation with its references (BLEU)")
+        let mut spec = MetricSpec::new("2", "N-gram overlap of a translation with its references (BLEU)")
             .value_name("bleu")
             .unbounded(true)
             .at_least(0.0)
@@ -197,6 +197,7 @@ mod tests {
         for (prediction, references, tag) in [
             (Value::Absent, "a".into(), "missing_prediction"),
             ("a".into(), Value::Absent, "missing_reference"),
+            (Value::Absent, Value::Absent, "missing_reference"),
             ("".into(), "a".into(), "empty_prediction"),
         ] {
             let found =

@@ -53,7 +53,7 @@ impl Metric for Chrf {
             })
         };
         let spec =
-            MetricSpec::new("1", "Character n-gram overlap of a translation with its references (chrF)")
+            MetricSpec::new("2", "Character n-gram overlap of a translation with its references (chrF)")
                 .value_name("chrf")
                 .unbounded(true)
                 .at_least(0.0);
@@ -254,6 +254,7 @@ mod tests {
         for (prediction, references, tag) in [
             (Value::Absent, "a".into(), "missing_prediction"),
             ("a".into(), Value::Absent, "missing_reference"),
+            (Value::Absent, Value::Absent, "missing_reference"),
             (" \n".into(), "a".into(), "empty_prediction"),
         ] {
             let found =

@@ -93,7 +93,7 @@ impl Common {
     }
 
     /// Returns the card of an item, from `compare` if it has a prediction and at least one reference. Otherwise the
-    /// score is 0, with a tag that names the missing part.
+    /// score is 0, with a tag that names the missing part: the reference if both are missing.
     ///
     /// # Errors
     /// `invalid-input` for references of another type, and errors of `compare`.
@@ -106,8 +106,8 @@ impl Common {
         let references = self.references(inputs)?.filter(|references| !references.is_empty());
         Ok(match (prediction, references) {
             (Some(prediction), Some(references)) => self.judge(compare(&prediction, &references)?),
-            (None, _) => self.missing("missing_prediction"),
             (_, None) => self.missing("missing_reference"),
+            (None, _) => self.missing("missing_prediction"),
         })
     }
 

@@ -46,7 +46,7 @@ impl Metric for ReferenceRouge {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("4", "Word overlap of a summary with its references (ROUGE)")
+        let spec = MetricSpec::new("5", "Word overlap of a summary with its references (ROUGE)")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);
@@ -215,6 +215,8 @@ mod tests {
             (Value::Absent, "a".into(), "missing_prediction"),
             ("a".into(), Value::Absent, "missing_reference"),
             ("a".into(), Value::from(json!([])), "missing_reference"),
+            (Value::Absent, Value::from(json!([])), "missing_reference"),
+            (Value::Absent, Value::Absent, "missing_reference"),
             ("…".into(), "a".into(), "empty_prediction"),
             ("a".into(), "".into(), "empty_reference"),
             ("a".into(), "b".into(), "low_overlap"),

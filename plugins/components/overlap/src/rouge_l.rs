@@ -31,7 +31,7 @@ impl Metric for RougeL {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "Longest common subsequence of words with a reference (ROUGE-L)")
+        let spec = MetricSpec::new("4", "Longest common subsequence of words with a reference (ROUGE-L)")
             .value_name("rouge_l")
             .sub_score("precision", true)
             .sub_score("recall", true);
@@ -105,6 +105,7 @@ mod tests {
         for (prediction, references, tag) in [
             (Value::Absent, "a".into(), "missing_prediction"),
             ("a".into(), Value::Absent, "missing_reference"),
+            (Value::Absent, Value::Absent, "missing_reference"),
             ("😀".into(), "a".into(), "empty_prediction"),
             ("a".into(), "".into(), "empty_reference"),
         ] {

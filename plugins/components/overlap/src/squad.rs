@@ -24,7 +24,8 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 /// reference, and F1 of two empty texts is 0.
 ///
 /// Without a prediction, or without any value for the references, the scores are 0, with the tag
-/// `missing_prediction` or `missing_reference`. Time is linear in the length of the texts.
+/// `missing_prediction` or `missing_reference`; a missing reference comes first. Time is linear in the length of the
+/// texts.
 pub struct Squad {
     common: Common,
     version: Version,
@@ -43,7 +44,7 @@ impl Metric for Squad {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Word overlap of an answer with the correct answers (SQuAD)")
+        let spec = MetricSpec::new("3", "Word overlap of an answer with the correct answers (SQuAD)")
             .value_name("f1")
             .sub_score("exact_match", true);
         with_common(spec).param(
@@ -69,12 +70,12 @@ impl Metric for Squad {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let Some(prediction) = self.common.prediction(inputs)? else {
-            return Ok(self.missing("missing_prediction"));
-        };
         let references = match self.common.references(inputs)? {
             Some(references) if self.version == Version::Two || !references.is_empty() => references,
             _ => return Ok(self.missing("missing_reference")),
+        };
+        let Some(prediction) = self.common.prediction(inputs)? else {
+            return Ok(self.missing("missing_prediction"));
         };
         let mut candidates: Vec<Candidate<'_>> = references.iter().map(|text| Candidate::new(text)).collect();
         if self.version == Version::Two {
@@ -253,8 +254,10 @@ mod tests {
             assert_eq!(card.error_tags.first().map(String::as_str), tag, "{references}");
             assert_eq!(card.pass, Some(exact == 1.0), "{references}");
         }
-        let absent = card(json!({}), "".into(), Value::Absent).map(|card| card.error_tags);
-        assert_eq!(absent, Ok(vec!["missing_reference".to_owned()]));
+        for prediction in [Value::from(""), Value::Absent] {
+            let absent = card(json!({}), prediction, Value::Absent).map(|card| card.error_tags);
+            assert_eq!(absent, Ok(vec!["missing_reference".to_owned()]));
+        }
         assert!(card(json!({}), "a".into(), json!([{}]).into()).is_err());
         assert!(Squad::prepare(json!({ "version": 2 })).is_err());
     }

@@ -28,7 +28,7 @@ impl Metric for TokenF1 {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Word overlap of an answer with a reference (F1)")
+        let spec = MetricSpec::new("3", "Word overlap of an answer with a reference (F1)")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true);
@@ -109,6 +109,7 @@ mod tests {
             (json!({}), "a".into(), json!(""), 0.0, Some("empty_reference")),
             (json!({}), Value::Absent, json!("a"), 0.0, Some("missing_prediction")),
             (json!({}), "a".into(), json!(null), 0.0, Some("missing_reference")),
+            (json!({}), Value::Absent, json!([]), 0.0, Some("missing_reference")),
             (json!({ "use_stemmer": true }), "cats".into(), json!("cat"), 1.0, None),
         ] {
             let Ok(card) = card(params, prediction, references.clone().into()) else {

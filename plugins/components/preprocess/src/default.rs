@@ -78,7 +78,7 @@ macro_rules! conversion {
     ($type:ident, $name:literal, $description:literal, $cache_suffix:expr) => {
         impl Conversion for $type {
             const NAME: &'static str = $name;
-            const VERSION: &'static str = "4";
+            const VERSION: &'static str = "5";
             const DESCRIPTION: &'static str = $description;
             fn properties() -> Properties {
                 properties()

@@ -6,6 +6,7 @@ use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
+use gage_text_kit::text::strip;
 use serde::Deserialize;
 
 /// Content of the prompt.
@@ -106,7 +107,7 @@ impl Layout {
                 text.push_str(if index == 0 { self.spacing.before_options } else { "\n" });
                 text.push_str(&option.label);
                 text.push_str(". ");
-                text.push_str(&option.text);
+                text.push_str(strip(&option.text));
             }
         }
         if let Some(instruction) = &self.instruction {

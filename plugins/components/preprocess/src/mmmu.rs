@@ -10,7 +10,7 @@ use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
-use crate::question::QuestionFields;
+use crate::question::{QuestionFields, TRIM_OPTIONS, trim_options_schema};
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, keep_assets, tag};
@@ -38,7 +38,7 @@ pub struct Mmmu {
 
 impl Conversion for Mmmu {
     const NAME: &'static str = "mmmu";
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Questions with embedded images, with or without options";
     fn properties() -> Properties {
         vec![
@@ -48,6 +48,7 @@ impl Conversion for Mmmu {
             ("system_prompt", optional_schema("System message before all other messages")),
             ("instruction", optional_schema("Text appended to the options, or to the messages of the row")),
             ("open_instruction", optional_schema("Text appended to a question without options")),
+            trim_options_schema(),
         ]
     }
 
@@ -59,6 +60,7 @@ impl Conversion for Mmmu {
             choices: params.text_or("options_field", "options")?,
             answer: params.text_or("answer_field", "answer")?,
             places: Places::OrTexts(0),
+            trims_options: params.flag(TRIM_OPTIONS, false)?,
         };
         Ok(Mmmu {
             fields,

@@ -20,7 +20,7 @@ pub struct MultiChoice {
 
 impl Conversion for MultiChoice {
     const NAME: &'static str = "multi_choice";
-    const VERSION: &'static str = "3";
+    const VERSION: &'static str = "4";
     const DESCRIPTION: &'static str = "Multiple-choice questions";
     fn properties() -> Properties {
         QuestionFields::schema().into_iter().chain(prompt_schema()).collect()
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn rows_become_samples() {
         let row = json!({
-            "id": 7, "question": " Which one is a mammal? ", "choices": ["Shark", " Dolphin"], "answer": 1,
+            "id": 7, "question": " Which one is a mammal? ", "choices": ["Shark", "Dolphin"], "answer": 1,
             "subject": "biology", "data_tag": { "language": "en" },
         });
         let expected = json!({

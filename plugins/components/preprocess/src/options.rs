@@ -145,14 +145,15 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
             let said = text(value)
                 .ok_or_else(|| format!("has an option that is not a text, number {}", index + 1))?;
             let own = names.as_ref().and_then(|names| names.get(index)).cloned();
-            Ok(Choice { label: own.unwrap_or_else(|| letter(index)), id, text: strip(&said).to_owned() })
+            Ok(Choice { label: own.unwrap_or_else(|| letter(index)), id, text: said.into_owned() })
         })
         .collect()
 }
 
 /// Labels a list of texts with letters; `None` if there are no texts or too many.
 pub(crate) fn lettered<'text>(texts: impl ExactSizeIterator<Item = &'text str>) -> Option<Vec<Choice>> {
-    let option = |(index, text)| Choice { label: letter(index), id: None, text: strip(text).to_owned() };
+    let option =
+        |(index, text): (usize, &str)| Choice { label: letter(index), id: None, text: text.to_owned() };
     (1..=MAX_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
 }
 

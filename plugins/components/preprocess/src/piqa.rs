@@ -3,7 +3,7 @@
 use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, prompt_schema};
-use crate::question::{Question, QuestionFields};
+use crate::question::{Question, QuestionFields, TRIM_OPTIONS, trim_options_schema};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
 use gage_sdk::serde_json::Value;
@@ -22,7 +22,7 @@ pub struct Piqa {
 
 impl Conversion for Piqa {
     const NAME: &'static str = "piqa";
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "A goal and two solutions, one of which is correct";
     fn properties() -> Properties {
         let fields = [
@@ -31,7 +31,7 @@ impl Conversion for Piqa {
             ("sol2_field", field_schema("sol2", "Field of the second solution")),
             ("label_field", field_schema("label", "Field of the index of the correct solution, 0 or 1")),
         ];
-        fields.into_iter().chain(prompt_schema()).collect()
+        fields.into_iter().chain([trim_options_schema()]).chain(prompt_schema()).collect()
     }
 
     fn new(params: &Params) -> Result<Self, PluginError> {
@@ -41,6 +41,7 @@ impl Conversion for Piqa {
             choices: solutions.join(","),
             answer: params.text_or("label_field", "label")?,
             places: Places::Always(0),
+            trims_options: params.flag(TRIM_OPTIONS, false)?,
         };
         let layout = Layout::read(params, INSTRUCTION, Spacing::WIDE)?;
         let layout = layout.with_few_shot(params, |row| read(&fields, &solutions, row))?;
@@ -77,9 +78,14 @@ mod tests {
     fn rows_become_samples() {
         for label in [json!(1), json!("1"), json!("B")] {
             let row = json!({ "goal": "dresser", "sol1": "a ", "sol2": " b", "label": label });
+            for (params, first, second) in
+                [(json!({}), "a ", " b"), (json!({ "trim_options": true }), "a", "b")]
+            {
+                let trimmed = convert::<Piqa>(params, row.clone()).unwrap_or_default();
+                assert_eq!(trimmed["metadata"]["option_map"], json!({ "A": first, "B": second }));
+            }
             let sample = convert::<Piqa>(json!({}), row).unwrap_or_default();
             assert_eq!(sample["label"], "B");
-            assert_eq!(sample["metadata"]["option_map"], json!({ "A": "a", "B": "b" }));
             assert_eq!(
                 sample["messages"][0]["content"][0]["text"],
                 "dresser\n\nA. a\nB. b\n\nAnswer with the letter of the solution that reaches the goal."

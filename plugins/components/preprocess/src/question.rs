@@ -10,6 +10,7 @@ use gage_row_kit::fields::{Fields, find, require, require_text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
 use gage_text_kit::text::strip;
 
 /// Fields of a Sample that are written again from its question.
@@ -34,6 +35,18 @@ pub(crate) struct QuestionFields {
     pub(crate) answer: String,
     /// Meaning of numeric answers.
     pub(crate) places: Places,
+    /// True to remove white space around the options.
+    pub(crate) trims_options: bool,
+}
+
+/// Name of the parameter that trims options.
+pub(crate) const TRIM_OPTIONS: &str = "trim_options";
+
+/// Returns the name and the schema of the parameter that trims options.
+pub(crate) fn trim_options_schema() -> (&'static str, Value) {
+    let description = "Whether white space around the options is removed. With `request: loglikelihood` it is \
+                       scored otherwise";
+    (TRIM_OPTIONS, flag_schema(false, description))
 }
 
 impl QuestionFields {
@@ -46,6 +59,7 @@ impl QuestionFields {
             choices: params.text_or("choices_field", &options_field)?,
             answer: params.text_or("answer_field", "answer")?,
             places,
+            trims_options: params.flag(TRIM_OPTIONS, false)?,
         })
     }
 
@@ -92,7 +106,7 @@ impl QuestionFields {
     }
 
     /// Returns the JSON Schema of the parameters that name the paths.
-    pub(crate) fn schema() -> [(&'static str, Value); 5] {
+    pub(crate) fn schema() -> [(&'static str, Value); 6] {
         [
             ("question_field", field_schema("question", "Field of the question")),
             ("choices_field", field_schema("choices", "Field of the options")),
@@ -107,6 +121,7 @@ impl QuestionFields {
                      option is an error",
                 }),
             ),
+            trim_options_schema(),
         ]
     }
 
@@ -121,7 +136,11 @@ impl QuestionFields {
         choices: &Value,
         answer: &Value,
     ) -> Result<Question, PluginError> {
-        let options = options::read(choices, Labels::Letters).map_err(|why| unusable(&self.choices, &why))?;
+        let mut options =
+            options::read(choices, Labels::Letters).map_err(|why| unusable(&self.choices, &why))?;
+        if self.trims_options {
+            options.iter_mut().for_each(|option| option.text = strip(&option.text).to_owned());
+        }
         let of_one = |item: &Value, why: &dyn Fn() -> String| {
             let found = options::resolve(item, &options, self.places)
                 .map_err(|ambiguous| unusable(&self.answer, &ambiguous.to_string()))?;

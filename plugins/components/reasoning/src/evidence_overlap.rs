@@ -19,10 +19,11 @@ use std::collections::HashSet;
 /// with `claims` or a list of claims. Case and white space are ignored unless `normalize` is false. If the reference is
 /// an empty list, an output without evidence scores 1.
 ///
-/// Without an output, or without a reference, the score is 0, with the tag `missing_prediction`, `invalid_format` or
-/// `missing_reference`. The tag is `missing_evidence` if nothing is cited, and `missing_item` or `wrong_evidence` for a
-/// missing or an unexpected id. `name` (default `evidence`; 1 to 40 letters, digits, `_`, `-` and `.`) names the
-/// sub-scores `evidence_precision` and `evidence_recall`; another name also adds `name_f1`.
+/// Without a reference, or without an output, the score is 0, with the tag `missing_reference`, `missing_prediction` or
+/// `invalid_format`; a missing reference comes first. The tag is `missing_evidence` if nothing is cited, and
+/// `missing_item` or `wrong_evidence` for a missing or an unexpected id. `name` (default `evidence`; 1 to 40 letters,
+/// digits, `_`, `-` and `.`) names the sub-scores `evidence_precision` and `evidence_recall`; another name also adds
+/// `name_f1`.
 ///
 /// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `evidence_field` and `label_field`.
 /// Its default is the first that exists of `sample.gt_evidence_ids`, `sample.gt_evidence`,
@@ -44,7 +45,7 @@ impl Metric for ClaimEvidenceOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Compares the evidence cited by claims with the expected evidence")
+        let spec = MetricSpec::new("3", "Compares the evidence cited by claims with the expected evidence")
             .value_name("evidence_f1")
             .sub_score("evidence_precision", true)
             .sub_score("evidence_recall", true)
@@ -90,14 +91,14 @@ impl Metric for ClaimEvidenceOverlap {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
-        let ParsedOutput::Object(members) = &parsed else {
-            return Ok(self.with_figures(unparsed(&parsed), 0.0, 0.0, 0.0));
-        };
         if *inputs.value(REFERENCE) == Input::Absent {
             let card = failed("missing_reference", "there is no expected evidence");
             return Ok(self.with_figures(card, 0.0, 0.0, 0.0));
         }
+        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
+        let ParsedOutput::Object(members) = &parsed else {
+            return Ok(self.with_figures(unparsed(&parsed), 0.0, 0.0, 0.0));
+        };
         let reference = gage_text_kit::json::read(inputs.value(REFERENCE), "reference")?;
         let (cited, expected) = (self.ids(member(members, "claims")), self.ids(&reference));
         let common = cited.iter().filter(|id| expected.contains(*id)).count();
@@ -181,7 +182,8 @@ mod tests {
             (claims(json!(["n1"])), Some(json!([])), [0.0; 3], vec!["wrong_evidence"]),
             (json!({}), Some(json!([])), [1.0; 3], vec![]),
             (json!({}), None, [0.0; 3], vec!["missing_reference"]),
-            (json!(null), None, [0.0; 3], vec!["missing_prediction"]),
+            (json!(null), None, [0.0; 3], vec!["missing_reference"]),
+            (json!("x"), None, [0.0; 3], vec!["missing_reference"]),
             (json!(null), Some(json!([])), [0.0; 3], vec!["missing_prediction"]),
             (json!(["n1"]), Some(json!(["n1"])), [0.0; 3], vec!["invalid_format"]),
         ] {

@@ -35,12 +35,13 @@ use gage_text_kit::Params;
 /// - `conclusion`: 1 if the last step mentions the final answer as whole words, so that only the answer follows its
 ///   last support, else 0
 ///
-/// If none applies, there is no score.
+/// If none applies, there is no score. Without reference steps and without an output there is none either, and the tag
+/// is `missing_reference`.
 ///
-/// Steps are texts, or objects with `id`, `text` and `depends_on`. Case and white space are ignored
-/// unless `normalize` is false. Without an output, or without steps in it, the score is 0, with the tag
-/// `missing_prediction`, `invalid_format` or `missing_steps`. Other tags: `missing_item`,
-/// `unexpected_step`, `wrong_order`, `broken_dependency`, `missing_conclusion`. Takes n log n steps.
+/// Steps are texts, or objects with `id`, `text` and `depends_on`. Case and white space are ignored unless `normalize`
+/// is false. An output that is missing, is not an object or has no steps scores 0, with the tag `missing_prediction`,
+/// `invalid_format` or `missing_steps`. Other tags: `missing_item`, `unexpected_step`, `wrong_order`,
+/// `broken_dependency`, `missing_conclusion`. Takes n log n steps.
 ///
 /// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `steps_field` and `label_field`. Its
 /// default is the first that exists of `sample.gt_steps`, `sample.gt_reasoning` and `sample.ground_truth.steps`. The
@@ -57,7 +58,7 @@ impl Metric for ReasoningStepOrder {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Checks that all reasoning steps occur, in order")
+        let spec = MetricSpec::new("3", "Checks that all reasoning steps occur, in order")
             .value_name("step_order")
             .sub_score("step_completeness", true)
             .sub_score("step_precision", true)
@@ -98,13 +99,17 @@ impl Metric for ReasoningStepOrder {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let parsed = ParsedOutput::read(inputs.value(PARSED))?;
-        let ParsedOutput::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
         let reference = gage_text_kit::json::read(inputs.value(REFERENCE), "reference")?;
+        let reference = Step::read_all(reference.get("steps").unwrap_or(&reference), self.normalizer);
+        if matches!(parsed, ParsedOutput::Missing) && reference.is_empty() {
+            let why = "there are neither expected steps nor a parsed output";
+            return Ok(ScoreCard::none(why).tag("missing_reference"));
+        }
+        let ParsedOutput::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
         let steps = Step::read_all(member(members, "steps"), self.normalizer);
         if steps.is_empty() {
             return Ok(failed("missing_steps", "the parsed output has no steps"));
         }
-        let reference = Step::read_all(reference.get("steps").unwrap_or(&reference), self.normalizer);
         if reference.is_empty() {
             let answers = final_answers(member(members, "final_answer"), self.normalizer)?;
             let answer = member(members, "final_answer").as_object();

@@ -27,8 +27,8 @@ const REFERENCE: usize = 4;
 /// Otherwise it is right if prediction and reference are the same text, ignoring case and white space at the ends.
 ///
 /// The aggregator `ece` reads the sub-scores `confidence` and `correct` (1 or 0). If a probability or the truth is
-/// missing or unreadable there is no score, and a tag names the problem: `missing_prediction`, `missing_reference`,
-/// `unknown_reference`, `invalid_format`.
+/// missing or unreadable there is no score, and a tag names the first problem: `missing_reference`,
+/// `missing_prediction`, `invalid_format`, `unknown_reference`.
 ///
 /// Inputs, each with its path parameter and default path: `distribution`: `distribution_field`,
 /// `model_output.distribution`; `confidence`: `confidence_field`, `model_output.confidence`; `correct`:
@@ -42,7 +42,7 @@ impl Metric for Brier {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("1", "Brier score of stated probabilities")
+        let mut spec = MetricSpec::new("2", "Brier score of stated probabilities")
             .value_name("brier")
             .unbounded(false)
             .at_least(0.0)
@@ -95,16 +95,17 @@ fn same(left: &Value, right: &str) -> bool {
 }
 
 fn of_distribution(value: &serde_json::Value, inputs: Inputs<'_>) -> ScoreCard {
+    let reference = plain(inputs.value(REFERENCE));
+    let reference = reference.as_ref();
+    if *reference == Value::Absent {
+        return unknown("missing_reference", "there is no reference");
+    }
     let options = match distribution(value) {
         Ok(options) => options,
         Err(why) => return unknown("invalid_format", &format!("the distribution cannot be read: {why}")),
     };
-    let reference = plain(inputs.value(REFERENCE));
-    let reference = reference.as_ref();
     let Some(right) = options.iter().position(|(option, _)| same(reference, option)) else {
-        let is_missing = *reference == Value::Absent;
-        let tag = if is_missing { "missing_reference" } else { "unknown_reference" };
-        return unknown(tag, "the reference is none of the options");
+        return unknown("unknown_reference", "the reference is none of the options");
     };
     let likeliest = options.iter().enumerate().fold((0, -1.0), |best, (index, (_, probability))| {
         if *probability > best.1 { (index, *probability) } else { best }
@@ -118,21 +119,21 @@ fn of_distribution(value: &serde_json::Value, inputs: Inputs<'_>) -> ScoreCard {
 }
 
 fn of_confidence(inputs: Inputs<'_>) -> ScoreCard {
+    let (correct, reference) = (inputs.value(CORRECT), inputs.value(REFERENCE));
+    if (correct, reference) == (&Value::Absent, &Value::Absent) {
+        return unknown("missing_reference", "nothing says whether the answer is right");
+    }
     let confidence = inputs.value(CONFIDENCE);
     let Some(stated) = stated(confidence) else {
         let is_missing = *confidence == Value::Absent;
         let tag = if is_missing { "missing_prediction" } else { "invalid_format" };
         return unknown(tag, "there is no confidence from 0 to 1");
     };
-    let (correct, reference) = (inputs.value(CORRECT), inputs.value(REFERENCE));
-    let is_right = match (correct, reference) {
-        (Value::Absent, Value::Absent) => {
-            return unknown("missing_reference", "nothing says whether the answer is right");
-        }
-        (Value::Absent, _) => {
+    let is_right = match correct {
+        Value::Absent => {
             as_text(reference).is_some_and(|reference| same(inputs.value(PREDICTION), &reference))
         }
-        (correct, _) => match passed(&correct.to_json(), 0.5) {
+        correct => match passed(&correct.to_json(), 0.5) {
             Some(is_right) => is_right,
             None => return unknown("invalid_format", "'correct' is neither a boolean nor a number"),
         },
@@ -186,6 +187,8 @@ mod tests {
                 Some("missing_prediction"),
             ),
             (number(0.7), Value::Absent, text("a"), Value::Absent, None, Some("missing_reference")),
+            (Value::Absent, Value::Absent, Value::Absent, Value::Absent, None, Some("missing_reference")),
+            (number(7.0), Value::Absent, text("a"), Value::Absent, None, Some("missing_reference")),
         ] {
             let card = card([Value::Absent, confidence, correct, prediction, reference]);
             assert!(is_near(card.primary_score, expected), "{card:?}");

@@ -55,15 +55,15 @@ impl Describe for RankingName {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("3", "Positions of the correct candidates in a ranked list").value_name("hit")
+        MetricSpec::new("4", "Positions of the correct candidates in a ranked list").value_name("hit")
     }
 }
 
 /// Rank of the right candidates in a ranked list. The score comes from [`base::Ranking`]. The primary score is called
 /// `hit`. `k` may be a text that spells a whole number.
 ///
-/// A score below 1 has a tag. It is `missing_prediction` or `missing_reference` if there are no candidates or targets,
-/// `missing_item` if no candidate is a target, and otherwise `low_rank`.
+/// A score below 1 has a tag: `missing_reference` if there are no targets, otherwise `missing_prediction` if there are
+/// no candidates, `missing_item` if no candidate is a target, and otherwise `low_rank`.
 pub struct Ranking(base::Ranking<RankingName>);
 
 impl Metric for Ranking {
@@ -105,12 +105,15 @@ fn with_whole_k(mut params: serde_json::Value) -> Result<serde_json::Value, Plug
 }
 
 /// Adds the tag and the explanation of a score below 1.
-fn explained(card: ScoreCard) -> ScoreCard {
+fn explained(mut card: ScoreCard) -> ScoreCard {
+    if card.error_tags.iter().any(|tag| tag == "missing_reference") {
+        card.error_tags.retain(|tag| tag != "missing_prediction");
+        return card.explain("there are no targets");
+    }
     let detail: serde_json::Value = serde_json::from_str(&card.detail).unwrap_or_default();
     let is_tagged = |tag: &str| card.error_tags.iter().any(|other| other == tag);
     let (tag, why) = match (detail["rank"].as_u64(), detail["k"].as_u64()) {
         _ if is_tagged("missing_prediction") => (None, "there are no candidates".to_owned()),
-        _ if is_tagged("missing_reference") => (None, "there are no targets".to_owned()),
         (None, _) => (Some("missing_item"), "no candidate is a target".to_owned()),
         (Some(rank), Some(k)) if rank > k => {
             (Some("low_rank"), format!("the first target has rank {rank}, which is beyond k = {k}"))
@@ -181,6 +184,7 @@ mod tests {
                 Some("there are no candidates"),
             ),
             (json!({}), json!(["a"]), json!([]), 0.0, &["missing_reference"], Some("there are no targets")),
+            (json!({}), json!(null), json!(null), 0.0, &["missing_reference"], Some("there are no targets")),
         ] {
             let card = ranked(params.clone(), candidates.clone(), targets);
             let Ok(card) = card else { panic!("{params} {candidates} is scored") };

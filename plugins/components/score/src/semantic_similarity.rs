@@ -38,7 +38,7 @@ impl Metric for SemanticSimilarity {
 
     fn spec() -> MetricSpec {
         let mut spec = MetricSpec::new(
-            "2",
+            "3",
             "Similarity in meaning of the answer to the nearest reference, \
             by embeddings",
         )
@@ -68,7 +68,8 @@ impl Metric for SemanticSimilarity {
         };
         let detail = |best: Option<usize>| json!({ "model": semantic.model, "reference": best });
         match semantic.missing.as_deref() {
-            Some("prediction") => {
+            // There is one similarity per reference: without any, the reference is missing too.
+            Some("prediction") if !semantic.similarities.is_empty() => {
                 let card = ScoreCard::of(0.0).tag("missing_prediction").detail(&detail(None));
                 return Ok(self.judged(card, 0.0));
             }
@@ -142,6 +143,13 @@ mod tests {
             (
                 json!({}),
                 of(json!({ "similarities": [], "missing": "reference" })),
+                None,
+                None,
+                &["missing_reference"],
+            ),
+            (
+                json!({}),
+                of(json!({ "similarities": [], "missing": "prediction" })),
                 None,
                 None,
                 &["missing_reference"],

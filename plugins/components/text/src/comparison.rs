@@ -66,7 +66,8 @@ impl NormalizedTexts {
 }
 
 /// Returns the card of a comparison, with the compared values and the reason for a failure. `relation` is what the
-/// prediction should have done to the reference.
+/// prediction should have done to the reference. Without a reference the tag is `missing_reference`, even if the
+/// prediction is missing too.
 pub(crate) fn card(
     prediction: &Value,
     reference: &Value,
@@ -79,8 +80,8 @@ pub(crate) fn card(
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {
         _ if pass => card,
-        (Value::Absent, _) => card.tag("missing_prediction").explain("there is no prediction"),
         (_, Value::Absent) => card.tag("missing_reference").explain("there is no reference"),
+        (Value::Absent, _) => card.tag("missing_prediction").explain("there is no prediction"),
         _ => {
             let said = |value: &Value| quoted(&as_text(value).unwrap_or_default());
             card.tag("wrong_answer").explain(format!(

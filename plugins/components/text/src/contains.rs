@@ -3,7 +3,7 @@
 use crate::comparison::{self, PREDICTION, REFERENCE};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
-use gage_text_kit::references::{each_accepted, plain};
+use gage_text_kit::references::{each_accepted, plain, present};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text};
 use gage_text_kit::{Decimal, Params};
@@ -27,7 +27,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("4", "Checks that the prediction contains the reference")
+        MetricSpec::new("5", "Checks that the prediction contains the reference")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())
@@ -43,10 +43,11 @@ impl Metric for Contains {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (inputs.value(PREDICTION), plain(inputs.value(REFERENCE)));
+        let right = each_accepted(self.any_reference, &reference);
         let text = as_text(prediction);
         let pass = text.is_some_and(|text| {
             let text = self.normalization.apply(&text);
-            each_accepted(self.any_reference, &reference).iter().any(|reference| {
+            right.iter().any(|reference| {
                 let occurs = as_text(reference).is_some_and(|reference| {
                     let reference = self.normalization.apply(&reference);
                     !reference.is_empty() && text.contains(&*reference)
@@ -54,7 +55,8 @@ impl Metric for Contains {
                 occurs || is_same_number(prediction, reference)
             })
         });
-        Ok(comparison::card(prediction, &reference, pass, self.normalization, "contain"))
+        let shown = present(&right, &reference);
+        Ok(comparison::card(prediction, shown, pass, self.normalization, "contain"))
     }
 }
 
@@ -122,6 +124,23 @@ mod tests {
             (Value::Absent, "none", 0.0),
         ] {
             assert_eq!(score(json!({}), prediction, reference), Some(expected), "{prediction:?}");
+        }
+    }
+
+    #[test]
+    fn missing_references_come_before_missing_answers() {
+        let list = |json: &str| Value::Json(json.to_owned());
+        for (prediction, reference, tag) in [
+            (Value::Absent, Value::Absent, "missing_reference"),
+            (Value::from("a"), Value::Absent, "missing_reference"),
+            (Value::Absent, list("[]"), "missing_reference"),
+            (Value::Absent, list(r#"["a"]"#), "missing_prediction"),
+        ] {
+            let shown = format!("{prediction:?} {reference:?}");
+            let card = Contains::prepare(json!({ "any_reference": true }))
+                .and_then(|metric| metric.score(Inputs::new(&[prediction, reference])));
+            let found = card.map(|card| (card.primary_score, card.error_tags));
+            assert_eq!(found, Ok((Some(0.0), vec![tag.to_owned()])), "{shown}");
         }
     }
 

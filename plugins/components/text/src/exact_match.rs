@@ -5,7 +5,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::answer::{PredictionField, field_schema, key_of, with_parsed};
 use gage_text_kit::params::optional_flag_schema;
-use gage_text_kit::references::{each_accepted, plain};
+use gage_text_kit::references::{each_accepted, plain, present};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text, boolean_text};
 use gage_text_kit::{Decimal, Params};
@@ -37,7 +37,7 @@ impl Metric for ExactMatch {
         params.extend(field_schema());
         let normalize = "Ignore case and repeated white space; overrides the other parameters";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("4", "Checks that the prediction equals the reference")
+        let spec = MetricSpec::new("5", "Checks that the prediction equals the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());
@@ -59,15 +59,16 @@ impl Metric for ExactMatch {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let reference = plain(inputs.value(REFERENCE));
         let right = each_accepted(self.any_reference, &reference);
+        let shown = present(&right, &reference);
         if !self.field.is_set() {
             let prediction = inputs.value(PREDICTION);
             let pass = right.iter().any(|right| self.same(prediction, right));
-            return Ok(comparison::card(prediction, &reference, pass, self.normalization, "equal"));
+            return Ok(comparison::card(prediction, shown, pass, self.normalization, "equal"));
         }
         let prediction = self.field.prediction(inputs);
         let key = key_of(prediction.as_ref(), self.normalization);
         let pass = key.is_some() && right.iter().any(|right| key == key_of(right, self.normalization));
-        Ok(comparison::card(&prediction, &reference, pass, self.normalization, "equal"))
+        Ok(comparison::card(&prediction, shown, pass, self.normalization, "equal"))
     }
 }
 
@@ -262,6 +263,26 @@ mod tests {
         assert_eq!(score(json!({ "normalize": true }), text("a  b"), text("A b")), Some(1.0));
         assert_eq!(score(json!({ "normalize": false }), text("A"), text("a")), Some(0.0));
         assert_eq!(score(json!({}), text("a  b"), text("a b")), Some(0.0));
+    }
+
+    #[test]
+    fn missing_references_come_before_missing_answers() {
+        let any = || json!({ "any_reference": true });
+        for (params, prediction, reference, tag) in [
+            (json!({}), Value::Absent, Value::Absent, "missing_reference"),
+            (json!({}), text("a"), Value::Absent, "missing_reference"),
+            (json!({}), Value::Absent, text("a"), "missing_prediction"),
+            (json!({ "pred_field": "p" }), Value::Absent, Value::Absent, "missing_reference"),
+            (any(), text("a"), json_text("[]"), "missing_reference"),
+            (any(), Value::Absent, json_text("[null]"), "missing_reference"),
+            (any(), Value::Absent, json_text(r#"["a"]"#), "missing_prediction"),
+        ] {
+            let shown = format!("{params} {prediction:?} {reference:?}");
+            let card = ExactMatch::prepare(params)
+                .and_then(|metric| metric.score(Inputs::new(&[prediction, reference])));
+            let found = card.map(|card| (card.primary_score, card.error_tags));
+            assert_eq!(found, Ok((Some(0.0), vec![tag.to_owned()])), "{shown}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use gage_trajectory_kit::{Arguments, Call};
 /// Sub-scores: `exact`, `in_order`, `any_order` (1 or 0); `precision` and `recall` of calls; `arguments`, the share of
 /// calls of a right tool with right arguments. A share of nothing is omitted. Tags: `missing_call`, `extra_call`,
 /// `wrong_order`, `wrong_arguments`; `missing_prediction` if there is no trajectory at all. A sample without a golden
-/// trajectory has no score.
+/// trajectory has no score, and the tag `missing_reference`.
 ///
 /// Inputs: `trajectory`, path parameter `trajectory_field`, by default the first that exists of
 /// `model_output.trajectory` and `model_output.tool_calls`: a list of messages or of calls; `golden`, path
@@ -52,7 +52,7 @@ impl Metric for TrajectoryMatch {
 
     fn spec() -> MetricSpec {
         let names = |allowed: &[&str], description: &str| json!({ "enum": allowed, "default": "exact", "description": description });
-        let spec = MetricSpec::new("1", "Compares an agent's tool calls with a golden trajectory")
+        let spec = MetricSpec::new("2", "Compares an agent's tool calls with a golden trajectory")
             .input(
                 "trajectory",
                 &["trajectory_field"],
@@ -83,7 +83,7 @@ impl Metric for TrajectoryMatch {
         let golden = gage_text_kit::json::read(inputs.value(GOLDEN), "golden")?;
         let golden = golden_trajectories(&golden)?;
         if golden.is_empty() {
-            return Ok(ScoreCard::none("the sample has no golden trajectory"));
+            return Ok(without_golden());
         }
         let trajectory = gage_text_kit::json::read(inputs.value(TRAJECTORY), "trajectory")?;
         let made = Call::all(&trajectory, "trajectory")?;
@@ -95,9 +95,7 @@ impl Metric for TrajectoryMatch {
         let best = rated.max_by(|(left_place, left), (right_place, right)| {
             self.rank(left).total_cmp(&self.rank(right)).then(right_place.cmp(left_place))
         });
-        let Some((place, matched)) = best else {
-            return Ok(ScoreCard::none("the sample has no golden trajectory"));
-        };
+        let Some((place, matched)) = best else { return Ok(without_golden()) };
         let mut card = ScoreCard::binary(self.passes(&matched));
         for (name, value) in [
             ("exact", Some(f64::from(matched.is_exact))),
@@ -133,6 +131,11 @@ impl TrajectoryMatch {
         let shares = matched.precision().unwrap_or(0.0) + matched.recall().unwrap_or(0.0);
         f64::from(self.passes(matched)) * 100.0 + ordered * 10.0 + shares
     }
+}
+
+/// Returns the card of a sample without a golden trajectory.
+fn without_golden() -> ScoreCard {
+    ScoreCard::none("the sample has no golden trajectory").tag("missing_reference")
 }
 
 /// Reads a list of trajectories; a single trajectory needs no list around it.
@@ -228,6 +231,10 @@ mod tests {
         assert_eq!(scored(json!(null)), Ok(None));
         assert_eq!(scored(json!([])), Ok(None));
         assert_eq!(scored(json!([[]])), Ok(Some(0.0)));
+        for made in [json!(null), json!([])] {
+            let tags = card(json!({}), made, json!(null)).map(|card| card.error_tags);
+            assert_eq!(tags, Ok(vec!["missing_reference".to_owned()]));
+        }
         assert!(scored(json!(7)).is_err() && scored(json!([[7]])).is_err());
         assert!(scored(json!(vec![json!([]); MAX_EXPECTED_CALLS + 1])).is_err());
         assert!(card(json!({"mode": "strict"}), json!([]), json!([])).is_err());

@@ -110,11 +110,11 @@ impl Choices {
         strip(&fold(label)).to_uppercase()
     }
 
-    /// Returns the length of an option's text in bytes.
-    pub fn byte_count(&self, label: &str) -> Option<u32> {
+    /// Returns the text of an option.
+    pub fn text(&self, label: &str) -> Option<&str> {
         let label = self.label_form(label);
         let choice = self.choices.iter().find(|choice| choice.label == label)?;
-        u32::try_from(choice.texts.first()?.len()).ok()
+        choice.texts.first().map(String::as_str)
     }
 
     /// Returns labels and texts as spelled, except for case and white space, in the order of the options.

@@ -60,19 +60,21 @@ impl Pair {
     /// none. A prediction without a unit is assumed to be in that unit.
     ///
     /// # Errors
-    /// Reports which number is missing, unreadable or cannot be converted.
+    /// Reports which number is missing, unreadable or cannot be converted. A missing reference comes first: without it
+    /// nothing can be compared.
     pub fn read(
         predicted: &Measurement<'_>,
         expected: &Measurement<'_>,
         unit: Option<&Unit>,
         format: Format,
     ) -> Result<Pair, Failure> {
-        if predicted.is_absent() {
-            return Err(Failure::MissingPrediction);
+        match (predicted.is_absent(), expected.is_absent()) {
+            (_, true) => return Err(Failure::MissingReference),
+            (true, false) => return Err(Failure::MissingPrediction),
+            (false, false) => {}
         }
         let Some(Quantity { value: target, unit: own }) = expected.quantity(format, unit) else {
-            let is_absent = expected.is_absent();
-            return Err(if is_absent { Failure::MissingReference } else { Failure::InvalidReference });
+            return Err(Failure::InvalidReference);
         };
         // A number word multiplies the reference and is not a unit.
         let (factor, unit) = match own.or_else(|| unit.cloned()) {
@@ -165,7 +167,8 @@ mod tests {
             ("1e308 km".into(), Value::Number(5.0), "nm", Err(Failure::InvalidFormat)),
             ("5".into(), "five".into(), "", Err(Failure::InvalidReference)),
             ("5".into(), Value::Absent, "", Err(Failure::MissingReference)),
-            (Value::Absent, Value::Absent, "", Err(Failure::MissingPrediction)),
+            (Value::Absent, Value::Absent, "", Err(Failure::MissingReference)),
+            (Value::Absent, "five".into(), "", Err(Failure::MissingPrediction)),
         ] {
             assert_eq!(read(prediction.clone(), reference, unit), expected, "{prediction:?}");
         }

@@ -254,6 +254,38 @@ pub fn each_accepted(any: bool, reference: &Value) -> Cow<'_, [Value]> {
     Cow::Owned(answers)
 }
 
+/// Returns a reference if at least one of its correct answers exists, otherwise an absent value. `right` are those
+/// answers, as [`each`] gives them.
+pub fn present<'value>(right: &[Value], reference: &'value Value) -> &'value Value {
+    if right.iter().all(|right| *right == Value::Absent) { &Value::Absent } else { reference }
+}
+
+/// Returns whether a reference that names options has none: there is no value, or an empty list.
+pub fn is_empty(reference: &Value) -> bool {
+    match reference {
+        Value::Absent => true,
+        Value::Texts(texts) => texts.is_empty(),
+        Value::Json(json) => {
+            let inside = json.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inside.is_some_and(|inside| inside.trim().is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// Returns the correct answers of a Sample: those of the label, or all references if the label is the first of several.
+/// `references` is the Sample's list of them; any other value counts as none.
+pub fn of_label(label: Vec<String>, references: &Value) -> Vec<String> {
+    let all = match references {
+        Value::Json(_) | Value::Texts(_) => texts(references),
+        _ => Vec::new(),
+    };
+    match label.as_slice() {
+        [only] if all.len() > 1 && all.first() == Some(only) => all,
+        _ => label,
+    }
+}
+
 /// Splits a single-text reference at a separator, and drops blank parts.
 pub fn split(texts: Vec<String>, separator: Option<&str>) -> Vec<String> {
     match (texts.as_slice(), separator) {
@@ -284,6 +316,42 @@ mod tests {
             (spelled("not json"), vec!["not json"]),
         ] {
             assert_eq!(texts(&reference), expected);
+        }
+    }
+
+    #[test]
+    fn references_without_answers_are_found() {
+        let json = |json: &str| Value::Json(json.to_owned());
+        for (reference, is_absent, is_without_options) in [
+            (Value::Absent, true, true),
+            (Value::Texts(Vec::new()), true, true),
+            (json(" [ ] "), true, true),
+            (json("[null]"), true, false),
+            (json(r#"["a"]"#), false, false),
+            (json("{}"), false, false),
+            (Value::from(""), false, false),
+        ] {
+            let right = each(true, &reference);
+            assert_eq!(*present(&right, &reference) == Value::Absent, is_absent, "{reference:?}");
+            assert_eq!(is_empty(&reference), is_without_options, "{reference:?}");
+        }
+    }
+
+    #[test]
+    fn each_of_several_references_is_correct() {
+        let label = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let several =
+            || Value::from(json!([{ "answer": [{ "type": "text", "text": "a" }] }, { "answer": "b" }]));
+        for (given, references, expected) in [
+            (label(&["a"]), several(), label(&["a", "b"])),
+            (label(&["b"]), several(), label(&["b"])),
+            (label(&["a", "c"]), several(), label(&["a", "c"])),
+            (label(&["a"]), Value::from(json!(["a"])), label(&["a"])),
+            (label(&["a"]), Value::from("the id"), label(&["a"])),
+            (label(&["a"]), Value::Absent, label(&["a"])),
+            (label(&[]), several(), label(&[])),
+        ] {
+            assert_eq!(of_label(given.clone(), &references), expected, "{given:?} {references:?}");
         }
     }
 

@@ -5,11 +5,16 @@ use crate::commands::fields::{field, show_message, show_request};
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
+use gage_backend::{OpenOptions, Vocabulary};
+use gage_config::BackendKind;
 use gage_config::Problems;
+use gage_core::Object;
 use gage_core::{OptionDisplay, Sample};
 use gage_data::{Preparation, PreparedSample, Rejection, stream};
-use gage_engine::{LocatedDataset, Plan, PlannedTask, model_request};
+use gage_engine::{LocatedDataset, Plan, PlannedTask, SentRequest, expected_requests, facts_before_run};
+use gage_plugin::Registry;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 /// Number of Samples shown per dataset.
@@ -39,18 +44,54 @@ fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     }
+    let shown = ShownModels::open(&plan, &registry)?;
     for task in &plan.tasks {
         let of_task = |dataset: &&LocatedDataset| dataset.planned.spec.dataset_id == task.spec.dataset_id;
         if let Some(dataset) = datasets.iter().find(of_task) {
-            show_requests(task, dataset, arguments)?;
+            show_requests(task, dataset, &shown, arguments)?;
         }
     }
     Ok(ExitCode::Done)
 }
 
+/// The models of a plan, as far as they tell how requests reach them.
+struct ShownModels {
+    facts: BTreeMap<String, Object>,
+    /// The vocabularies of local models, by backend.
+    vocabularies: HashMap<String, Vocabulary>,
+    /// The backends of roles.
+    backends: HashMap<String, String>,
+}
+
+impl ShownModels {
+    /// Loads the local models of a plan.
+    fn open(plan: &Plan, registry: &Registry) -> anyhow::Result<ShownModels> {
+        let runtime = tokio::runtime::Runtime::new()?;
+        let options = OpenOptions { model_program: setup::model_program(), ..OpenOptions::default() };
+        let facts = runtime.block_on(facts_before_run(plan, registry, &options));
+        let local = plan.config.backends.iter().filter_map(|backend| match &backend.kind {
+            BackendKind::LlamaCpp(config) => {
+                let vocabulary = Vocabulary::read(&config.model_path, &options.model_program).ok()?;
+                Some((backend.backend_id.clone(), vocabulary))
+            }
+            _ => None,
+        });
+        let roles = plan.config.role_adapters.iter();
+        let backends = roles.map(|role| (role.adapter_id.clone(), role.backend_id.clone())).collect();
+        Ok(ShownModels { facts, vocabularies: local.collect(), backends })
+    }
+
+    /// Returns the number of tokens of a request as a local model reads it.
+    fn tokens(&self, request: &SentRequest) -> Option<u64> {
+        let text = request.rendered.as_ref().or(request.text.as_ref())?;
+        self.vocabularies.get(self.backends.get(&request.adapter_id)?)?.count(text).ok()
+    }
+}
+
 fn show_requests(
     task: &PlannedTask,
     dataset: &LocatedDataset,
+    models: &ShownModels,
     arguments: &DataArguments,
 ) -> anyhow::Result<()> {
     let rows = dataset.open(Some(arguments.max_samples.unwrap_or(DEFAULT_SAMPLES)))?;
@@ -74,22 +115,44 @@ fn show_requests(
                 continue;
             }
         };
-        let request = model_request(task, sample, &Value::Null);
+        let requests = expected_requests(task, sample, &models.facts);
         if arguments.print.json {
-            let request = request.map_or_else(|error| json!({"error": error}), |request| request.to_json());
-            let line = json!({"task_id": task.spec.task_id, "sample_id": sample.id, "request": request});
+            let mut line = json!({"task_id": task.spec.task_id, "sample_id": sample.id});
+            match requests {
+                Ok(requests) => {
+                    line["requests"] = requests.iter().map(|request| to_json_with(request, models)).collect();
+                }
+                Err(error) => line["error"] = error.into(),
+            }
             terminal::print_line(line)?;
             continue;
         }
         let head = format!("{} · {}", task.spec.task_id, sample.id);
         terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
-        match request {
-            Ok(request) => show_request(&request, &style)?,
+        match requests {
+            Ok(requests) => {
+                for request in requests {
+                    let name = request.judge_id.as_deref().unwrap_or(&request.adapter_id);
+                    terminal::print_line(style.bold(&gage_core::printable_line(&format!("to {name}"))))?;
+                    show_request(&request, &style)?;
+                    if let Some(tokens) = models.tokens(&request) {
+                        field("tokens", &tokens.to_string(), None, &style)?;
+                    }
+                }
+            }
             Err(error) => field("error", &error, None, &style)?,
         }
         terminal::print_line("")?;
     }
     Ok(())
+}
+
+fn to_json_with(request: &SentRequest, models: &ShownModels) -> Value {
+    let mut shown = request.to_json();
+    if let Some(tokens) = models.tokens(request) {
+        shown["tokens"] = tokens.into();
+    }
+    shown
 }
 
 fn preview_samples(arguments: &DataArguments) -> anyhow::Result<ExitCode> {

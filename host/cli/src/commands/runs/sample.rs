@@ -6,6 +6,7 @@ use crate::commands::fields::{field, show_request};
 use crate::commands::sent_requests::RunRequests;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
+use gage_core::ModelOutput;
 use gage_engine::SentRequest;
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
@@ -48,6 +49,7 @@ fn print(record: &SampleRecord, requests: Result<Vec<SentRequest>, String>) -> a
     terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
     let output = record.model_output.as_deref().cloned().unwrap_or_default();
     let judged = record.judge_output.clone().unwrap_or_default();
+    let supported = record.support_output.clone().unwrap_or_default();
     match requests {
         Ok(requests) => {
             for request in &requests {
@@ -56,11 +58,12 @@ fn print(record: &SampleRecord, requests: Result<Vec<SentRequest>, String>) -> a
                 show_request(request, &style)?;
                 let of_judge =
                     |id: &str| judged.get("judges").and_then(|judges| judges.get(id)).unwrap_or(&judged);
-                match &request.judge_id {
-                    None => {
-                        show_reply(&output, output.get("written").or_else(|| output.get("answer")), &style)?
+                match (&request.judge_id, supported.get(&request.adapter_id)) {
+                    (None, None) => show_model_reply(&output, &style)?,
+                    (None, Some(reply)) => {
+                        show_reply(reply, reply.get("answer").or_else(|| reply.get("context")), &style)?
                     }
-                    Some(id) => show_reply(of_judge(id), of_judge(id).pointer("/replies/0"), &style)?,
+                    (Some(id), _) => show_reply(of_judge(id), of_judge(id).pointer("/replies/0"), &style)?,
                 }
             }
         }
@@ -75,6 +78,19 @@ fn print(record: &SampleRecord, requests: Result<Vec<SentRequest>, String>) -> a
         field("error", &error.message, None, &style)?;
     }
     terminal::print_line("")
+}
+
+/// Prints the model's own reply: before extraction, and before a helper replaced it.
+fn show_model_reply(output: &Value, style: &Style) -> anyhow::Result<()> {
+    let keys = ["original_answer", "written", "answer"];
+    let reply = keys.iter().find_map(|key| output.get(*key));
+    let media = output.get(ModelOutput::MEDIA_KEY).and_then(Value::as_array);
+    for part in media.into_iter().flatten() {
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+        let url = part.pointer(&format!("/{kind}/url")).and_then(Value::as_str).unwrap_or_default();
+        field("reply", &format!("[{} {url}]", kind.trim_end_matches("_url")), None, style)?;
+    }
+    show_reply(output, reply.filter(|reply| media.is_none() || *reply != ""), style)
 }
 
 /// Prints a reply, and the tokens that the backend counted.

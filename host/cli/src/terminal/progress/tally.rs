@@ -3,7 +3,7 @@
 
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
-use gage_figures::{IntervalMethod, Spread, t_interval, wilson_interval};
+use gage_figures::RunningMean;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ pub(super) struct TaskTally {
 /// Counts of samples by outcome.
 #[derive(Default)]
 struct OutcomeTally {
-    score: Score,
+    score: RunningMean,
     failures: BTreeMap<String, u64>,
 }
 
@@ -56,45 +56,14 @@ pub(super) struct Snapshot {
 pub(super) struct RunningScore {
     pub(super) mean: f64,
     pub(super) scored: u64,
-    /// The 95 % interval: Wilson's if all scores are 0 or 1, otherwise Student's t.
+    /// The 95 % interval: Wilson's if all scores are 0 or 1, otherwise Hall's.
     pub(super) interval: Option<(f64, f64)>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Score {
-    count: u64,
-    ones: u64,
-    others: u64,
-    sum: f64,
-    spread: Spread,
-}
-
-impl Score {
-    fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.spread.add(value);
-        if value == 1.0 {
-            self.ones += 1;
-        } else if value != 0.0 {
-            self.others += 1;
-        }
-    }
-
-    fn now(&self) -> Option<RunningScore> {
-        if self.count == 0 {
-            return None;
-        }
-        // Sample counts stay far below 2^53.
-        let mean = self.sum / self.count as f64;
-        let interval = if self.others == 0 {
-            wilson_interval(self.ones, self.count)
-        } else {
-            let error = self.spread.standard_error();
-            error.and_then(|error| t_interval(mean, error, self.count - 1, IntervalMethod::T))
-        };
-        let interval = interval.map(|interval| (interval.low, interval.high));
-        Some(RunningScore { mean, scored: self.count, interval })
+impl RunningScore {
+    fn of(mean: &RunningMean) -> Option<RunningScore> {
+        let interval = mean.interval().map(|interval| (interval.low, interval.high));
+        Some(RunningScore { mean: mean.mean()?, scored: mean.count(), interval })
     }
 }
 
@@ -159,7 +128,7 @@ impl TaskTally {
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let ends = self.ends.lock();
-        let score = self.metric_id.clone().zip(ends.score.now());
+        let score = self.metric_id.clone().zip(RunningScore::of(&ends.score));
         let mut failures: Vec<(String, u64)> =
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
         drop(ends);
@@ -181,6 +150,7 @@ impl TaskTally {
 pub(super) mod tests {
     use super::*;
     use gage_core::ScoreCard;
+    use gage_figures::wilson_interval;
     use gage_record::{ErrorNote, Stage};
 
     /// Returns a snapshot of a task in progress.
@@ -224,7 +194,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn scores_of_0_and_1_have_wilsons_interval_and_others_students() {
+    fn scores_of_0_and_1_have_wilsons_interval_and_others_halls() {
         let task = TaskTally::new("t", Some(10), 2, Some("m"));
         for value in [1.0, 1.0, 0.0, 1.0] {
             finish(&task, Outcome::Scored, None, &[metric(value)]);

@@ -83,7 +83,8 @@ impl SupportRole {
     ) -> Result<SupportOutput, StepError> {
         let own = &self.planned.role.sampling_params;
         let Some(calls) = &self.calls else {
-            let reply = self.generate(task, sample_id, self.rendered(payload)?, own.clone()).await?;
+            let reply =
+                self.generate(task, sample_id, rendered(&self.planned, payload)?, own.clone()).await?;
             let usage = reply.usage;
             return Ok(SupportOutput {
                 output: Object::from_iter([("context".to_owned(), reply.answer.into())]),
@@ -100,27 +101,6 @@ impl SupportRole {
         let usage = reply.usage;
         let answered = AdapterReply { payload, reply: output_to_guest(reply) };
         Ok(SupportOutput { output: adapter_result(calls.parse.call(answered).await)?, usage })
-    }
-
-    /// Renders the messages of a role without a component.
-    fn rendered(&self, payload: &SupportInput<'_>) -> Result<Vec<Message>, SampleFailure> {
-        let role = &self.planned.role;
-        let Some(prompt) = &self.planned.prompt else {
-            return Err(SampleFailure::of_plugin(
-                "no_prompt",
-                "the role has neither an adapter nor a prompt",
-            ));
-        };
-        let context = PromptContext {
-            sample: payload.sample,
-            payload: payload.found,
-            history: payload.history.unwrap_or_default(),
-            adapter_id: &role.adapter_id,
-            role_type: role.role_type.name(),
-        };
-        prompt
-            .render(&context)
-            .map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))
     }
 
     async fn generate(
@@ -147,6 +127,44 @@ impl SupportRole {
         });
         Ok(client.ask(task, None, client.backend().generate(request)).await?.output)
     }
+}
+
+/// Returns the conversation that a role gets about a payload. `None` if its component needs no model, or if the role has
+/// neither a component nor a prompt. Blocks while a component prepares it.
+pub(crate) fn support_messages(
+    planned: &PlannedSupportRole,
+    payload: &SupportInput<'_>,
+) -> Result<Option<Vec<Message>>, SampleFailure> {
+    let Some(adapter) = &planned.adapter else {
+        return planned.prompt.as_ref().map(|_| rendered(planned, payload)).transpose();
+    };
+    let payload = serde_json::to_string(payload)
+        .map_err(|error| SampleFailure::of_plugin("internal", error.to_string()))?;
+    match adapter_result(adapter.prepare(&[payload]).into_iter().next())? {
+        PreparedCall::Output(_) => Ok(None),
+        PreparedCall::Ask(prompt) => {
+            let (messages, _) = guest_prompt::messages_and_params(prompt, &planned.role.sampling_params)?;
+            Ok(Some(messages))
+        }
+    }
+}
+
+/// Renders the messages of a role without a component.
+fn rendered(planned: &PlannedSupportRole, payload: &SupportInput<'_>) -> Result<Vec<Message>, SampleFailure> {
+    let role = &planned.role;
+    let Some(prompt) = &planned.prompt else {
+        return Err(SampleFailure::of_plugin("no_prompt", "the role has neither an adapter nor a prompt"));
+    };
+    let context = PromptContext {
+        sample: payload.sample,
+        payload: payload.found,
+        history: payload.history.unwrap_or_default(),
+        adapter_id: &role.adapter_id,
+        role_type: role.role_type.name(),
+    };
+    prompt
+        .render(&context)
+        .map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))
 }
 
 impl AdapterCalls {

@@ -59,8 +59,8 @@ impl EmbeddingStep {
         };
         let model = &self.client.backend().info().model;
         let missing = match (texts.prediction.is_empty(), texts.references.is_empty()) {
-            (true, _) => Some("prediction"),
-            (false, true) => Some("reference"),
+            (_, true) => Some("reference"),
+            (true, false) => Some("prediction"),
             (false, false) => None,
         };
         if let Some(missing) = missing {

@@ -24,7 +24,7 @@ use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
 use gage_template::{InjectionFence, PromptContext, PromptRenderer};
 use media::JudgeMedia;
-pub(crate) use media::JudgeMediaSources;
+pub(crate) use media::{JudgeMediaSources, add_shown_media};
 use serde_json::Value;
 use std::sync::Arc;
 use tracing::Span;

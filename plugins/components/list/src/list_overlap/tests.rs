@@ -62,7 +62,8 @@ fn sub_scores() {
 #[test]
 fn what_is_missing_scores_nothing() {
     for (prediction, reference, tag) in [
-        (Value::Absent, Value::Absent, "missing_prediction"),
+        (Value::Absent, Value::Absent, "missing_reference"),
+        (list(json!({ "a": 1 })), Value::Absent, "missing_reference"),
         (Value::Absent, list(json!([])), "missing_prediction"),
         (list(json!([])), Value::Absent, "missing_reference"),
         (list(json!({ "a": 1 })), list(json!(["a"])), "invalid_format"),

@@ -110,7 +110,9 @@ fn what_is_no_number_never_scores() {
     let everything = json!({ "tolerance": 1e308 });
     for (prediction, reference, tag) in [
         (Value::Absent, number(), "missing_prediction"),
-        (Value::Absent, Value::Absent, "missing_prediction"),
+        (Value::Absent, "five".into(), "missing_prediction"),
+        (Value::Absent, Value::Absent, "missing_reference"),
+        ("five".into(), Value::Absent, "missing_reference"),
         (number(), Value::Absent, "missing_reference"),
         (number(), "five".into(), "invalid_reference"),
         (number(), "nan".into(), "invalid_reference"),

@@ -85,10 +85,10 @@ fn what_may_mean_two_options_means_none() {
 }
 
 #[test]
-fn options_are_trimmed_texts() {
+fn options_keep_their_white_space() {
     let read = read(&json!([" x ", 2, { "id": "c", "content": "z" }]), Labels::Letters).unwrap_or_default();
     let texts: Vec<&str> = read.iter().map(|option| option.text.as_str()).collect();
-    assert_eq!(texts, ["x", "2", "z"]);
+    assert_eq!(texts, [" x ", "2", "z"]);
     let labels: Vec<&str> = read.iter().map(|option| option.label.as_str()).collect();
     assert_eq!(labels, ["A", "B", "C"]);
 }

@@ -138,6 +138,11 @@ fn what_is_missing_scores_zero() {
         let Ok(card) = card(json!({}), &parsed, &json!(["a"])) else { panic!("{parsed} is scored") };
         assert_eq!((card.primary_score, card.error_tags), (Some(0.0), vec![tag.to_owned()]), "{parsed}");
     }
+    for reference in [json!(null), json!([]), json!({ "steps": [] })] {
+        let Ok(card) = card(json!({}), &json!(null), &reference) else { panic!("{reference} is scored") };
+        let found = (card.primary_score, card.error_tags);
+        assert_eq!(found, (None, vec!["missing_reference".to_owned()]), "{reference}");
+    }
     assert!(card(json!({ "match_by": "name" }), &json!({}), &json!(null)).is_err());
 }
 

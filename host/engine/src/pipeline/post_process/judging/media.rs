@@ -4,7 +4,7 @@ use crate::pipeline::reply_media::{ReplyPart, parts_of};
 use crate::sample::failure::SampleFailure;
 use crate::sample::result::SampleResult;
 use gage_backend::{Backend, MediaSupport};
-use gage_core::{ContentPart, LazyObject, Message, Outcome, OutputView, Role, SampleView};
+use gage_core::{ContentPart, LazyObject, MediaKind, Message, Outcome, OutputView, Role, SampleView};
 use gage_data::{MediaStore, data_url_of};
 use gage_record::MediaFolder;
 use serde_json::Value;
@@ -57,27 +57,15 @@ impl JudgeMedia {
         prompts: impl Iterator<Item = &'m mut Vec<Message>>,
         result: &SampleResult,
     ) -> Result<(), SampleFailure> {
-        let of_sample = self.accepted(media_of(&result.sample));
-        let of_reply = self.accepted(media_of_reply(&result.model_output));
-        let mut parts = Vec::new();
+        let mut of_sample = self.accepted(media_of(&result.sample));
+        let mut of_reply = self.accepted(media_of_reply(&result.model_output));
         if !of_sample.is_empty() {
-            if !of_reply.is_empty() {
-                parts.push(ContentPart::text(QUESTION_LABEL));
-            }
-            parts.extend(self.embedded(of_sample).await?);
+            of_sample = self.embedded(of_sample).await?;
         }
         if !of_reply.is_empty() {
-            parts.push(ContentPart::text(ANSWER_LABEL));
-            parts.extend(self.embedded_replies(of_reply).await?);
+            of_reply = self.embedded_replies(of_reply).await?;
         }
-        if parts.is_empty() {
-            return Ok(());
-        }
-        for messages in prompts {
-            if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
-                last.content.splice(0..0, parts.iter().cloned());
-            }
-        }
+        place(prompts, of_sample, of_reply);
         Ok(())
     }
 
@@ -134,6 +122,46 @@ impl JudgeMedia {
             Err(error) => {
                 Err(SampleFailure::of_plugin("internal", format!("the media could not be read: {error}")))
             }
+        }
+    }
+}
+
+/// Adds the media that a judge was shown to its recorded prompts, by their paths. `accepts` are the kinds that its backend
+/// accepts.
+pub(crate) fn add_shown_media(
+    prompts: &mut [Vec<Message>],
+    result: &SampleResult,
+    accepts: impl Fn(MediaKind) -> bool,
+) {
+    let is_accepted = |part: &ContentPart| matches!(part, ContentPart::Media { kind, .. } if accepts(*kind));
+    let mut of_sample = media_of(&result.sample);
+    let mut of_reply = media_of_reply(&result.model_output);
+    of_sample.retain(is_accepted);
+    of_reply.retain(is_accepted);
+    place(prompts.iter_mut(), of_sample, of_reply);
+}
+
+/// Puts media, with their labels, before the text of the last user message of each prompt.
+fn place<'m>(
+    prompts: impl Iterator<Item = &'m mut Vec<Message>>,
+    of_sample: Vec<ContentPart>,
+    of_reply: Vec<ContentPart>,
+) {
+    let mut parts = Vec::with_capacity(of_sample.len() + of_reply.len() + 2);
+    if !of_sample.is_empty() && !of_reply.is_empty() {
+        parts.push(ContentPart::text(QUESTION_LABEL));
+    }
+    parts.extend(of_sample);
+    if !of_reply.is_empty() {
+        parts.push(ContentPart::text(ANSWER_LABEL));
+        parts.extend(of_reply);
+    }
+    if parts.is_empty() {
+        return;
+    }
+    for messages in prompts {
+        if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
+            last.content.splice(0..0, parts.iter().cloned());
         }
     }
 }

@@ -1,0 +1,205 @@
+//! Null values in prompts: an error wherever one would become a text, and never the text `None`.
+//!
+//! The engine's formatter and filters can be replaced, but not its operators. In a compiled template, the operators `~`
+//! and `[a:b]` are therefore replaced by filters.
+
+use minijinja::machinery::{self, CodeGenerator, Instruction, Instructions};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{StringInput, ValueKind};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, Template, Value};
+
+/// Filter that stands for the operator `~`. No template can name it.
+const CONCATENATION: &str = "~";
+
+/// Filter that stands for a slice such as `text[:5]`. No template can name it.
+const SLICE: &str = "[:]";
+
+/// Name of the block that holds the whole template. No template can name it.
+const BODY: &str = " body";
+
+/// Maximum number of values that are examined within a list or an object.
+const MAX_EXAMINED: usize = 1_000_000;
+
+/// Adds the filters that stand for operators.
+pub(crate) fn add_operators(environment: &mut Environment<'static>) {
+    environment.add_filter(CONCATENATION, concatenate);
+    environment.add_filter(SLICE, slice);
+}
+
+/// Returns whether a template has operators that [`render`] replaces.
+fn has_operators(template: &Template<'_, '_>) -> bool {
+    let compiled = machinery::get_compiled_template(template);
+    let mut all = std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
+    all.any(|instructions| {
+        let mut number = 0;
+        while let Some(instruction) = instructions.get(number) {
+            if matches!(instruction, Instruction::StringConcat | Instruction::Slice) {
+                return true;
+            }
+            number += 1;
+        }
+        false
+    })
+}
+
+/// Renders a template of an environment that has the filters of [`add_operators`]. A template with operators is compiled
+/// again each time; few have any.
+pub(crate) fn render(
+    environment: &Environment<'_>,
+    template: &Template<'_, '_>,
+    values: Value,
+    output: impl std::io::Write,
+) -> Result<(), Error> {
+    if !has_operators(template) {
+        return template.render_captured_to(values, output).map(drop);
+    }
+    let (name, source) = (template.name(), template.source());
+    let parsed = machinery::parse(source, name, SyntaxConfig::default())?;
+    let mut generator = CodeGenerator::new(name, source);
+    generator.compile_stmt(&parsed);
+    let (mut body, mut blocks) = generator.finish();
+    replace_operators(&mut body);
+    blocks.values_mut().for_each(replace_operators);
+    // Only a block can be rendered into a writer, which bounds the length of the text.
+    blocks.insert(BODY, body);
+    let start = Instructions::new(name, source);
+    let mut unused = String::new();
+    let mut nowhere = machinery::make_string_output(&mut unused);
+    let (_, mut state) =
+        machinery::eval(environment, &start, values, &blocks, &mut nowhere, AutoEscape::None)?;
+    state.render_block_to_write(BODY, output)
+}
+
+/// Replaces operators by filters with the same operands.
+fn replace_operators(instructions: &mut Instructions<'_>) {
+    let mut number = 0;
+    while let Some(instruction) = instructions.get_mut(number) {
+        let filter = match instruction {
+            Instruction::StringConcat => Some((CONCATENATION, 2)),
+            Instruction::Slice => Some((SLICE, 4)),
+            _ => None,
+        };
+        if let Some((name, operands)) = filter {
+            // The last number is that of a filter which the engine looks up each time.
+            *instruction = Instruction::ApplyFilter(name, Some(operands), u8::MAX);
+        }
+        number += 1;
+    }
+}
+
+/// Joins two values to one text.
+fn concatenate(state: &State<'_, '_>, left: &Value, right: &Value) -> Result<Value, Error> {
+    reject_null(left)?;
+    reject_null(right)?;
+    let (left, right) = (StringInput::new(state, left)?, StringInput::new(state, right)?);
+    Ok(format!("{}{}", left.as_str(), right.as_str()).into())
+}
+
+/// Returns a part of a text or a list. The engine's own operator makes an empty list of a null or undefined value.
+fn slice(
+    state: &State<'_, '_>,
+    value: &Value,
+    start: &Value,
+    stop: &Value,
+    step: &Value,
+) -> Result<Value, Error> {
+    if value.is_undefined() {
+        // This is the engine's error, which names the variable.
+        StringInput::new(state, value)?;
+    }
+    if value.is_none() {
+        return Err(null_error(value));
+    }
+    let operands = [("value", value), ("start", start), ("stop", stop), ("step", step)];
+    let operands = Value::from_pairs(operands.map(|(name, operand)| (name, operand.clone())));
+    state.env().compile_expression("value[start:stop:step]")?.eval(operands)
+}
+
+/// Checks that a value can become a text: it is not null, and contains no null.
+///
+/// # Errors
+/// Says that the value is or contains null, and what to write instead.
+pub(crate) fn reject_null(value: &Value) -> Result<(), Error> {
+    if has_null(value) { Err(null_error(value)) } else { Ok(()) }
+}
+
+fn null_error(value: &Value) -> Error {
+    let message = match value.is_none() {
+        true => "the value is null; check it with `is not none`, or give it a `default('…', true)`",
+        false => "the value contains null; write it as JSON with `tojson`, or leave null values out",
+    };
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
+/// Returns whether a value is null, or a list or an object that contains null at any depth.
+fn has_null(value: &Value) -> bool {
+    if value.as_str().is_some() {
+        return false;
+    }
+    let mut left = vec![value.clone()];
+    for _ in 0..MAX_EXAMINED {
+        let Some(value) = left.pop() else { return false };
+        match value.kind() {
+            ValueKind::None => return true,
+            ValueKind::Seq | ValueKind::Iterable => left.extend(value.try_iter().into_iter().flatten()),
+            ValueKind::Map => {
+                let keys = value.try_iter().into_iter().flatten();
+                left.extend(keys.filter_map(|key| value.get_item(&key).ok()));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rendered(template: &str) -> Result<String, Error> {
+        let mut environment = Environment::new();
+        environment.set_formatter(|output, state, value| {
+            reject_null(value)?;
+            minijinja::escape_formatter(output, state, value)
+        });
+        add_operators(&mut environment);
+        environment.add_template_owned("t", template.to_owned())?;
+        let values = json!({"text": "abc", "list": [1, null], "object": {"a": {"b": null}}});
+        let mut text = Vec::new();
+        let values = Value::from(minijinja::value::Serde(&values));
+        render(&environment, &environment.get_template("t")?, values, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    #[test]
+    fn operators_give_what_the_engine_gives() {
+        for (template, expected) in [
+            ("{{ 1 ~ text ~ 2.5 }}", "1abc2.5"),
+            ("{{ text[1:] }}{{ text[:-1] }}{{ text[::-1] }}{{ list[:1]|first }}", "bcabcba1"),
+            ("{% block b %}{{ text ~ 1 }}{% endblock %}{{ self.b() }}", "abc1abc1"),
+            ("{% macro m(a) %}{{ a ~ text }}{% endmacro %}{{ m(1) }}", "1abc"),
+            ("{% set x = text ~ 1 %}{{ x }}{% for y in [1, 2] %}{{ y ~ x }}{% endfor %}", "abc11abc12abc1"),
+        ] {
+            assert_eq!(rendered(template).ok().as_deref(), Some(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn null_becomes_a_text_nowhere() {
+        for template in [
+            "{{ 'a' ~ object.a.b }}",
+            "{{ none }}",
+            "{{ text ~ list }}",
+            "{{ list }}",
+            "{{ object }}",
+            "{{ [object] }}",
+            "{% set x = object.a.b %}{{ x ~ 1 }}",
+            "{{ object.a.b[:2] }}",
+        ] {
+            assert!(rendered(template).is_err(), "{template}");
+        }
+        let error = rendered("a\n{{ text ~ object.a.b }}").map_err(|error| (error.line(), error.to_string()));
+        assert!(error.is_err_and(|(line, text)| line == Some(2) && text.contains("the value is null")));
+    }
+}
