@@ -147,7 +147,11 @@ fn mmmu_migration_example_runs_after_import() {
         let parts = &body["messages"][0]["content"];
         let url = parts[0]["image_url"]["url"].as_str().unwrap_or_default().to_owned();
         assert!(url.starts_with("data:image/png;base64,"), "{body}");
-        completion(if parts[1]["text"].to_string().contains("picture 0") { "The answer is B." } else { "(C)" })
+        completion(if parts[1]["text"].to_string().contains("picture 0") {
+            "The answer is B."
+        } else {
+            "(C)"
+        })
     });
     let workspace = Workspace::new();
     let labels = ["B", "C", "D", "A"];
@@ -163,6 +167,100 @@ fn mmmu_migration_example_runs_after_import() {
     let report = ended.expect_code(0).stdout_json();
     let metric = &report["summary"]["metrics"][0];
     assert_eq!((&metric["metric_id"], &metric["value"]), (&json!("mmmu_acc"), &json!(0.5)), "{report:#}");
+}
+
+/// Extractors for one metric leave the answers of the others as they were.
+#[test]
+fn metrics_of_a_task_keep_their_answers_after_import() {
+    let server = Server::start(|_| completion("The answer is B"));
+    let workspace = Workspace::new();
+    let row = json!({"id": "q", "question": "Which?", "choices": ["one", "two"], "answer": 1});
+    workspace.write("rows.jsonl", format!("{row}\n"));
+    let old = OLD
+        .replace("{path: rows.jsonl}", "{path: rows.jsonl, preprocess: multi_choice_standardizer}")
+        .replace(
+            "metrics: [exact_match]",
+            "metrics: [mme_accuracy, mmlu_pro_accuracy, multi_choice_accuracy, text_length]",
+        );
+    workspace.write("old.yaml", old);
+    let ended = workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml"]).expect_code(0);
+    assert!(ended.stderr.contains("the metric reads the answer as it was written"), "{}", ended.stderr);
+    let address = [("GAGE_BASE_URL", format!("{}/v1", server.server.uri()))];
+    let ended = workspace.run_with_env(address, &["run", "new.yaml", "--run-id", "r"]);
+    let figures = workspace.json("r", "summary.json")["metrics"].clone();
+    let value = |metric: &str| {
+        let figures = figures.as_array().expect("metrics");
+        figures.iter().find(|one| one["metric_id"] == metric).map(|one| one["value"].clone())
+    };
+    for (metric, expected) in
+        [("mmlu_pro_accuracy", 1.0), ("multi_choice_accuracy", 1.0), ("text_length", 15.0)]
+    {
+        assert_eq!(value(metric), Some(json!(expected)), "{metric}: {figures:#}\n{}", ended.stderr);
+    }
+    // Two metrics that need different extractors cannot share a task.
+    let old = OLD.replace("metrics: [exact_match]", "metrics: [gsm8k_accuracy, math500_accuracy]");
+    workspace.write("two.yaml", old);
+    let ended = workspace.run(&["import", "gage", "two.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("this one needs other extractors"), "{}", ended.stderr);
+}
+
+/// A suite whose judge reads a field that no row has, and another that is a template with a value of a RunConfig.
+#[test]
+fn imports_without_work_are_valid() {
+    let judged = OLD
+        .replace("{path: rows.jsonl}", "{path: piqa.jsonl, preprocess: piqa_struct_only}")
+        .replace(
+            "role_adapters:\n",
+            "prompts: [{prompt_id: grade, template: \"{{ sample.question }}{{ sample.get('note') }} \
+             {{ sample.predict_result[0].message.content[0].text }}\"}]\nrole_adapters:\n  \
+             - {adapter_id: judge, role_type: judge_model, backend_id: engine, prompt_id: grade}\n",
+        )
+        .replace("{step: inference}", "{step: inference}, {step: judge}")
+        .replace("[exact_match]", "[judge_threshold]");
+    let body = OLD.lines().skip(2).map(|line| format!("  {line}\n")).collect::<String>();
+    let template = format!(
+        "api_version: gage/v1alpha1\nkind: BuiltinTemplate\nmetadata: {{name: t}}\ndefinition:\n{body}  \
+         tasks: [{{task_id: t, dataset_id: rows, max_samples: \"${{runtime.tasks.t.max_samples}}\"}}]\n\
+         parameters: [{{name: runtime.datasets.rows, type: obj}}]\n"
+    );
+    for old in [judged, template] {
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows(2));
+        let row = json!({"id": "1", "goal": "dry it", "sol1": "towel", "sol2": "water", "label": 0});
+        workspace.write("piqa.jsonl", format!("{row}\n"));
+        workspace.write("old.yaml", &old);
+        workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml"]).expect_code(0);
+        workspace.run(&["validate", "new.yaml"]).expect_code(0);
+    }
+}
+
+#[test]
+fn all_images_of_a_document_are_sent_after_import() {
+    let server = Server::start(|request| {
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        let parts = body["messages"][0]["content"].as_array().cloned().unwrap_or_default();
+        let images = parts.iter().filter(|part| part["type"] == "image_url").count();
+        completion(&format!("{images} images"))
+    });
+    let workspace = Workspace::new();
+    let image = |name: &str| json!({"type": "image_url", "image_url": {"url": name}});
+    let content = json!([image("one.png"), image("two.png"), {"type": "text", "text": "How many?"}]);
+    let messages = json!([{"role": "user", "content": content}]);
+    let row = json!({"id": "1", "question": "How many?", "answers": ["2 images"], "messages": messages});
+    workspace.write("rows.jsonl", format!("{row}\n"));
+    for (name, picture) in [("one.png", "red-square.png"), ("two.png", "blue-circle.png")] {
+        let picture = std::fs::read(repository().join("tests/datasets/image-qa/media").join(picture));
+        workspace.write(name, picture.expect("a picture"));
+    }
+    let params = "{path: rows.jsonl, preprocess: docvqa_image_standardizer, preprocess_kwargs: \
+                  {content_field: messages.0.content}}";
+    let old = OLD.replace("{path: rows.jsonl}", params).replace("[exact_match]", "[docvqa_anls]");
+    workspace.write("old.yaml", old);
+    workspace.run(&["import", "gage", "old.yaml", "-o", "new.yaml"]).expect_code(0);
+    let address = [("GAGE_BASE_URL", format!("{}/v1", server.server.uri()))];
+    let ended = workspace.run_with_env(address, &["run", "new.yaml", "--run-id", "r", "--json"]);
+    let report = ended.expect_code(0).stdout_json();
+    assert_eq!(report["summary"]["metrics"][0]["value"], 1.0, "{report:#}");
 }
 
 #[test]

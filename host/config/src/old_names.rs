@@ -76,10 +76,12 @@ const OLD_KEYS: &[OldKey] = &[
     moved("", "benchmarks", IMPOSSIBLE),
     moved("", "environments", IMPOSSIBLE),
     moved("", "arena", IMPOSSIBLE),
-    moved(
+    inert_if(
         "datasets[]",
         "hub",
-        "write `loader: hf_hub`, and name a hub other than Hugging Face by `params.endpoint`",
+        "leave it out if the loader reads files; if not, write `loader: hf_hub`, and name a hub other than Hugging Face by \
+         `params.endpoint`",
+        NothingFor(&["inline", "local", "file", "filesystem", "none"]),
     ),
     moved("datasets[]", "hub_params", "its keys belong in `params`, next to `loader: hf_hub`"),
     moved("datasets[]", "hub_id", HUB),
@@ -87,6 +89,7 @@ const OLD_KEYS: &[OldKey] = &[
     moved("datasets[].params", "max_samples", "it is `limit` here"),
     moved("datasets[].params", "shuffle_seed", "it is `seed` here"),
     moved("datasets[].params", "image_root", "it is `content_root` here"),
+    inert("datasets[].params", "trust_remote_code", "no code of a dataset is run; leave it out"),
     moved("datasets[].params", "bundle", "write solved rows into `few_shot` of `preprocess_kwargs`"),
     moved("datasets[].params", "bundle_kwargs", "write solved rows into `few_shot` of `preprocess_kwargs`"),
     moved("role_adapters[]", "concurrency", POOL),
@@ -118,7 +121,8 @@ const OLD_KEYS: &[OldKey] = &[
     moved("metrics[].params", "aggregation", "write it next to `params`"),
 ];
 
-/// Names of gage-eval, and of what takes their place.
+/// Names of gage-eval, and of what takes their place. A `*` at the end stands for any text. A name may be that of a metric
+/// and of a preprocessor.
 const OLD_NAMES: &[(&str, &str)] = &[
     ("vllm", "openai_http"),
     ("vllm_native", "openai_http"),
@@ -139,23 +143,29 @@ const OLD_NAMES: &[(&str, &str)] = &[
     ("preprocess_strip_assistant", "strip_assistant"),
     ("piqa_struct_only", "piqa"),
     ("mmmu_multimodal_inputs", "mmmu"),
-    ("gsm8k_preprocessor", "gsm8k"),
-    ("global_piqa", "piqa"),
-    ("mmlu_pro", "multi_choice"),
-    ("math500", "default"),
-    ("aime2024", "default"),
-    ("aime2025", "default"),
-    ("hle", "default"),
-    ("simpleqa", "default"),
-    ("gsm8k_accuracy", "numeric_match"),
-    ("aime2024_accuracy", "numeric_match"),
-    ("aime2025_accuracy", "numeric_match"),
-    ("math500_accuracy", "exact_match"),
-    ("mmlu_pro_accuracy", "multi_choice_accuracy"),
-    ("gpqa_diamond_accuracy", "multi_choice_accuracy"),
-    ("global_piqa_accuracy", "multi_choice_accuracy"),
-    ("hle_accuracy", "judge_threshold"),
-    ("simpleqa_accuracy", "judge_threshold"),
+    ("gsm8k_*", "numeric_match"),
+    ("gsm8k_*", "gsm8k"),
+    ("aime*", "numeric_match"),
+    ("aime*", "default"),
+    ("math500*", "exact_match"),
+    ("math500*", "default"),
+    ("mathvista*", "exact_match"),
+    ("mathvista*", "default"),
+    ("mme_*", "exact_match"),
+    ("mme_*", "default"),
+    ("mme", "default"),
+    ("mmlu_pro*", "multi_choice_accuracy"),
+    ("mmlu_pro*", "multi_choice"),
+    ("gpqa*", "multi_choice_accuracy"),
+    ("gpqa*", "multi_choice"),
+    ("video_mme*", "multi_choice_accuracy"),
+    ("video_mme*", "multi_choice"),
+    ("global_piqa*", "multi_choice_accuracy"),
+    ("global_piqa*", "piqa"),
+    ("hle*", "judge_threshold"),
+    ("hle*", "default"),
+    ("simpleqa*", "judge_threshold"),
+    ("simpleqa*", "default"),
 ];
 
 /// Returns the old key at a place, if it is one. `path` is that of its mapping.
@@ -172,8 +182,12 @@ pub(crate) fn old_key(path: &str, key: &str) -> Option<&'static OldKey> {
 
 /// Returns the name that takes the place of an old one, if it is among those that are possible.
 pub(crate) fn new_name<'n>(old: &str, known: &[&'n str]) -> Option<&'n str> {
-    let new = OLD_NAMES.iter().find(|(name, _)| *name == old).map(|(_, new)| *new)?;
-    known.iter().copied().find(|name| *name == new)
+    let is_old = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => old.starts_with(beginning),
+        None => old == pattern,
+    };
+    let mut found = OLD_NAMES.iter().filter(|(pattern, _)| is_old(pattern)).map(|(_, new)| *new);
+    found.find_map(|new| known.iter().copied().find(|name| *name == new))
 }
 
 impl OldKey {
@@ -210,7 +224,7 @@ mod tests {
         let found = problems_of(
             "api_version: gage/v1alpha1\nkind: PipelineConfig\nmodels: []\nparameters: {}\n\
              datasets:\n  - {dataset_id: d, loader: hf_hub, hub: huggingface, hub_params: {hub_id: a/b}, \
-             params: {hub_id: a/b}}\n\
+             params: {hub_id: a/b}}\n  - {dataset_id: e, loader: jsonl, hub: inline, params: {path: e.jsonl}}\n\
              role_adapters:\n  - {adapter_id: r, role_type: support, concurrency: 2, backend: {type: vllm, config: {}}}\n\
              prompts: [{prompt_id: p, renderer: jinja, template: x}, {prompt_id: q, renderer: a.b, template: x}]\n\
              tasks: [{task_id: t, dataset_id: d, reporting: {sinks: []}}]\n",
@@ -235,12 +249,35 @@ mod tests {
         ] {
             assert_eq!(of(key), (severity, help), "{key}");
         }
+        let (severity, help) = of("datasets[1].hub");
+        assert!(
+            severity == "warning" && help.starts_with("leave it out if the loader reads files"),
+            "{help}"
+        );
         assert!(
             of("role_adapters[0].backend.type").1.starts_with("`vllm` of gage-eval is `openai_http` here")
         );
         assert!(
             of("role_adapters[0].role_type").1.starts_with("`support` of gage-eval is `context_provider`")
         );
+    }
+
+    #[test]
+    fn names_of_benchmarks_are_found_by_their_beginning() {
+        let (metrics, preprocessors) =
+            (["exact_match", "mmmu_accuracy", "numeric_match"], ["default", "gsm8k", "multi_choice"]);
+        for (old, metric, preprocessor) in [
+            ("aime24_preprocessor", Some("numeric_match"), Some("default")),
+            ("gsm8k_accuracy", Some("numeric_match"), Some("gsm8k")),
+            ("mme_accuracy", Some("exact_match"), Some("default")),
+            ("gpqa_diamond_multi_choice", None, Some("multi_choice")),
+            ("hle_preprocessor", None, Some("default")),
+            ("mme", None, Some("default")),
+            ("my_own", None, None),
+        ] {
+            let found = (super::new_name(old, &metrics), super::new_name(old, &preprocessors));
+            assert_eq!(found, (metric, preprocessor), "{old}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod metrics;
 mod old_keys;
 mod prompts;
 mod roles;
+mod runtime;
 mod sampling;
 mod steps;
 mod tasks;
@@ -60,6 +61,7 @@ pub fn import_gage(name: &str, text: &str) -> Result<Import, Problems> {
 }
 
 fn convert_sections(document: &mut Mapping, notes: &mut Notes) {
+    runtime::convert(document, notes);
     old_keys::settle(document, "", &[TOP_KEYS], OLD_TOP_KEYS, notes);
     // Texts that prompts may use are read before the preprocessors lose them.
     let texts = prompts::texts_of_datasets(document);

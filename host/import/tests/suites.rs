@@ -74,7 +74,6 @@ const CASES: &[Case] = &[
         &[
             "c datasets[1].params.path",
             "c datasets[1].params.image_root",
-            "c datasets[1].params.preprocess.content_field",
             "d datasets[1].params.doc_to_visual",
             "c backends[0].config.api_base",
             "c backends[0].config.model_name",
@@ -294,6 +293,69 @@ fn converted_suites_need_no_second_conversion() {
         let again = import("again.yaml", &suite);
         assert!(again.notes.is_empty(), "{}: {:#?}\n{suite}", case.file, again.notes);
     }
+}
+
+/// Returns the conversion of a suite with one task, and the number of notes that need work.
+fn import_with(metrics: &str, prompts: &str) -> (Import, usize) {
+    let text = format!(
+        "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+         datasets: [{{dataset_id: d, loader: jsonl, params: {{path: d.jsonl, preprocess: piqa_struct_only}}}}]\n\
+         backends: [{{backend_id: b, type: openai_http, config: {{model: m}}}}]\n\
+         role_adapters: [{{adapter_id: dut, role_type: dut_model, backend_id: b, prompt_id: ask}}, \
+         {{adapter_id: judge, role_type: judge_model, backend_id: b, prompt_id: grade}}]\n\
+         prompts: [{prompts}]\n\
+         custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]}}\n\
+         metrics: [{metrics}]\n"
+    );
+    let import = import("old.yaml", &text);
+    let work = import.notes.iter().filter(|note| note.severity == NoteSeverity::NeedsWork).count();
+    (import, work)
+}
+
+#[test]
+fn metrics_share_the_step_extract_of_their_task() {
+    for (metrics, step, written, expected_work) in [
+        ("gsm8k_accuracy, mmlu_pro_accuracy, text_length", "last_number", 2, 0),
+        ("mmlu_pro_accuracy, gsm8k_accuracy", "last_number", 1, 0),
+        ("mme_accuracy, multi_choice_accuracy, latency", "yes|no", 1, 0),
+        ("mme_accuracy, {contains: {prediction_field: judge_output.answer}}", "yes|no", 0, 0),
+        ("mme_accuracy, {exact_match: {prediction_field: model_output.answer}}", "yes|no", 1, 0),
+        ("mme_accuracy, gsm8k_accuracy", "yes|no", 1, 1),
+        ("mme_accuracy, {metric_id: own, implementation: ./own.wasm}", "yes|no", 0, 1),
+        ("gsm8k_accuracy, {metric_id: g, implementation: gsm8k_accuracy}", "last_number", 0, 0),
+        ("exact_match, text_length", "", 0, 0),
+    ] {
+        let (import, work) = import_with(metrics, "");
+        let found = import.suite.matches("model_output.written").count();
+        assert_eq!((found, work), (written, expected_work), "{metrics}\n{}", import.suite);
+        assert!(import.suite.contains(step), "{metrics}\n{}", import.suite);
+        assert_eq!(import.suite.matches("step: extract").count(), usize::from(!step.is_empty()), "{metrics}");
+    }
+}
+
+#[test]
+fn old_results_in_prompts_become_answers_or_work() {
+    const RESULT: &str = "{{ sample.predict_result[0].message.content[0].text }}";
+    for (prompt, old, new, expected_work) in [
+        ("grade", RESULT, "{{ payload.model_output.answer }}", 0),
+        ("ask", RESULT, RESULT, 1),
+        ("unused", RESULT, RESULT, 1),
+        ("grade", "{{ sample.eval_result.acc }}", "{{ sample.eval_result.acc }}", 1),
+        ("grade", "{{ sample.get('question') }}", "{{ row.get('question', '') }}", 0),
+        ("ask", "{{ sample.goal }}{{ sample.note }}", "{{ row.goal }}{{ row.note|default('') }}", 0),
+    ] {
+        let prompts = format!("{{prompt_id: {prompt}, template: \"{old}\"}}");
+        let (import, work) = import_with("exact_match", &prompts);
+        assert!(import.suite.contains(new), "{prompt} {old}\n{}", import.suite);
+        assert_eq!(work, expected_work, "{prompt} {old}");
+    }
+}
+
+#[test]
+fn parts_of_messages_stay_the_images_of_documents() {
+    let suite = imported("04_multi_task_http").suite;
+    assert!(suite.contains("content_field: messages.0.content\n"), "{suite}");
+    assert!(!suite.contains("image_field"), "{suite}");
 }
 
 #[test]

@@ -87,11 +87,12 @@ fn convert_type(backend: &mut Mapping, config: &Mapping, old: &str, path: &str, 
             .help(format!("name a server, or make a backend by: {}", plugin_command(old, "backend")));
         return "openai_http".to_owned();
     };
-    let new = config::provider_of(config, old).map_or(*new, |(_, kind, _)| kind);
+    let provider = config::provider_of(config, old);
+    let new = provider.map_or(*new, |(_, kind, _)| kind);
     backend.set("type", Tree::text(new));
     let message = format!("`{old}` is a server that speaks the protocol of `{new}`");
     let note = notes.changed(place, message, backend.comments_of("type"));
-    if !program.is_empty() {
+    if !program.is_empty() && provider.is_none() {
         note.help(format!("start the server first: {program}"));
     }
     new.to_owned()

@@ -44,7 +44,11 @@ fn unfold_template(document: &mut Mapping, notes: &mut Notes) {
     }
     let Some(Tree::Map(definition)) = document.remove("definition") else { return };
     let name = document.remove("metadata");
+    let parameters = document.remove("parameters");
     *document = definition;
+    if let Some(parameters) = parameters {
+        document.set_missing("parameters", parameters);
+    }
     if let Some(name) = name.filter(|_| !document.has("metadata")) {
         document.set_first("metadata", name);
     }

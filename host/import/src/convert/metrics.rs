@@ -65,20 +65,22 @@ fn convert_list(
         }
     };
     let mut comments = Vec::new();
-    let mut extractors = None;
-    let mut metrics = Vec::with_capacity(items.len());
+    let mut converted = Vec::with_capacity(items.len());
     for (number, item) in items.into_iter().enumerate() {
         let place = format!("{path}[{number}]");
         let Some(mut metric) = MetricEntry::of(&item, &place, notes, &mut comments) else {
-            metrics.push(item);
+            converted.push(ConvertedMetric::Other(item));
             continue;
         };
-        let Some(needed) = metric.convert(is_judged, &place, notes, &mut comments) else { continue };
-        if extractors.is_none() && !needed.is_empty() {
-            extractors = Some(needed);
+        if let Some(extractors) = metric.convert(is_judged, &place, notes, &mut comments) {
+            converted.push(ConvertedMetric::Metric { metric: Box::new(metric), place, extractors });
         }
-        metrics.push(metric.into_tree());
     }
+    let needed = |needs_them: bool| {
+        converted.iter().filter(|one| one.needs_extractors() == needs_them).find_map(ConvertedMetric::needed)
+    };
+    let extractors = needed(true).or_else(|| needed(false));
+    let metrics: Vec<Tree> = converted.into_iter().map(|one| one.beside(extractors, notes)).collect();
     match metrics.is_empty() {
         true => {
             section.remove(key);
@@ -90,6 +92,43 @@ fn convert_list(
         }
     }
     extractors
+}
+
+/// An entry of a list of metrics.
+enum ConvertedMetric {
+    /// A metric, its path, and the extractors that it needs as JSON, which may be empty.
+    Metric { metric: Box<MetricEntry>, place: String, extractors: &'static str },
+    /// An entry of another form, which stays as it is.
+    Other(Tree),
+}
+
+impl ConvertedMetric {
+    /// Returns the extractors that the metric needs.
+    fn needed(&self) -> Option<&'static str> {
+        match self {
+            ConvertedMetric::Metric { extractors, .. } if !extractors.is_empty() => Some(extractors),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the metric does not find the answer by itself.
+    fn needs_extractors(&self) -> bool {
+        matches!(self, ConvertedMetric::Metric { metric, .. } if !metric.reads_whole_text())
+    }
+
+    /// Returns the entry for a task whose step `extract` has these extractors. A metric that does not need them reads the
+    /// answer as it was written.
+    fn beside(self, of_task: Option<&'static str>, notes: &mut Notes) -> Tree {
+        match self {
+            ConvertedMetric::Other(item) => item,
+            ConvertedMetric::Metric { mut metric, place, extractors } => {
+                if of_task.is_some_and(|of_task| of_task != extractors) {
+                    metric.read_written(!extractors.is_empty(), &place, notes);
+                }
+                metric.into_tree()
+            }
+        }
+    }
 }
 
 /// Reports a task that scores answers and has no metric.

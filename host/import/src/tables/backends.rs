@@ -46,10 +46,14 @@ pub(crate) const OLD_TYPES: &[(&str, &str, &str)] = &[
     ("hf_endpoint", "hf_inference_endpoint", ""),
 ];
 
-/// Beginnings of model names of litellm: the provider, its type, and its address if it is not the default.
+/// Beginnings of model names of litellm: the provider, its type, and its address if it is not the default. litellm never
+/// sends the beginning.
 pub(crate) const PROVIDERS: &[(&str, &str, &str)] = &[
     ("openai/", OPENAI, ""),
     ("hosted_vllm/", OPENAI, DEFAULT_URL),
+    ("litellm_proxy/", OPENAI, DEFAULT_URL),
+    ("custom_openai/", OPENAI, DEFAULT_URL),
+    ("azure/", OPENAI, DEFAULT_URL),
     ("anthropic/", "anthropic_http", ""),
     ("gemini/", "gemini_http", ""),
     ("openrouter/", OPENAI, "https://openrouter.ai/api/v1"),
@@ -199,4 +203,22 @@ pub(crate) const SERVER_KEYS: &[(&str, &str)] = &[
     ("output_type", ""),
     ("provider", ""),
     ("custom_llm_provider", ""),
+];
+
+/// Old keys of the provider of litellm.
+pub(crate) const PROVIDER_KEYS: &[&str] = &["provider", "custom_llm_provider"];
+
+/// Options of `vllm serve` that `sglang.launch_server` has under another name.
+pub(crate) const SGLANG_OPTIONS: &[(&str, &str)] = &[
+    ("--max-model-len", "--context-length"),
+    ("--gpu-memory-utilization", "--mem-fraction-static"),
+    ("--max-num-seqs", "--max-running-requests"),
+    ("--max-num-batched-tokens", "--max-prefill-tokens"),
+    ("--tokenizer", "--tokenizer-path"),
+    ("--swap-space", ""),
+    ("--block-size", "--page-size"),
+    ("--enforce-eager", "--disable-cuda-graph"),
+    ("--enable-prefix-caching", ""),
+    ("--limit-mm-per-prompt", ""),
+    ("--mm-processor-kwargs", ""),
 ];

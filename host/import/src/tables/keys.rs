@@ -403,6 +403,9 @@ pub(crate) const SAMPLE_FIELDS: &[&str] = &[
     "_media_meta",
 ];
 
+/// Fields of a Sample in which the older program stored its results.
+pub(crate) const RESULTS: &[&str] = &["predict_result", "eval_result"];
+
 /// Texts that prompts of the older program took from parameters, and that were empty without one.
 pub(crate) const PROMPT_TEXTS: &[&str] = &[
     "system_prompt",

@@ -65,9 +65,7 @@ const KNOWN: &[&str] = &[
     "word_perplexity",
 ];
 
-const NUMBER: &str = r#"[{"final_answer": {"kind": "number"}}, "last_number"]"#;
-const BOXED_NUMBER: &str =
-    r#"[{"boxed": {"kind": "number"}}, {"final_answer": {"kind": "number"}}, "last_number"]"#;
+const NUMBER: &str = r#"[{"boxed": {"kind": "number"}}, {"final_answer": {"kind": "number"}}, {"last_number": {"fractions": true}}]"#;
 const BOXED: &str = r#"["boxed", "final_answer"]"#;
 const LETTER: &str = r#"[{"final_answer": {"kind": "choice"}}, "choice_letter"]"#;
 const FINAL: &str = r#"["final_answer", {"regex": {"pattern": "(?s)\\A\\s*(.*?)\\s*\\Z"}}]"#;
@@ -91,7 +89,7 @@ const REPLACEMENTS: &[(&str, MetricReplacement)] = &[
     ("math500*", scored("exact_match", BOXED)),
     ("math_500*", scored("exact_match", BOXED)),
     ("math_accuracy", scored("exact_match", BOXED)),
-    ("aime*", scored("numeric_match", BOXED_NUMBER)),
+    ("aime*", scored("numeric_match", NUMBER)),
     ("mmlu_pro*", scored("multi_choice_accuracy", LETTER)),
     ("gpqa*", scored("multi_choice_accuracy", LETTER)),
     ("mmlu*", scored("multi_choice_accuracy", "")),
@@ -131,6 +129,41 @@ const REPLACEMENTS: &[(&str, MetricReplacement)] = &[
     ("rouge*", same("rouge_l")),
 ];
 
+/// The metrics that read the answer, and the parameter with its path.
+pub(crate) const READ_ANSWERS: &[(&str, &str)] = &[
+    ("bleu", "prediction_field"),
+    ("brier", "prediction_field"),
+    ("chrf", "prediction_field"),
+    ("contains", "prediction_field"),
+    ("docvqa_anls", "prediction_field"),
+    ("exact_match", "prediction_field"),
+    ("list_overlap", "prediction_field"),
+    ("mmmu_accuracy", "prediction_field"),
+    ("multi_choice_accuracy", "prediction_field"),
+    ("numeric_error", "prediction_field"),
+    ("numeric_match", "prediction_field"),
+    ("reference_rouge", "prediction_field"),
+    ("regex_match", "target_field"),
+    ("rouge_l", "prediction_field"),
+    ("squad", "prediction_field"),
+    ("text_length", "target_field"),
+    ("token_f1", "prediction_field"),
+];
+
+/// The metrics that read the answer only as the step `extract` parsed it.
+const READ_PARSED: &[&str] = &[
+    "canonical_answer",
+    "claim_evidence_overlap",
+    "claim_verifiability",
+    "reasoning_consistency",
+    "reasoning_step_order",
+];
+
+/// Returns true if a metric reads the answer as the step `extract` parsed it, or is a plugin, which may.
+pub(crate) fn may_read_parsed(name: &str) -> bool {
+    READ_PARSED.contains(&name) || !KNOWN.contains(&name)
+}
+
 /// Parameters that the metrics of benchmarks share with those that take their place.
 pub(crate) const SHARED_PARAMS: &[&str] = &["tolerance", "threshold", "case_sensitive", "on_missing_field"];
 
@@ -166,6 +199,17 @@ mod tests {
                 let read: Result<Vec<Value>, _> = serde_json::from_str(replacement.extractors);
                 assert!(read.is_ok_and(|list| !list.is_empty()), "{pattern}");
             }
+        }
+    }
+
+    #[test]
+    fn readers_of_answers_are_metrics() {
+        for name in READ_ANSWERS.iter().map(|(name, _)| *name).chain(READ_PARSED.iter().copied()) {
+            assert!(KNOWN.contains(&name), "{name}");
+        }
+        for (name, expected) in [("canonical_answer", true), ("./own.wasm", true), ("judge_threshold", false)]
+        {
+            assert_eq!(may_read_parsed(name), expected, "{name}");
         }
     }
 

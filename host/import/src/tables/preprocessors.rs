@@ -271,6 +271,19 @@ pub(crate) fn kwargs_of(name: &str) -> Option<&'static [&'static str]> {
     KNOWN.iter().find(|(known, _)| *known == name).map(|(_, kwargs)| *kwargs)
 }
 
+/// Returns the fields of rows that a preprocessor of gage-host reads without parameters.
+pub(crate) fn fields_of(name: &str) -> &'static [&'static str] {
+    match name {
+        "default" | "legacy" | "simple" | "strip_assistant" | "gsm8k" => &["question", "answer"],
+        "multi_choice" | "multi_choice_struct_only" => &["question", "choices", "options", "answer"],
+        "mmlu" => &["question", "choices", "answer", "subject"],
+        "piqa" => &["goal", "sol1", "sol2", "label"],
+        "mmmu" => &["question", "options", "answer"],
+        "docvqa" => &["question", "answers", "image"],
+        _ => &[],
+    }
+}
+
 /// Returns the fields of the question and the answer in a dataset of a hub.
 pub(crate) fn hub_fields(hub_id: &str) -> Option<(&'static str, &'static str)> {
     let hub_id = hub_id.to_ascii_lowercase();

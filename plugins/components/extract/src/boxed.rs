@@ -1,6 +1,8 @@
 //! `boxed`: the content of the last `\boxed{…}` or `\fbox{…}`.
 
 use crate::kinds::{ReadAs, with_evidence};
+use crate::number_style::style_of;
+use crate::plain_numbers::plain_numbers;
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
@@ -31,7 +33,7 @@ impl Extractor for LatexBox {
 
     fn spec() -> ExtractorSpec {
         let description = r"Content of the last \boxed{…} or \fbox{…}";
-        ExtractorSpec::new(MemberSpec::new("2", description, json!({ "kind": ReadAs::schema() })))
+        ExtractorSpec::new(MemberSpec::new("3", description, json!({ "kind": ReadAs::schema() })))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -39,10 +41,11 @@ impl Extractor for LatexBox {
     }
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
-        let Some(found) = inputs.text(0).and_then(last_box) else { return Ok(None) };
+        let Some(text) = inputs.text(0) else { return Ok(None) };
+        let Some(found) = last_box(text) else { return Ok(None) };
         let held = without_commands(found.held);
         let answer = match self.read_as {
-            ReadAs::Number => self.read_as.answer(&plain(held)),
+            ReadAs::Number => self.read_as.answer(&plain_numbers(&plain(held), style_of(text))),
             ReadAs::Text | ReadAs::Choice => self.read_as.answer(held),
         }?;
         Ok(answer.map(|answer| with_evidence(answer, found.whole)))

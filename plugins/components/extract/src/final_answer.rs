@@ -1,10 +1,13 @@
 //! `final_answer`: the text after the phrase that announces the final answer.
 
-use crate::kinds::{ReadAs, takes_last, texts, which_schema, with_evidence};
+use crate::kinds::{ReadAs, no_number, takes_last, texts, which_schema, with_evidence};
 use crate::markers::{Announcement, is_decoration, markers};
+use crate::number_style::style_of;
+use crate::plain_numbers::{beginning, plain_numbers};
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::latex_boxed::{last_box, without_commands};
 use gage_text_kit::text::strip;
 
 /// Words before a full stop that do not end a sentence.
@@ -17,7 +20,7 @@ const ABBREVIATIONS: [&str; 12] =
 /// The answer extends to the end of the line, or to the end of the sentence after `the answer is` and `答案是`. If the
 /// rest of the line is empty, the next non-empty line is the answer. Asterisks, underscores and backquotes around it
 /// are removed, and so is its full stop. If it is unreadable as the requested kind there is no answer; an earlier
-/// marker does not replace it.
+/// marker does not replace it, and after a marker without a number no later extractor looks for one.
 pub struct FinalAnswer {
     markers: Vec<String>,
     last: bool,
@@ -31,7 +34,7 @@ impl Extractor for FinalAnswer {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "2",
+            "3",
             "Text after the phrase that announces the final answer",
             json!({
                 "markers": {
@@ -61,8 +64,21 @@ impl Extractor for FinalAnswer {
         let held = |announced: &Announcement| announced_text(text, *announced);
         let held = if self.last { found.iter().rev().find_map(held) } else { found.iter().find_map(held) };
         let Some(held) = held else { return Ok(None) };
-        Ok(self.read_as.answer(held)?.map(|answer| with_evidence(answer, held)))
+        let answer = match self.read_as {
+            // The chain ends here: another number of the text would not be the announced one.
+            ReadAs::Number => {
+                let plain = plain_numbers(beginning(without_box(held)), style_of(text));
+                Some(self.read_as.answer(&plain)?.unwrap_or_else(no_number))
+            }
+            ReadAs::Text | ReadAs::Choice => self.read_as.answer(held)?,
+        };
+        Ok(answer.map(|answer| with_evidence(answer, held)))
     }
+}
+
+/// Returns the content of the last box in a part of a text, or the whole part.
+fn without_box(held: &str) -> &str {
+    last_box(held).map_or(held, |found| without_commands(found.held))
 }
 
 /// Returns the answer after a marker; `None` if there is no text.
@@ -152,7 +168,8 @@ mod tests {
             (json!({ "kind": "number" }), "The answer is 3 million.", json!({ "value": 3_000_000 })),
             (json!({ "kind": "number" }), "#### 1.2 × 10^3", json!({ "value": 1200 })),
             (json!({ "kind": "number" }), "答案是三千五百元。", json!({ "value": 3500, "unit": "元" })),
-            (json!({ "kind": "number" }), "Answer: 1\nAnswer: many", json!(null)),
+            (json!({ "kind": "number" }), "Answer: 1\nAnswer: many", json!({ "value": null })),
+            (json!({ "kind": "number" }), "The answer is 8 because 3 + 4 is 7.", json!({ "value": 8 })),
             (json!({ "kind": "choice" }), "The answer is (b).", json!({ "value": "B" })),
         ] {
             assert_eq!(value::<FinalAnswer>(params, text), expected, "{text}");

@@ -6,7 +6,7 @@ use gage_sdk::serde_json::Map;
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::json_text::{FoundJson, Shape, find_json};
-use gage_text_kit::number_search::{FoundNumber, only_number};
+use gage_text_kit::number_search::{FoundNumber, NumberSearch, only_number};
 use gage_text_kit::text::{excerpt, strip};
 
 /// Kind of answer that a part of the text is read as.
@@ -31,8 +31,9 @@ impl ReadAs {
         })
     }
 
-    /// Converts a part of the text to an answer. A text is stripped of white space; a number is the only one in the
-    /// part, and may be a fraction; a choice is a letter from A to Z.
+    /// Converts a part of the text to an answer. A text is stripped of white space; a number is the first one in the part,
+    /// or the first after the last equals sign, and may be a fraction; a choice is a letter from A to Z. A part with two
+    /// numbers between which it does not decide, as in `7 or 9`, has none.
     ///
     /// # Errors
     /// `invalid-input` for a number beyond the range of a float.
@@ -43,10 +44,66 @@ impl ReadAs {
         }
         Ok(match self {
             ReadAs::Text => Some(Answer::text(text)),
-            ReadAs::Number => only_number(text)?.map(|found| number_answer(&found)),
+            ReadAs::Number => first_number(text)?.map(|found| number_answer(&found)),
             ReadAs::Choice => extract(text, &Choices::default(), false).map(|label| Answer::choice(&label)),
         })
     }
+}
+
+/// Search for numbers, with fractions as one number.
+const SEARCH: NumberSearch = NumberSearch { fractions: true };
+
+/// Words between two numbers of which the answer may be either.
+const OR_WORDS: [&str; 11] = ["or", "oder", "ou", "soit", "o", "или", "либо", "或", "也可能是", "या", "أو"];
+
+/// Returns the number that a part of a text gives as its answer.
+///
+/// # Errors
+/// `invalid-input` for a number beyond the range of a float.
+pub(crate) fn first_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+    if let Some(only) = only_number(text)? {
+        return Ok(Some(only));
+    }
+    let result = text.rsplit_once('=').map(|(_, result)| result);
+    if let Some(found) = result.map(|result| SEARCH.first(result)).transpose()?.flatten() {
+        return Ok(Some(found));
+    }
+    let Some(found) = SEARCH.first(text)? else { return Ok(None) };
+    Ok((!is_undecided(text, &found)?).then_some(found))
+}
+
+/// Returns the last number of a text; `None` if it does not decide between the last two.
+///
+/// # Errors
+/// `invalid-input` for a number beyond the range of a float.
+pub(crate) fn last_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+    let Some(last) = SEARCH.last(text)? else { return Ok(None) };
+    let before = text.rfind(last.spelled).and_then(|at| text.get(..at)).unwrap_or_default();
+    let Some(other) = SEARCH.last(before)? else { return Ok(Some(last)) };
+    let start = before.rfind(other.spelled).unwrap_or_default();
+    let is_undecided = is_undecided(text.get(start..).unwrap_or_default(), &other)?;
+    Ok((!is_undecided).then_some(last))
+}
+
+/// Returns whether a text offers another number in place of its first one: `7 or 9`.
+fn is_undecided(text: &str, first: &FoundNumber<'_>) -> Result<bool, PluginError> {
+    /// Maximum number of bytes between two such numbers.
+    const MAX_BYTES: usize = 40;
+    let Some(rest) = text.split_once(first.spelled).map(|(_, rest)| rest) else { return Ok(false) };
+    let Some(second) = SEARCH.first(rest)? else { return Ok(false) };
+    let between = rest.split_once(second.spelled).map(|(between, _)| between).unwrap_or_default();
+    let is_offered = |between: &str| {
+        let mut words = between.split(|one: char| !one.is_alphabetic()).filter(|word| !word.is_empty());
+        words.any(|word| OR_WORDS.contains(&word))
+            || between.contains('或') && between.chars().count() < 8
+            || between.trim() == "か"
+    };
+    Ok(second.value.total_cmp(&first.value).is_ne() && between.len() <= MAX_BYTES && is_offered(between))
+}
+
+/// Returns an answer that ends the chain without a number.
+pub(crate) fn no_number() -> Answer {
+    Answer::new(AnswerKind::Number, &json!({ "value": null }))
 }
 
 /// Converts a number to an answer, with its unit if it has one.
@@ -206,6 +263,8 @@ mod tests {
             (ReadAs::Number, "3/4", Some(r#"{"value":0.75}"#)),
             (ReadAs::Number, "x = 1 1/2 kg", Some(r#"{"value":1.5,"unit":"kg"}"#)),
             (ReadAs::Number, "3 or 4", None),
+            (ReadAs::Number, "8 because 3 + 4 is 7", Some(r#"{"value":8}"#)),
+            (ReadAs::Number, "2 + 3 = 5", Some(r#"{"value":5}"#)),
             (ReadAs::Number, "many", None),
             (ReadAs::Choice, "(b)", Some(r#"{"value":"B"}"#)),
             (ReadAs::Choice, "42", None),

@@ -1,6 +1,8 @@
 //! `last_number`: the last number in the text, or the first.
 
-use crate::kinds::{number_answer, takes_last, which_schema, with_evidence};
+use crate::kinds::{last_number, number_answer, takes_last, which_schema, with_evidence};
+use crate::number_style::style_of;
+use crate::plain_numbers::{beginning, ending, plain_numbers};
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
@@ -25,7 +27,7 @@ impl Extractor for LastNumber {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "2",
+            "3",
             "Last number in the text, with its unit",
             json!({
                 "which": which_schema(),
@@ -46,7 +48,14 @@ impl Extractor for LastNumber {
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
-        let found = if self.last { self.search.last(text)? } else { self.search.first(text)? };
+        let searched = if self.last { ending(text) } else { beginning(text) };
+        let plain = plain_numbers(searched, style_of(text));
+        let text = plain.as_ref();
+        let found = match (self.last, self.search.fractions) {
+            (true, true) => last_number(text)?,
+            (true, false) => self.search.last(text)?,
+            (false, _) => self.search.first(text)?,
+        };
         Ok(found.map(|mut found| {
             if self.integer {
                 // Adding zero turns -0 into 0.

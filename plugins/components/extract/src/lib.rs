@@ -12,8 +12,10 @@ mod kinds;
 mod last_number;
 mod list_items;
 mod markers;
+mod number_style;
 #[cfg(test)]
 mod numbers_corpus;
+mod plain_numbers;
 mod regex;
 mod strip_thoughts;
 

@@ -18,6 +18,64 @@ const ENGLISH: &str = "answer";
 const CHINESE: [&str; 2] = ["答案", "答"];
 const GSM8K: &str = "####";
 
+/// Words for the answer in other languages.
+const OTHER_LANGUAGES: [&str; 34] = [
+    "réponse correcte",
+    "respuesta correcta",
+    "resposta correta",
+    "الجواب الصحيح",
+    "Antwort",
+    "Ergebnis",
+    "réponse finale",
+    "Réponse finale",
+    "réponse",
+    "Réponse",
+    "respuesta final",
+    "Respuesta final",
+    "respuesta",
+    "Respuesta",
+    "resposta final",
+    "Resposta final",
+    "resposta",
+    "Resposta",
+    "Окончательный ответ",
+    "ответ",
+    "Ответ",
+    "最終的な答え",
+    "答え",
+    "正解",
+    "अंतिम उत्तर",
+    "उत्तर",
+    "जवाब",
+    "الإجابة النهائية",
+    "الجواب النهائي",
+    "الإجابة",
+    "الجواب",
+    "risposta",
+    "Risposta",
+    "Risultato",
+];
+
+/// Words between such a word and the answer.
+const LINKS: [&str; 16] = [
+    "ist",
+    "lautet",
+    "beträgt",
+    "est",
+    "vaut",
+    "es",
+    "é",
+    "è",
+    "—",
+    "–",
+    "равен",
+    "равно",
+    "は",
+    "هو",
+    "هي",
+    "है",
+];
+
 /// Returns the markers of a text in order of position. `own` are additional ones; they match in any case of ASCII
 /// letters, and their answers end with their line.
 pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announcement> {
@@ -44,7 +102,10 @@ pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announcement> {
             ends_with_sentence: false,
         })
     });
-    let mut found: Vec<Announcement> = english.chain(chinese).chain(gsm8k).chain(own).collect();
+    let others = OTHER_LANGUAGES.iter().flat_map(|marker| {
+        text.match_indices(marker).filter_map(|(at, marker)| other_language(text, at, at + marker.len()))
+    });
+    let mut found: Vec<Announcement> = english.chain(chinese).chain(gsm8k).chain(own).chain(others).collect();
     found.sort_by_key(|announced| (announced.marker, announced.start));
     found
 }
@@ -88,6 +149,32 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
         rest = after.trim_start_matches(is_blank);
     }
     None
+}
+
+/// Returns a marker of another language: alone on its line, or followed by a colon or a word that links it.
+fn other_language(text: &str, at: usize, end: usize) -> Option<Announcement> {
+    let (before, rest) = (text.get(..at)?, text.get(end..)?);
+    let has_words = text.get(at..)?.starts_with(|first: char| !matches!(first, '\u{3000}'..='\u{9fff}'));
+    if has_words && before.ends_with(char::is_alphabetic) {
+        return None;
+    }
+    let announced = |after: &str, ends_with_sentence| Announcement {
+        marker: at,
+        start: text.len() - after.len(),
+        ends_with_sentence,
+    };
+    let link = rest.trim_start_matches(is_decoration);
+    if let Some(after) = link.strip_prefix([':', '：']) {
+        return Some(announced(after, true));
+    }
+    if link.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '$' | '€' | '₹')) {
+        return Some(announced(link, true));
+    }
+    let linked = LINKS.iter().find_map(|word| link.strip_prefix(word));
+    let after = linked?;
+    let is_word_end =
+        !after.starts_with(char::is_alphabetic) || matches!(link.chars().next(), Some('は' | 'が'));
+    is_word_end.then(|| announced(after, true))
 }
 
 /// Returns the marker `答案` followed by a colon or `是`, or `答` followed by a colon.

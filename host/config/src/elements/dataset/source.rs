@@ -154,7 +154,13 @@ fn read_files(
 }
 
 fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<HubSpec> {
-    let node = table.required("hub_id", problems)?;
+    let Some(node) = table.required("hub_id", problems) else {
+        // The other keys are known all the same.
+        for key in ["endpoint", "revision", "subset", "split", "data_files", "token"] {
+            table.get(key);
+        }
+        return None;
+    };
     let hub_id = table.required_text("hub_id", problems)?;
     let is_name = |part: &str| {
         !part.is_empty()

@@ -4,15 +4,21 @@ use crate::convert::old_keys::path_of;
 use crate::convert::sampling;
 use crate::note::Notes;
 use crate::tables::backends::{
-    BODY_KEYS, DEFAULT_MODEL, DEFAULT_URL, HTTP_KEYS, MODEL_KEYS, OPENAI, PROVIDERS, RENAMED,
-    SAMPLING_SECTIONS, SERVER_KEYS, URL_KEYS,
+    BODY_KEYS, DEFAULT_MODEL, DEFAULT_URL, HTTP_KEYS, MODEL_KEYS, OLD_TYPES, OPENAI, PROVIDER_KEYS,
+    PROVIDERS, RENAMED, SAMPLING_SECTIONS, SERVER_KEYS, SGLANG_OPTIONS, URL_KEYS,
 };
 use crate::tree::{Mapping, Tree};
 
-/// Returns the provider that the name of a model of litellm begins with: its beginning, type and address.
+/// Returns the provider of a model of litellm: the beginning of the model's name, the type and the address. The key
+/// `provider` has precedence over the beginning of the name.
 pub(super) fn provider_of(config: &Mapping, old: &str) -> Option<(&'static str, &'static str, &'static str)> {
-    if old != "litellm" || URL_KEYS.iter().any(|key| config.has(key)) {
+    if old != "litellm" {
         return None;
+    }
+    let named = PROVIDER_KEYS.iter().find_map(|key| config.text(key)).filter(|name| !name.is_empty());
+    if let Some(name) = named {
+        let is_named = |begin: &str| begin.strip_suffix('/').is_some_and(|begin| begin == name);
+        return PROVIDERS.iter().copied().find(|(begin, ..)| is_named(begin));
     }
     let model = MODEL_KEYS.iter().find_map(|key| config.text(key))?;
     PROVIDERS.iter().copied().find(|(begin, ..)| model.starts_with(begin))
@@ -24,6 +30,9 @@ pub(super) fn convert(config: &mut Mapping, kind: &str, old: &str, path: &str, n
     let provider = provider_of(config, old);
     convert_model(config, kind, provider.map(|(begin, ..)| begin), path, notes);
     convert_address(config, old, provider.map(|(.., url)| url), path, notes);
+    if let Some((begin, ..)) = provider {
+        settle_provider(config, begin, path, notes);
+    }
     for (old, new) in RENAMED {
         if config.has(old) && !config.has(new) {
             config.rename(old, new);
@@ -32,7 +41,7 @@ pub(super) fn convert(config: &mut Mapping, kind: &str, old: &str, path: &str, n
     }
     collect_sampling(config, path, notes);
     move_to_body(config, path, notes);
-    drop_server_keys(config, path, notes);
+    drop_server_keys(config, old, path, notes);
     drop_unknown(config, kind, path, notes);
     settle_values(config);
 }
@@ -232,16 +241,56 @@ fn move_to_body(config: &mut Mapping, path: &str, notes: &mut Notes) {
     }
 }
 
-/// Removes settings of the process that serves the model. One note names the options of that process.
-fn drop_server_keys(config: &mut Mapping, path: &str, notes: &mut Notes) {
+/// Removes the key of the provider, and adds the path of its API to an address of litellm that lacks it.
+fn settle_provider(config: &mut Mapping, begin: &str, path: &str, notes: &mut Notes) {
+    for key in PROVIDER_KEYS {
+        if config.remove(key).is_some() {
+            let message = format!("`{key}` is left out: `type` and `base_url` say it");
+            notes.dropped(path_of(path, key), message, &mut config.comments);
+        }
+    }
+    let Some(url) = config.text("base_url").filter(|url| !url.contains("${")).map(str::to_owned) else {
+        return;
+    };
+    let is_azure = url.contains("azure.com") && !url.contains("/openai/");
+    let added = match begin {
+        "azure/" if is_azure => "/openai/v1",
+        "anthropic/" if !url.ends_with("/v1") => "/v1",
+        _ => return,
+    };
+    config.set("base_url", Tree::text(format!("{url}{added}")));
+    let message = format!("`base_url` has the path of the API, {added}");
+    notes
+        .changed(path_of(path, "base_url"), message, config.comments_of("base_url"))
+        .help("litellm added a path by itself; check this one");
+}
+
+/// Removes settings of the process that serves the model. The notes name the options of that process.
+fn drop_server_keys(config: &mut Mapping, old: &str, path: &str, notes: &mut Notes) {
     for (key, option) in SERVER_KEYS {
         let Some(value) = config.remove(key) else { continue };
         let message = format!("`{key}` is left out: it is a setting of the server");
         let note = notes.dropped(path_of(path, key), message, &mut config.comments);
-        if !option.is_empty() {
-            note.help(format!("start the server with: vllm serve MODEL {option} {}", value.shown()));
+        let Some(command) = server_command(old, option) else { continue };
+        match value.shown().as_str() {
+            "true" => note.help(format!("start the server with: {command}")),
+            "false" => {}
+            value => note.help(format!("start the server with: {command} {value}")),
         }
     }
+}
+
+/// Returns the command that starts the server of an old type with an option of `vllm serve`, if that server has it.
+fn server_command(old: &str, option: &str) -> Option<String> {
+    const VLLM: &str = "vllm serve MODEL";
+    let program = OLD_TYPES.iter().find(|(name, ..)| *name == old).map_or("", |(.., program)| *program);
+    let option = match old {
+        "sglang" => SGLANG_OPTIONS.iter().find(|(vllm, _)| *vllm == option).map_or(option, |(_, own)| *own),
+        _ if program.is_empty() || program == VLLM => option,
+        _ => "",
+    };
+    let program = if program.is_empty() { VLLM } else { program };
+    (!option.is_empty()).then(|| format!("{program} {option}"))
 }
 
 fn drop_unknown(config: &mut Mapping, kind: &str, path: &str, notes: &mut Notes) {
@@ -279,5 +328,74 @@ fn settle_values(config: &mut Mapping) {
     }
     if config.has("api_key_env") {
         config.remove("api_key");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(entries: &[(&str, &str)]) -> Mapping {
+        let mut config = Mapping::default();
+        for (key, value) in entries {
+            config.set(key, Tree::text(*value));
+        }
+        config
+    }
+
+    #[test]
+    fn providers_of_litellm_give_type_model_and_address() {
+        const LOCAL: &str = "http://localhost:1/v1";
+        for (entries, kind, model, url) in [
+            (&[("model", "openai/dut"), ("api_base", LOCAL)][..], OPENAI, "dut", Some(LOCAL)),
+            (
+                &[("provider", "openai"), ("model", "openai/dut"), ("api_base", LOCAL)],
+                OPENAI,
+                "dut",
+                Some(LOCAL),
+            ),
+            (&[("provider", "openai"), ("model", "gpt")], OPENAI, "gpt", None),
+            (&[("provider", "anthropic"), ("model", "claude-3")], "anthropic_http", "claude-3", None),
+            (
+                &[("model", "anthropic/claude-3"), ("api_base", "http://localhost:1")],
+                "anthropic_http",
+                "claude-3",
+                Some(LOCAL),
+            ),
+            (&[("custom_llm_provider", "gemini"), ("model", "some")], "gemini_http", "some", None),
+            (&[("model", "deepseek/chat"), ("api_base", LOCAL)], OPENAI, "chat", Some(LOCAL)),
+            (
+                &[("model", "azure/gpt"), ("api_base", "https://x.openai.azure.com/")],
+                OPENAI,
+                "gpt",
+                Some("https://x.openai.azure.com/openai/v1"),
+            ),
+            (&[("model", "org/own"), ("api_base", LOCAL)], OPENAI, "org/own", Some(LOCAL)),
+        ] {
+            let mut config = config(entries);
+            let found = provider_of(&config, "litellm").map_or(OPENAI, |(_, kind, _)| kind);
+            convert(&mut config, found, "litellm", "config", &mut Notes::default());
+            assert_eq!((found, config.text("model"), config.text("base_url")), (kind, Some(model), url));
+            assert!(PROVIDER_KEYS.iter().all(|key| !config.has(key)), "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn options_are_those_of_the_server_of_the_type() {
+        for (old, option, command) in [
+            ("vllm", "--dtype", Some("vllm serve MODEL --dtype")),
+            ("openai_http", "--dtype", Some("vllm serve MODEL --dtype")),
+            (
+                "sglang",
+                "--max-model-len",
+                Some("python -m sglang.launch_server --model-path MODEL --context-length"),
+            ),
+            ("sglang", "--dtype", Some("python -m sglang.launch_server --model-path MODEL --dtype")),
+            ("sglang", "--swap-space", None),
+            ("transformers", "--dtype", None),
+            ("vllm", "", None),
+        ] {
+            assert_eq!(server_command(old, option).as_deref(), command, "{old} {option}");
+        }
     }
 }

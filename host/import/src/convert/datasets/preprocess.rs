@@ -119,7 +119,6 @@ impl PreprocessorCall {
             PreprocessorMatch::Other(replacement) => self.replace(replacement, place, notes, comments),
             PreprocessorMatch::Unknown => self.replace_unknown(place, notes, comments),
         }
-        self.convert_content_field(place, notes, comments);
         self.settle_kwargs(place, notes, comments)
     }
 
@@ -166,21 +165,6 @@ impl PreprocessorCall {
             .needs_work(place.to_owned(), message, comments)
             .help(format!("make {file} by: {}", plugin_command(&self.name, "preprocessor")));
         self.name = file;
-    }
-
-    /// Names the image itself where the older program took a list of the parts of a message.
-    fn convert_content_field(&mut self, place: &str, notes: &mut Notes, comments: &mut Vec<String>) {
-        let is_docvqa = self.name == "docvqa";
-        let content =
-            self.kwargs.text("content_field").filter(|field| is_docvqa && field.ends_with(".content"));
-        let Some(content) = content.map(str::to_owned) else { return };
-        self.kwargs.remove("content_field");
-        let image = format!("{content}.0.image_url.url");
-        let message = format!("`content_field: {content}` is `image_field`, which names the image itself");
-        self.kwargs.set_missing("image_field", Tree::text(image));
-        notes
-            .changed(path_of(place, "content_field"), message, comments)
-            .help("check the place of the image in the message; 0 is the first part");
     }
 
     fn settle_kwargs(&mut self, place: &str, notes: &mut Notes, comments: &mut Vec<String>) -> Mapping {

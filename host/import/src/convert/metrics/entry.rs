@@ -4,7 +4,9 @@ use crate::convert::old_keys::{path_of, settle};
 use crate::note::Notes;
 use crate::python_name::{is_path, last_name, plugin_command, plugin_file};
 use crate::tables::keys::{OldKey, OldKeys};
-use crate::tables::metrics::{AGGREGATIONS, MetricMatch, MetricReplacement, SHARED_PARAMS, find};
+use crate::tables::metrics::{
+    AGGREGATIONS, MetricMatch, MetricReplacement, READ_ANSWERS, SHARED_PARAMS, find, may_read_parsed,
+};
 use crate::tables::preprocessors::impossible;
 use crate::tree::{Mapping, Tree};
 use gage_config::{Span, is_aggregation, parse_call};
@@ -153,6 +155,43 @@ impl MetricEntry {
             }
         }
         if by_judge { "" } else { replacement.extractors }
+    }
+
+    /// Returns true if the metric finds the answer, a letter, in a whole text by itself.
+    pub(super) fn reads_whole_text(&self) -> bool {
+        self.name == "multi_choice_accuracy"
+    }
+
+    /// Lets the metric read the answer as it was written, since the step `extract` of its task is for another metric.
+    /// `needs_others` is true if it needs extractors of its own.
+    pub(super) fn read_written(&mut self, needs_others: bool, path: &str, notes: &mut Notes) {
+        let Some((_, field)) = READ_ANSWERS.iter().find(|(name, _)| *name == self.name) else {
+            if may_read_parsed(&self.name) {
+                let message =
+                    "the metric may read what the step `extract` finds, which is for another one".to_owned();
+                notes
+                    .needs_work(path.to_owned(), message, &mut self.comments)
+                    .help("`model_output.written` is the answer as it was written");
+            }
+            return;
+        };
+        if self.params.text(field).is_some_and(|path| path != "model_output.answer") {
+            return;
+        }
+        self.params.set(field, Tree::text("model_output.written"));
+        let place = path_of(&path_of(path, "params"), field);
+        if needs_others && !self.reads_whole_text() {
+            let message =
+                "the step `extract` of the task is for another metric, and this one needs other extractors"
+                    .to_owned();
+            notes.needs_work(place, message, &mut self.comments).help(
+                "move the metric to a task of its own, with its extractors: `gage-host list extractors`",
+            );
+            return;
+        }
+        let message =
+            "the metric reads the answer as it was written: the step `extract` is for another one".to_owned();
+        notes.changed(place, message, &mut self.comments);
     }
 
     fn convert_aggregation(&mut self, path: &str, notes: &mut Notes) {
