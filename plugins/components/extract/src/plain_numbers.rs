@@ -300,10 +300,9 @@ impl PlainText<'_> {
 
     /// Returns whether a dash before a number is its sign.
     fn is_sign(&self, dash: char, is_tight: bool, after: usize) -> bool {
-        let line = self.out.rsplit('\n').next().unwrap_or_default();
-        let before = line.trim_end();
-        let is_spaced = line.len() > before.len();
-        let Some(previous) = before.chars().next_back() else {
+        let before = self.out.trim_end_matches(|one: char| one.is_whitespace() && one != '\n');
+        let is_spaced = self.out.len() > before.len();
+        let Some(previous) = before.chars().next_back().filter(|one| *one != '\n') else {
             return is_tight || self.is_whole_line(after);
         };
         match previous {
