@@ -3,7 +3,7 @@
 use super::error::CompareError;
 use super::gate_changes;
 use super::gating::{self, GateDecision};
-use super::identity::{self, Difference, IdentityPart};
+use super::identity::{self, CommonTask, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
 use super::paired_scores::{PairedScores, PendingTest};
 use super::pairing::{PairedColumn, PairedTask};
@@ -55,11 +55,14 @@ pub fn compare(
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
     let plan = ComparePlan::new(base, new, &options.gate)?;
-    let task_ids: Vec<&str> = plan.tasks.iter().map(|task| task.task_id).collect();
-    let mut differences = identity::compare(base, new, &task_ids, &options.allowed);
-    differences.extend(scorer_differences(&plan, &options.allowed));
     let paired = collecting::read(base, new, &plan.tasks, options.max_flips)?;
     let tasks: Vec<_> = paired.iter().map(|(task, _)| task.counts()).collect();
+    let common: Vec<_> = tasks
+        .iter()
+        .map(|task| CommonTask { id: &task.task_id, different_content: task.different_content })
+        .collect();
+    let mut differences = identity::compare(base, new, &common, &options.allowed);
+    differences.extend(scorer_differences(&plan, &options.allowed));
 
     let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
     let permutations = Permutations { gated: gated.count() };

@@ -1,10 +1,11 @@
 //! Checks whether two runs are comparable: the same data, prompts, plugins, judges and settings. Only the
 //! model may differ.
 
+use super::format::counted;
 use gage_config::{BackendKind, OnLongPrompt, OutputConstraint, PipelineConfig, RoleAdapterSpec, TaskSpec};
 use gage_core::{Object, SamplingParams};
 use gage_figures::RecordedRun;
-use gage_record::{RunIdentity, differences};
+use gage_record::{DatasetIdentity, RunIdentity, differences};
 use serde::Serialize;
 use serde_json::{Value, json};
 use strum::IntoEnumIterator as _;
@@ -69,14 +70,24 @@ const BODY: &str = "extra_body";
 const PLACE_KEYS: [&str; 7] =
     ["path", "paths", "sha256", "labels_path", "content_root", "streaming", "limit"];
 
+/// A task of both runs.
+pub(super) struct CommonTask<'t> {
+    pub(super) id: &'t str,
+    /// Number of samples with the same id but other content.
+    pub(super) different_content: u64,
+}
+
 /// Returns the differences between two runs in their common tasks.
+///
+/// If both runs keep row digests, only rows with the same id count as data: rows without a partner are no difference.
 pub(super) fn compare(
     base: &RecordedRun,
     new: &RecordedRun,
-    tasks: &[&str],
+    tasks: &[CommonTask<'_>],
     allowed: &[IdentityPart],
 ) -> Vec<Difference> {
-    let (before, now) = (Identity::of(base), Identity::of(new));
+    let has_rows = base.has_row_digests() && new.has_row_digests();
+    let (before, now) = (Identity::of(base, has_rows), Identity::of(new, has_rows));
     let mut found = Vec::new();
     let mut add = |part: IdentityPart, what: String| {
         found.push(Difference { part, what, allowed: allowed.contains(&part) });
@@ -91,7 +102,13 @@ pub(super) fn compare(
             return found;
         }
     }
-    for task_id in tasks {
+    for task in tasks {
+        let task_id = task.id;
+        if task.different_content > 0 && before.files_of(task_id) != now.files_of(task_id) {
+            let samples = counted(task.different_content, "sample");
+            let what = format!("task {task_id}: {samples} with the same id but other content");
+            add(IdentityPart::Datasets, what);
+        }
         for part in IdentityPart::iter() {
             let (before, now) = (before.part(part, task_id), now.part(part, task_id));
             let (before, now) = match part {
@@ -121,11 +138,19 @@ pub(super) fn compare(
 struct Identity<'r> {
     run: &'r RunIdentity,
     config: Option<&'r PipelineConfig>,
+    /// True if the rows are compared pair by pair, not by the files that contain them.
+    has_rows: bool,
 }
 
 impl<'r> Identity<'r> {
-    fn of(source: &'r RecordedRun) -> Identity<'r> {
-        Identity { run: &source.manifest().identity, config: source.config() }
+    fn of(source: &'r RecordedRun, has_rows: bool) -> Identity<'r> {
+        Identity { run: &source.manifest().identity, config: source.config(), has_rows }
+    }
+
+    /// Returns the files of a task's dataset.
+    fn files_of(&self, task_id: &str) -> Option<&'r DatasetIdentity> {
+        let task = self.config?.tasks.iter().find(|task| task.task_id == task_id)?;
+        self.run.datasets.get(&task.dataset_id)
     }
 
     fn part(&self, part: IdentityPart, task_id: &str) -> Value {
@@ -165,7 +190,11 @@ impl<'r> Identity<'r> {
         let entry = listed.and_then(|all| all.iter().find(|entry| entry["dataset_id"] == dataset_id));
         let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
         remove(&mut params, &PLACE_KEYS);
-        json!({"content": self.run.datasets.get(dataset_id), "params": params})
+        let content = self.run.datasets.get(dataset_id).map(|content| match self.has_rows {
+            true => json!({"labels": content.labels, "chat_template": content.chat_template}),
+            false => json!(content),
+        });
+        json!({"content": content, "params": params})
     }
 
     fn prompt_digest(&self, role: &RoleAdapterSpec) -> Value {

@@ -50,6 +50,24 @@ fn unpaired_samples_are_counted_by_cause() {
 }
 
 #[test]
+fn only_rows_of_both_runs_must_be_equal() {
+    // A longer file whose first rows are the same.
+    let mut longer = Run::of(&scores(101, 0));
+    longer.identity["datasets"]["rows"] = json!({"digest": "sha256:ff", "bytes": 11});
+    let found = compared(Run::of(&scores(100, 0)), longer, gate(0.01));
+    assert!(found.differences.is_empty(), "{:?}", found.differences);
+    assert_eq!((found.tasks[0].paired, found.tasks[0].only_in_new), (100, 1));
+    assert!(!matches!(found.verdict, Some(Verdict::Mismatch)), "{:?}", found.refusal);
+
+    let mut edited = Run::of(&scores(100, 0));
+    edited.identity["datasets"]["rows"]["digest"] = json!("sha256:ff");
+    edited.records[7].row_digest = "ffff".to_owned();
+    let found = compared(Run::of(&scores(100, 0)), edited, gate(0.01));
+    assert_eq!(found.verdict, Some(Verdict::Mismatch));
+    insta::assert_snapshot!(found.differences[0].what, @"task t: 1 sample with the same id but other content");
+}
+
+#[test]
 fn what_is_empty_or_interrupted_is_said() {
     let found = compared(Run::of(&[]), Run::of(&[]), gate(0.01));
     assert_eq!(

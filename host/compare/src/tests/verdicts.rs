@@ -261,7 +261,9 @@ fn the_model_alone_may_differ() {
     assert_eq!((found.base.models, found.new.models), (vec!["model".to_owned()], vec!["another".to_owned()]));
 
     let cases: [(IdentityPart, fn(&mut serde_json::Value)); 8] = [
-        (IdentityPart::Datasets, |identity| identity["datasets"]["rows"]["digest"] = json!("sha256:ff")),
+        (IdentityPart::Datasets, |identity| {
+            identity["datasets"]["rows"]["chat_template"] = json!("sha256:ff");
+        }),
         (IdentityPart::Prompts, |identity| identity["prompts"]["dut"]["digest"] = json!("sha256:ff")),
         (IdentityPart::Plugins, |identity| identity["plugins"]["m"]["digest"] = json!("sha256:ff")),
         (IdentityPart::Settings, |identity| {
