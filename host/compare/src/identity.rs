@@ -104,6 +104,7 @@ pub(super) fn compare(
     }
     for task in tasks {
         let task_id = task.id;
+        // In equal files, such samples have changed media; they are counted as samples without a partner.
         if task.different_content > 0 && before.files_of(task_id) != now.files_of(task_id) {
             let samples = counted(task.different_content, "sample");
             let what = format!("task {task_id}: {samples} with the same id but other content");

@@ -121,7 +121,7 @@ const OLD_KEYS: &[OldKey] = &[
     moved("metrics[].params", "aggregation", "write it next to `params`"),
 ];
 
-/// Names of gage-eval, and of what takes their place. A `*` at the end stands for any text. A name may be that of a metric
+/// Names of gage-eval, and the names that replace them. A `*` at the end stands for any text. A name may be that of a metric
 /// and of a preprocessor.
 const OLD_NAMES: &[(&str, &str)] = &[
     ("vllm", "openai_http"),

@@ -57,7 +57,7 @@ const METHODS: &[&str] = &["get", "items", "keys", "values"];
 /// End of a name that a row may lack, in the new spelling.
 const OPTIONAL: &str = "|default('')";
 
-/// What is known about the names of a template.
+/// The names that a template may read, and where its prompt is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TemplateScope<'n> {
     /// Names of its parameters.

@@ -56,8 +56,8 @@ const OTHER_LANGUAGES: [&str; 34] = [
     "Risultato",
 ];
 
-/// Words between such a word and the answer.
-const LINKS: [&str; 16] = [
+/// Words between such a word and the answer. A word comes before those that it begins with.
+pub(crate) const LINKS: [&str; 17] = [
     "ist",
     "lautet",
     "beträgt",
@@ -70,6 +70,7 @@ const LINKS: [&str; 16] = [
     "–",
     "равен",
     "равно",
+    "равна",
     "は",
     "هو",
     "هي",
@@ -154,8 +155,9 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
 /// Returns a marker of another language: alone on its line, or followed by a colon or a word that links it.
 fn other_language(text: &str, at: usize, end: usize) -> Option<Announcement> {
     let (before, rest) = (text.get(..at)?, text.get(end..)?);
-    let has_words = text.get(at..)?.starts_with(|first: char| !matches!(first, '\u{3000}'..='\u{9fff}'));
-    if has_words && before.ends_with(char::is_alphabetic) {
+    let has_spaces = text.get(at..)?.starts_with(|first: char| !matches!(first, '\u{3000}'..='\u{9fff}'));
+    // Chinese and Japanese have no spaces between words.
+    if has_spaces && before.ends_with(char::is_alphabetic) {
         return None;
     }
     let announced = |after: &str, ends_with_sentence| Announcement {
@@ -170,10 +172,8 @@ fn other_language(text: &str, at: usize, end: usize) -> Option<Announcement> {
     if link.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '$' | '€' | '₹')) {
         return Some(announced(link, true));
     }
-    let linked = LINKS.iter().find_map(|word| link.strip_prefix(word));
-    let after = linked?;
-    let is_word_end =
-        !after.starts_with(char::is_alphabetic) || matches!(link.chars().next(), Some('は' | 'が'));
+    let after = LINKS.iter().find_map(|word| link.strip_prefix(word))?;
+    let is_word_end = !after.starts_with(char::is_alphabetic) || link.starts_with('は');
     is_word_end.then(|| announced(after, true))
 }
 

@@ -11,11 +11,12 @@
 //!   which has no group of three, is 12.5.
 //! - **LaTeX.** `\frac{2}{3}`, `2\frac12`, `1{,}234`, `1\,234` and `\$5` are 2/3, 2 1/2, 1234, 1234 and $5.
 
+use crate::markers::LINKS;
 use crate::number_style::Style;
 use gage_text_kit::number::ascii_digit;
 use std::borrow::Cow;
 
-/// Words that stand for a minus before a number.
+/// Words that mean a minus sign before a number, in lower case.
 const MINUS_WORDS: [&str; 14] = [
     "minus ",
     "negative ",
@@ -36,26 +37,8 @@ const MINUS_WORDS: [&str; 14] = [
 /// The first characters of these words, also in upper case.
 const MINUS_STARTS: [char; 14] = ['m', 'M', 'n', 'N', 'м', 'М', '负', '負', 'マ', '零', 'ऋ', 'म', 'س', 'ن'];
 
-/// Words after which a dash with a space is a sign: `the answer is - 7`.
-const COPULAS: [&str; 17] = [
-    "is",
-    "equal",
-    "equals",
-    "be",
-    "was",
-    "ist",
-    "beträgt",
-    "lautet",
-    "est",
-    "vaut",
-    "es",
-    "é",
-    "равно",
-    "равен",
-    "равна",
-    "هو",
-    "هي",
-];
+/// English words after which a dash with a space is a sign: `the answer is - 7`. Those of other languages are [`LINKS`].
+const COPULAS: [&str; 5] = ["is", "equal", "equals", "be", "was"];
 
 /// Maximum number of bytes in which a first or a last number is searched at first.
 const MAX_SEARCHED_BYTES: usize = 1 << 16;
@@ -77,15 +60,14 @@ pub(crate) fn beginning(text: &str) -> &str {
 pub(crate) fn ending(text: &str) -> &str {
     let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_SEARCHED_BYTES));
     let end = text.get(start..).unwrap_or(text);
-    // A number that is cut off is not among the last three.
+    // The first number may be cut off. The last one is whole if many others come before it.
     let mut digits = end.split(|one: char| ascii_digit(one).is_none()).filter(|digits| !digits.is_empty());
     if start == 0 || digits.nth(16).is_some() { end } else { text }
 }
 
 /// Returns a text with its numbers in the plain spelling. `style` is that of the text that contains it.
 pub(crate) fn plain_numbers(text: &str, style: Style) -> Cow<'_, str> {
-    let has_number = |one: char| one.is_ascii_digit() || ascii_digit(one).is_some();
-    if !text.chars().any(has_number) {
+    if !text.chars().any(|one| ascii_digit(one).is_some()) {
         return Cow::Borrowed(text);
     }
     let marked = match text.contains("{,}") || text.contains("{.}") {
@@ -221,7 +203,7 @@ impl PlainText<'_> {
         (self.get(end) == Some('}')).then(|| (held.trim().to_owned(), end + 1))
     }
 
-    /// Reads a word that stands for a minus, before a number.
+    /// Reads a word that means a minus sign, if a number follows it.
     fn minus_word(&mut self) -> bool {
         let lower = |one: char| one.to_lowercase().next().unwrap_or(one);
         let found = MINUS_WORDS.iter().find(|word| {
@@ -290,9 +272,10 @@ impl PlainText<'_> {
             return;
         }
         let is_before_number = is_tight && self.is_digit(after);
-        // The engine would read `3−7` and `word –7` as negative.
-        self.out.push_str(if is_before_number && dash != '-' { " – " } else { "" });
-        if !(is_before_number && dash != '-') {
+        if is_before_number && dash != '-' {
+            // The search for numbers would read `3−7` and `word –7` as negative.
+            self.out.push_str(" – ");
+        } else {
             self.out.push(dash);
         }
         self.at += 1;
@@ -313,8 +296,10 @@ impl PlainText<'_> {
             previous if previous.is_alphabetic() && is_tight => is_spaced || !previous.is_ascii(),
             previous if previous.is_alphabetic() => {
                 let word = before.rsplit(|one: char| !one.is_alphabetic()).next().unwrap_or_default();
+                let word = word.to_lowercase();
                 matches!(dash, '-' | '−' | '–')
-                    && (COPULAS.contains(&word.to_lowercase().as_str())
+                    && (COPULAS.contains(&word.as_str())
+                        || LINKS.contains(&word.as_str())
                         || matches!(previous, '是' | '为' | 'は'))
             }
             _ => is_tight,
@@ -420,6 +405,14 @@ fn is_indian(first: &str, rest: &[String]) -> bool {
 mod tests {
     use super::*;
     use crate::number_style::style_of;
+
+    #[test]
+    fn minus_words_begin_with_the_listed_characters() {
+        for first in MINUS_WORDS.iter().filter_map(|word| word.chars().next()) {
+            assert!(MINUS_STARTS.contains(&first), "{first}");
+            assert!(first.to_uppercase().all(|first| MINUS_STARTS.contains(&first)), "{first}");
+        }
+    }
 
     #[test]
     fn numbers_get_one_spelling() {

@@ -155,7 +155,7 @@ fn read_files(
 
 fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<HubSpec> {
     let Some(node) = table.required("hub_id", problems) else {
-        // The other keys are known all the same.
+        // Reads the other keys, so that they are not reported as unknown.
         for key in ["endpoint", "revision", "subset", "split", "data_files", "token"] {
             table.get(key);
         }
