@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage peers
+.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage error-rates peers
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -52,6 +52,9 @@ bench: setup ## Measure the program and print tables: BENCH="requests storm" mea
 
 coverage: ## Simulate how often the intervals of figures contain the truth, and print the table
 	cargo run --release --locked --package gage-figures --features test-records --example coverage
+
+error-rates: ## Simulate how often gates err, and print the table
+	cargo run --release --locked --package gage-compare --features simulation --example error_rates
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

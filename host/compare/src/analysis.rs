@@ -5,19 +5,16 @@ use super::gate_changes;
 use super::gating::{self, GateDecision};
 use super::identity::{self, CommonTask, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
-use super::paired_scores::{PairedScores, PendingTest};
+use super::paired_scores::PairedScores;
 use super::pairing::{PairedColumn, PairedTask};
-use super::permutations::{DEFAULT_PERMUTATIONS, Permutations};
 use super::plan::{ComparePlan, PlannedMeasure};
 use super::result::{
     ComparedRun, Comparison, ComparisonWarning, MetricComparison, Overall, SliceDrift, TestNote,
 };
-use super::sign_flip::{MAX_PERMUTATIONS, SignFlipResult, sign_flip_tests};
 use super::verdict::Verdict;
 use super::warnings;
 use super::{collecting, holm, naming};
 use gage_config::GateSpec;
-use gage_core::Digest;
 use gage_figures::{CompensatedSum, IntervalMethod, RecordedRun, Slicing};
 use itertools::Itertools as _;
 
@@ -64,31 +61,12 @@ pub fn compare(
     let mut differences = identity::compare(base, new, &common, &options.allowed);
     differences.extend(scorer_differences(&plan, &options.allowed));
 
-    let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
-    let permutations = Permutations { gated: gated.count() };
-    let (mut tests, mut metrics, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut metrics, mut judged) = (Vec::new(), Vec::new());
     for ((task, slicing), planned) in paired.iter().zip(&plan.tasks) {
         for (column, planned) in task.columns.iter().zip(&planned.measures) {
-            let alpha = planned.gate.map(|limits| limits.alpha);
-            let wanted = permutations.of(alpha);
-            let measured = MeasuredTask { task, planned, column, slicing };
-            let ExaminedMetric { metric, scores, tests: examined } = measured.examine(wanted);
-            let is_random = |test: &PendingTest| test.as_ref().is_err_and(|test| !test.is_exact());
-            if let (Some(alpha), true) =
-                (alpha, wanted > MAX_PERMUTATIONS && examined.first().is_some_and(is_random))
-            {
-                return Err(permutations.too_small(alpha, &planned.measure));
-            }
-            tests.extend(examined);
+            let (metric, scores) = MeasuredTask { task, planned, column, slicing }.examine();
             metrics.push(metric);
             judged.push(GateDecision { scores, limits: planned.gate });
-        }
-    }
-    let mut notes = run_tests(tests);
-    for metric in &mut metrics {
-        metric.test = notes.next().unwrap_or(TestNote::NONE);
-        for (slice, TestNote { worse, better, .. }) in metric.slices.iter_mut().zip(&mut notes) {
-            slice.p_value = (2.0 * worse.min(better)).min(1.0);
         }
     }
     adjust_slices(&mut metrics);
@@ -155,27 +133,6 @@ fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<D
     differing.collect()
 }
 
-/// Runs tests, all sign-flip tests together, and returns their results in the same order.
-fn run_tests(tests: Vec<PendingTest>) -> impl Iterator<Item = TestNote> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut sign_flips = Vec::new();
-    let done: Vec<Option<TestNote>> =
-        tests.into_iter().map(|test| test.map_err(|test| sign_flips.push(test)).ok()).collect();
-    let mut results = sign_flip_tests(&sign_flips, threads).into_iter();
-    let mut next = move || {
-        let SignFlipResult { worse, better, permutations } = results.next()?;
-        Some(TestNote { name: "sign_flip", worse, better, permutations })
-    };
-    done.into_iter().map(move |note| note.or_else(&mut next).unwrap_or(TestNote::NONE))
-}
-
-/// A measure with its tests: the test of the whole task, then those of its slices.
-struct ExaminedMetric {
-    metric: MetricComparison,
-    scores: PairedScores,
-    tests: Vec<PendingTest>,
-}
-
 /// One measure of a task, with its column of scores in both runs.
 struct MeasuredTask<'a> {
     task: &'a PairedTask,
@@ -185,16 +142,12 @@ struct MeasuredTask<'a> {
 }
 
 impl MeasuredTask<'_> {
-    /// Returns the measure with its tests. The test of the whole task uses `permutations`, slices use the default number.
-    fn examine(&self, permutations: u32) -> ExaminedMetric {
+    /// Returns the measure with its tests, and the scores that they are computed from.
+    fn examine(&self) -> (MetricComparison, PairedScores) {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
         let scores = self.scores(task.paired());
-        let mut tests = vec![scores.test(seed_of(&self.name()), permutations)];
-        let slices = match measure.sub_score {
-            None => self.examine_slices(&mut tests),
-            Some(_) => Vec::new(),
-        };
+        let slices = if measure.sub_score.is_none() { self.examine_slices() } else { Vec::new() };
         let total = task.counts().total;
         let means = scores.means();
         let metric = MetricComparison {
@@ -217,18 +170,18 @@ impl MeasuredTask<'_> {
             worse: scores.worse,
             better: scores.better,
             clusters: scores.cluster_count(),
-            test: TestNote::NONE,
+            test: scores.test(),
             smallest_visible: None,
             gate: None,
             flips: column.flips(),
             error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
             slices,
         };
-        ExaminedMetric { metric, scores, tests }
+        (metric, scores)
     }
 
-    /// Returns the slices that have scores, and adds their tests to `tests`.
-    fn examine_slices(&self, tests: &mut Vec<PendingTest>) -> Vec<SliceDrift> {
+    /// Returns the slices that have scores, with their tests.
+    fn examine_slices(&self) -> Vec<SliceDrift> {
         let mut slices = Vec::new();
         for ((by, names), members) in self.slicing.slices().zip(&self.task.slices) {
             let mut members = members.clone();
@@ -241,8 +194,7 @@ impl MeasuredTask<'_> {
                 else {
                     continue;
                 };
-                let seed = seed_of(&[&self.name()[..], &[by, key]].concat());
-                tests.push(scores.test(seed, DEFAULT_PERMUTATIONS));
+                let TestNote { worse, better, .. } = scores.test();
                 slices.push(SliceDrift {
                     by: by.to_owned(),
                     key: key.clone(),
@@ -251,7 +203,7 @@ impl MeasuredTask<'_> {
                     new,
                     worse: scores.worse,
                     better: scores.better,
-                    p_value: 1.0,
+                    p_value: (2.0 * worse.min(better)).min(1.0),
                     q_value: 1.0,
                 });
             }
@@ -270,19 +222,6 @@ impl MeasuredTask<'_> {
         }
         scores
     }
-
-    /// Task, metric and sub-score.
-    fn name(&self) -> [&str; 3] {
-        let measure = &self.planned.measure;
-        let sub_score = measure.sub_score.as_deref().unwrap_or_default();
-        [self.task.task_id.as_str(), &measure.metric_id, sub_score]
-    }
-}
-
-/// Derives the seed of the random signs from a name: signs differ between metrics but are reproducible.
-fn seed_of(name: &[&str]) -> u64 {
-    let digest = Digest::of_bytes(name.join("\0").as_bytes()).short();
-    u64::from_str_radix(&digest, 16).unwrap_or_default()
 }
 
 /// Adjusts the p-values of slices for multiple tests; all slices of the comparison are one family.

@@ -15,7 +15,6 @@ pub fn comparisons_with_first(sources: &[RecordedRun]) -> Result<Vec<Comparison>
             // An invalid gate must not prevent the comparison from being shown.
             Err(
                 error @ (CompareError::UnknownInGate { .. }
-                | CompareError::LevelTooSmall { .. }
                 | CompareError::NeverCompared { .. }
                 | CompareError::MarginTooWide { .. }),
             ) => {

@@ -1,6 +1,5 @@
 //! Errors of a comparison.
 
-use super::sign_flip::MAX_PERMUTATIONS;
 use gage_figures::FiguresError;
 use thiserror::Error;
 
@@ -48,24 +47,6 @@ pub enum CompareError {
         high: String,
         /// An example of a meaningful margin.
         suggested: String,
-    },
-
-    /// The level of a gate is finer than random permutations can show.
-    #[error(
-        "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} the smallest level \
-         that {MAX_PERMUTATIONS} random sign flips can show is {least}; use that or more{fewer}"
-    )]
-    LevelTooSmall {
-        /// The metric.
-        metric: String,
-        /// The level.
-        alpha: String,
-        /// Number of gated metrics and sub-scores, as `2 gated metrics`.
-        gated: String,
-        /// The smallest level possible with that many gated metrics.
-        least: String,
-        /// Further remedy if several metrics are gated; otherwise empty.
-        fewer: &'static str,
     },
 }
 

@@ -2,10 +2,9 @@
 //!
 //! - **Samples are compared with themselves**: partners have the same task, id and content. Samples without a partner are
 //!   counted by cause.
-//! - **Two questions, two tests.** "Is it worse?" is answered by McNemar's exact test or by sign flips; "can a loss of the
-//!   margin be ruled out?" by an exact test or by Student's. Each is wrong with a probability of at most alpha, and both
-//!   cannot be wrong at once.
-//! - **The same figures for every number of threads.**
+//! - **Two questions, two tests.** "Is it worse?" and "can a loss of the margin be ruled out?" are answered by exact tests
+//!   for scores of 0 and 1, otherwise by Student's. Each is wrong with a probability of at most alpha, and both cannot be
+//!   wrong at once.
 //!
 //! The procedure, with its sources, is in `docs/concepts/gate-statistics.md`.
 
@@ -15,6 +14,8 @@ mod binomial;
 mod calibration;
 mod collecting;
 mod error;
+#[cfg(any(test, feature = "simulation"))]
+pub mod error_rates;
 mod format;
 mod gate_changes;
 mod gating;
@@ -27,14 +28,13 @@ mod naming;
 mod noninferiority;
 mod paired_scores;
 mod pairing;
-mod permutations;
 mod plan;
 mod reading;
 mod reason;
 mod render;
 mod result;
 mod sample_size;
-mod sign_flip;
+mod student_t;
 mod tags;
 mod unscored;
 mod verdict;
@@ -55,7 +55,6 @@ pub use result::{
     ComparedRun, Comparison, ComparisonWarning, Flip, GateChange, GateNote, MetricComparison, NotCompared,
     Overall, SliceDrift, TagDrift, TaskPairing, TestNote,
 };
-pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
 pub use unscored::UnscoredReason;
 pub use verdict::Verdict;
 

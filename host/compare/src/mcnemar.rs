@@ -35,10 +35,9 @@ pub(super) fn margin_p_value(samples: u64, worse: u64, better: u64, margin: f64,
     MarginTest::new(samples, worse + better, margin, alpha).p_value(gain, STEPS)
 }
 
-/// Returns whether there are too few samples to rule out the margin at the level `alpha`, even if every sample became
-/// better.
+/// Returns whether there are too few samples to rule out the margin at the level `alpha`, even if none changes.
 pub(super) fn is_too_few_for_margin(samples: u64, margin: f64, alpha: f64) -> bool {
-    margin_p_value(samples, 0, samples, margin, alpha) > alpha
+    margin_p_value(samples, 0, 0, margin, alpha) > alpha
 }
 
 /// Exact test of "the mean fell by the margin or more", given the number of samples that changed.

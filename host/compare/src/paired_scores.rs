@@ -1,18 +1,15 @@
 //! Paired scores of the samples that were scored in both runs, with their tests and intervals.
 
+use super::mcnemar;
 use super::measure::Measure;
 use super::noninferiority::ScoreUnits;
 use super::result::TestNote;
 use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
-use super::{mcnemar, sign_flip::SignFlipTest};
 use gage_figures::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
 use std::collections::BTreeMap;
 
 /// Power at which a loss counts as visible and a number of samples as sufficient.
 pub(super) const WANTED_POWER: f64 = 0.8;
-
-/// A finished test, or a sign-flip test still to be run.
-pub(super) type PendingTest = Result<TestNote, SignFlipTest>;
 
 /// Scores of samples in both runs, in dataset order.
 #[derive(Debug)]
@@ -28,8 +25,28 @@ pub(super) struct PairedScores {
     pub(super) better: u64,
     /// Gain of each sample; negative if it became worse.
     gains: Vec<f64>,
-    /// Sum of the gains and number of samples by cluster; `None` without clusters.
-    clusters: Option<BTreeMap<u64, (f64, f64)>>,
+    /// The gains of each cluster; `None` without clusters.
+    clusters: Option<BTreeMap<u64, ClusterGains>>,
+}
+
+/// Gains of the samples of a cluster.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClusterGains {
+    total: f64,
+    size: f64,
+    /// Sum of the squared deviations from their mean.
+    within: f64,
+}
+
+impl ClusterGains {
+    /// Adds a gain. The squares are updated after Welford, "Note on a Method for Calculating Corrected Sums of Squares and
+    /// Products", Technometrics 4 (1962).
+    fn add(&mut self, gain: f64) {
+        let before = if self.size > 0.0 { self.total / self.size } else { gain };
+        self.total += gain;
+        self.size += 1.0;
+        self.within += (gain - before) * (gain - self.total / self.size);
+    }
 }
 
 impl PairedScores {
@@ -61,9 +78,7 @@ impl PairedScores {
         self.better += u64::from(gain > 0.0);
         self.gains.push(gain);
         if let Some(clusters) = &mut self.clusters {
-            let (total, size) = clusters.entry(cluster).or_default();
-            *total += gain;
-            *size += 1.0;
+            clusters.entry(cluster).or_default().add(gain);
         }
     }
 
@@ -118,11 +133,14 @@ impl PairedScores {
     /// Returns the independent units: the samples, or their clusters.
     pub(super) fn units(&self) -> ScoreUnits {
         let reach = self.reach();
-        let (totals, sizes) = match &self.clusters {
-            None => (self.gains.clone(), vec![1.0; self.gains.len()]),
-            Some(clusters) => clusters.values().copied().unzip(),
+        let largest = self.lowest.abs().max(self.highest.abs());
+        let Some(clusters) = &self.clusters else {
+            let (totals, sizes) = (self.gains.clone(), vec![1.0; self.gains.len()]);
+            return ScoreUnits { totals, sizes, within: 0.0, reach, largest };
         };
-        ScoreUnits { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
+        let (totals, sizes) = clusters.values().map(|cluster| (cluster.total, cluster.size)).unzip();
+        let within = clusters.values().map(|cluster| cluster.within).sum();
+        ScoreUnits { totals, sizes, within, reach, largest }
     }
 
     /// Returns the interval method for scores that are not all 0 or 1.
@@ -157,20 +175,20 @@ impl PairedScores {
         (self.gains.len() as f64, f64::midpoint(changed, difference), f64::midpoint(changed, -difference))
     }
 
-    /// Returns the result of the exact test, or the differences for a sign-flip test.
-    pub(super) fn test(&self, seed: u64, permutations: u32) -> PendingTest {
+    /// Returns the result of the test of a loss.
+    pub(super) fn test(&self) -> TestNote {
         if self.gains.is_empty() {
-            return Ok(TestNote::NONE);
+            return TestNote::NONE;
         }
         if self.is_binary() {
-            return Ok(TestNote {
+            return TestNote {
                 name: "mcnemar",
                 worse: mcnemar::worse_p_value(self.worse, self.better),
                 better: mcnemar::worse_p_value(self.better, self.worse),
-                permutations: None,
-            });
+            };
         }
-        Err(SignFlipTest { differences: self.units().totals, seed, permutations })
+        let units = self.units();
+        TestNote { name: "student", worse: units.worse_p_value(), better: units.better_p_value() }
     }
 
     /// The p-value against "the mean fell by the margin or more", for a test at the level `alpha`.
@@ -182,9 +200,12 @@ impl PairedScores {
         }
     }
 
-    /// Returns whether there are known to be too few samples for any scores to rule out the margin at the level `alpha`.
+    /// Returns whether the margin cannot be ruled out at the level `alpha` even if no sample changes.
     pub(super) fn is_too_few_for_margin(&self, margin: f64, alpha: f64) -> bool {
-        self.is_binary() && mcnemar::is_too_few_for_margin(self.count(), margin, alpha)
+        match self.is_binary() {
+            true => mcnemar::is_too_few_for_margin(self.count(), margin, alpha),
+            false => self.units().is_too_few_for_margin(margin, alpha),
+        }
     }
 
     /// The share of samples that changed.

@@ -7,7 +7,7 @@ use super::unscored::UnscoredReason;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// Returns the reason for a metric's verdict. `is_too_few` is true if no scores of this few samples could have passed.
+/// Returns the reason for a metric's verdict. `is_too_few` is true if not even a run without changes could pass.
 pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_few: bool) -> String {
     let change = change(metric, gain);
     // As written in the gate; rounding could change it.
@@ -37,9 +37,12 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
             );
             if is_too_few {
                 let alpha = number(gate.alpha);
+                let clusters =
+                    metric.clusters.map(|clusters| format!(" in {}", counted(clusters, "cluster")));
                 text += &format!(
-                    "; no scores of {} could rule it out at alpha {alpha}",
-                    counted(metric.n, "sample")
+                    "; even without any change, {}{} are too few to rule it out at alpha {alpha}",
+                    counted(metric.n, "sample"),
+                    clusters.unwrap_or_default()
                 );
             }
             match gate.samples_needed {

@@ -173,20 +173,17 @@ impl MetricComparison {
 /// Result of the test for whether the new run is worse.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestNote {
-    /// `mcnemar`, `sign_flip` or `none`.
+    /// `mcnemar`, `student` or `none`.
     pub name: &'static str,
     /// The p-value of "worse".
     pub worse: f64,
     /// The p-value of "better".
     pub better: f64,
-    /// Number of random permutations; absent if the test is exact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub permutations: Option<u32>,
 }
 
 impl TestNote {
     /// There was nothing to test.
-    pub const NONE: TestNote = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
+    pub const NONE: TestNote = TestNote { name: "none", worse: 1.0, better: 1.0 };
 }
 
 /// Requirements of a gate on a metric, and the result.

@@ -6,7 +6,7 @@
 
 use super::binomial::{at_least, likely_probabilities};
 use super::mcnemar::{self, MarginTest, range_error, signed};
-use super::noninferiority::{normal_quantile, normal_upper_tail};
+use super::student_t::{normal_quantile, normal_upper_tail};
 
 /// Number of samples beyond which the normal approximation is within half a point of the exact power.
 const MAX_SUMMED_PAIRS: u64 = 100_000;

@@ -162,28 +162,6 @@ fn a_run_compared_with_itself_is_said_to_be() {
 }
 
 #[test]
-fn a_finer_level_has_more_permutations_or_is_refused() {
-    let graded = |shift: f64| {
-        Run::of(&(0..60).map(|number| 0.5 + shift + f64::from(number % 5) / 100.0).collect::<Vec<f64>>())
-    };
-    let root = tempfile::tempdir().unwrap();
-    let new: Vec<f64> = (0..60).map(|number| 0.4 - f64::from(number % 3) / 100.0).collect();
-    let (base, new) = (graded(0.3).write(root.path(), "base"), Run::of(&new).write(root.path(), "new"));
-    let compared = |alpha: f64| {
-        let gate = vec![GateSpec { alpha, ..GateSpec::new("m", 0.01) }];
-        let open = |path| RecordedRun::open(path).unwrap();
-        compare(&open(&base), &open(&new), &CompareOptions { gate, ..CompareOptions::default() })
-    };
-    let found = compared(0.000_05).unwrap();
-    assert_eq!(
-        (found.verdict, found.metrics[0].test.permutations),
-        (Some(Verdict::Regression), Some(200_000))
-    );
-    assert_eq!(compared(0.05).unwrap().metrics[0].test.permutations, Some(10_000));
-    insta::assert_snapshot!(compared(1e-7).unwrap_err(), @"alpha 1.00e-7 of metric 'm' is too small for graded scores or clusters: with 1 gated metric the smallest level that 1000000 random sign flips can show is 1.00e-5; use that or more");
-}
-
-#[test]
 fn a_score_that_is_not_a_number_is_refused_with_its_line() {
     let root = tempfile::tempdir().unwrap();
     let (base, new) =

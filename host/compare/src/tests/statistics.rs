@@ -1,18 +1,17 @@
 //! Figures match those of SciPy and statsmodels.
 
 use super::super::holm::{benjamini_hochberg, holm};
+use super::super::mcnemar;
 use super::super::measure::Measure;
-use super::super::noninferiority::{power as t_power, student_upper_tail};
 use super::super::paired_scores::PairedScores;
 use super::super::sample_size::{ChangeRates, SampleSizeQuestion, pass_power};
-use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
-use gage_figures::{Interval, IntervalMethod};
+use super::super::student_t::{power as t_power, student_upper_tail};
+use gage_figures::IntervalMethod;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Fixture {
     mcnemar: Vec<McNemar>,
-    sign_flips: Vec<SignFlips>,
     mcnemar_power: Vec<McNemarPower>,
     margin: Vec<Margin>,
     pass_power: Vec<PassPower>,
@@ -27,13 +26,6 @@ struct McNemar {
     worse: u64,
     better: u64,
     p_value: f64,
-}
-
-#[derive(Deserialize)]
-struct SignFlips {
-    differences: Vec<f64>,
-    worse: f64,
-    better: f64,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +84,9 @@ struct Clustered {
     clusters: Vec<Vec<f64>>,
     low: f64,
     high: f64,
+    worse: f64,
+    better: f64,
+    within_margin: f64,
 }
 
 fn fixture() -> Fixture {
@@ -110,17 +105,6 @@ fn assert_near(found: f64, expected: f64, relative: f64, what: &str) {
 fn mcnemar_is_the_exact_binomial_test() {
     for McNemar { worse, better, p_value } in fixture().mcnemar {
         assert_near(mcnemar::worse_p_value(worse, better), p_value, 1e-8, &format!("{worse}, {better}"));
-    }
-}
-
-#[test]
-fn few_differences_are_tried_with_all_signs() {
-    for SignFlips { differences, worse, better } in fixture().sign_flips {
-        let test = SignFlipTest { differences, seed: 1, permutations: 10_000 };
-        let found = sign_flip_tests(std::slice::from_ref(&test), 1)[0];
-        assert_eq!(found.permutations, None);
-        assert_near(found.worse, worse, 1e-12, &format!("{:?}", test.differences));
-        assert_near(found.better, better, 1e-12, &format!("{:?}", test.differences));
     }
 }
 
@@ -190,26 +174,38 @@ fn adjustments_are_those_of_the_library() {
     assert!((ratios[0] - 0.4).abs() < 1e-12 && (ratios[1] - 1.0).abs() < 1e-12, "{ratios:?}");
 }
 
-/// The interval of clustered differences.
-fn interval_of(clusters: &[Vec<f64>]) -> Option<Interval> {
+/// Scores of clustered differences, on a scale from −1 to 2.
+fn clustered(clusters: &[Vec<f64>]) -> PairedScores {
     let measure =
         Measure { metric_id: "m".to_owned(), sub_score: None, is_pass: false, higher_is_better: true };
-    let mut scores = PairedScores::new(true, None);
+    let mut scores = PairedScores::new(true, Some([-1.0, 2.0]));
     for (number, cluster) in (0..).zip(clusters) {
         cluster.iter().for_each(|difference| scores.add(&measure, 0.5, 0.5 + difference, number));
     }
-    scores.interval()
+    scores
 }
 
 #[test]
 fn intervals_of_clusters_are_those_of_the_matrices() {
-    for Clustered { clusters, low, high } in fixture().clustered {
-        let found = interval_of(&clusters).unwrap();
+    for Clustered { clusters, low, high, .. } in fixture().clustered {
+        let found = clustered(&clusters).interval().unwrap();
         assert_eq!(found.method, IntervalMethod::Cluster);
         assert_near(found.low, low, 1e-8, &format!("{clusters:?}"));
         assert_near(found.high, high, 1e-8, &format!("{clusters:?}"));
     }
-    assert_eq!(interval_of(&[vec![0.1, 0.2]]), None);
+    assert_eq!(clustered(&[vec![0.1, 0.2]]).interval(), None);
+}
+
+#[test]
+fn tests_of_clusters_are_those_of_the_matrices() {
+    for Clustered { clusters, worse, better, within_margin, .. } in fixture().clustered {
+        let scores = clustered(&clusters);
+        let found = scores.test();
+        assert_near(found.worse, worse, 1e-8, &format!("worse: {clusters:?}"));
+        assert_near(found.better, better, 1e-8, &format!("better: {clusters:?}"));
+        let found = scores.margin_p_value(0.05, 0.05);
+        assert_near(found, within_margin, 1e-8, &format!("margin: {clusters:?}"));
+    }
 }
 
 #[test]
@@ -218,38 +214,9 @@ fn of_many_clusters_of_which_two_are_large_little_is_known() {
     let mut clusters: Vec<Vec<f64>> =
         (0..40).map(|number| vec![f64::from(number % 3) / 10.0 - 0.1]).collect();
     clusters.extend([vec![0.0; 300], vec![0.2; 300]]);
-    let interval = interval_of(&clusters).unwrap();
+    let interval = clustered(&clusters).interval().unwrap();
     // One degree of freedom: 12.7 standard errors; forty would give 2.
     assert!(interval.low < -0.5 && interval.high > 0.7, "{interval:?}");
-}
-
-#[test]
-fn random_signs_give_what_all_signs_give() {
-    // Thirty differences of equal size: the exact p-value is binomial.
-    let differences: Vec<f64> = (0..30).map(|number| if number < 19 { -0.5 } else { 0.5 }).collect();
-    let test = SignFlipTest { differences, seed: 7, permutations: 100_000 };
-    let found = sign_flip_tests(std::slice::from_ref(&test), 2)[0];
-    assert_eq!(found.permutations, Some(100_000));
-    let exact = mcnemar::worse_p_value(19, 11);
-    // Five standard errors of a share of 100,000.
-    let reach = 5.0 * (exact * (1.0 - exact) / 100_000.0).sqrt();
-    assert!((found.worse - exact).abs() < reach, "{} {exact}", found.worse);
-}
-
-#[test]
-fn figures_do_not_depend_on_the_number_of_threads() {
-    let differences = |seed: u64| {
-        let mut random = gage_figures::random::SplitMix64::new(seed);
-        (0..1_000).map(|_| random.below(2_001) as f64 / 1_000.0 - 1.0).collect()
-    };
-    let tests: Vec<SignFlipTest> = (0..5)
-        .map(|seed| SignFlipTest { differences: differences(seed), seed, permutations: 7_000 })
-        .collect();
-    let one = sign_flip_tests(&tests, 1);
-    for threads in [2, 3, 8, 64] {
-        assert_eq!(sign_flip_tests(&tests, threads), one, "{threads} threads");
-    }
-    assert!(one.iter().any(|result| result.worse != one[0].worse), "signs differ from test to test");
 }
 
 #[test]

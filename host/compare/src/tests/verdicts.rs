@@ -28,13 +28,13 @@ fn two_flips_of_a_thousand_pass_and_forty_are_a_regression() {
 }
 
 #[test]
-fn graded_scores_are_judged_by_sign_flips() {
+fn graded_scores_are_judged_by_students_test() {
     let base: Vec<f64> = (0..200).map(|number| f64::from(number % 10) / 10.0).collect();
     let lower: Vec<f64> = base.iter().map(|score| score * 0.9).collect();
     for (new, verdict) in [(&base, Verdict::Pass), (&lower, Verdict::Regression)] {
         let found = compared(Run::of(&base), Run::of(new), gate(0.03));
         assert_eq!(found.verdict, Some(verdict), "{}", reason(&found));
-        assert_eq!(found.metrics[0].test.name, "sign_flip");
+        assert_eq!(found.metrics[0].test.name, "student");
     }
 }
 
@@ -90,7 +90,8 @@ fn samples_of_one_cluster_count_once() {
     };
     let found = compared(run(0), run(20), gate(0.01));
     // Twenty samples became worse, but they are one text of three.
-    assert_eq!((found.metrics[0].clusters, found.metrics[0].test.worse), (Some(3), 0.5));
+    assert_eq!(found.metrics[0].clusters, Some(3));
+    assert!(found.metrics[0].test.worse > 0.3, "{:?}", found.metrics[0].test);
     assert_eq!(found.verdict, Some(Verdict::Inconclusive));
     assert_eq!(
         compared(Run::of(&scores(60, 0)), Run::of(&scores(60, 20)), gate(0.01)).verdict,
