@@ -30,7 +30,7 @@ const CHOICES: [(&str, Option<&str>); 37] = [
     ("an", None),
     ("answe", None),
     ("选项", None),
-    ("A or B ", Some("A")),
+    ("A or B ", None),
     ("Shark", None),
     ("a ", None),
     ("I ", None),

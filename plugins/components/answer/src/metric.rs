@@ -95,7 +95,7 @@ impl Metric for CanonicalAnswer {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("6", "Correctness of a parsed answer, according to its type");
+        let spec = MetricSpec::new("7", "Correctness of a parsed answer, according to its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)

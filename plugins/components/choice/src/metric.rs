@@ -21,7 +21,7 @@ const REFERENCES: usize = 3;
 /// Maximum number of labels of several right options that an explanation names.
 const MAX_SHOWN: usize = 16;
 
-/// Scores 1 if the answer names the right option. An answer that names none scores 0, and so does a sample that does
+/// Scores 1 if the answer names the right option. An answer that names none, or several, scores 0, and so does a sample that does
 /// not say which option is right.
 ///
 /// If the Sample has several references, each is a correct answer and one of them is enough; an answer that names
@@ -144,7 +144,7 @@ impl Metric for MultiChoiceAccuracy {
 
     fn spec() -> MetricSpec {
         let spec =
-            MetricSpec::new("5", "Checks that the answer names the correct option").value_name("acc").input(
+            MetricSpec::new("6", "Checks that the answer names the correct option").value_name("acc").input(
                 "prediction",
                 &["prediction_field"],
                 &["model_output.answer", "sample.predict_result.0.message.content.0.text"],

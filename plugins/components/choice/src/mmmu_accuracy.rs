@@ -38,7 +38,7 @@ impl Metric for MmmuAccuracy {
 
     fn spec() -> MetricSpec {
         let description = "Checks that the answer is the correct letter or contains the correct text";
-        let spec = MetricSpec::new("3", description).value_name("acc").prediction("prediction_field").input(
+        let spec = MetricSpec::new("4", description).value_name("acc").prediction("prediction_field").input(
             "reference",
             &["label_field"],
             &[

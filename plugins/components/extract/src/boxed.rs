@@ -33,7 +33,7 @@ impl Extractor for LatexBox {
 
     fn spec() -> ExtractorSpec {
         let description = r"Content of the last \boxed{…} or \fbox{…}";
-        ExtractorSpec::new(MemberSpec::new("3", description, json!({ "kind": ReadAs::schema() })))
+        ExtractorSpec::new(MemberSpec::new("4", description, json!({ "kind": ReadAs::schema() })))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

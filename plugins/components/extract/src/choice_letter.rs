@@ -10,7 +10,8 @@ const TEXT: usize = 0;
 const OPTIONS: usize = 1;
 
 /// Returns the label of the option that the text names, in upper case, by the rules of the metric
-/// `multi_choice_accuracy`. If the options are unknown, each letter from A to Z is one.
+/// `multi_choice_accuracy`. If the options are unknown, each letter from A to Z is one. A text that names several options
+/// and chooses none of them has no answer.
 pub struct ChoiceLetter {
     allow_text_match: bool,
 }
@@ -22,8 +23,8 @@ impl Extractor for ChoiceLetter {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "3",
-            "Label of the option that the text names",
+            "4",
+            "Label of the option that the text names, if it names one",
             json!({
                 "allow_text_match": flag_schema(true, "Accept the text of an option as its letter"),
             }),
@@ -61,6 +62,7 @@ mod tests {
             (json!({}), "dolphin", &known, Some("B")),
             (json!({ "allow_text_match": false }), "dolphin", &known, None),
             (json!({}), "C", &known, None),
+            (json!({}), "A or B", &known, None),
             (json!({}), "选C", &Value::Absent, Some("C")),
             (json!({}), "<think>A</think>", &known, None),
             (json!({}), "", &known, None),

@@ -34,7 +34,7 @@ impl Extractor for FinalAnswer {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "3",
+            "4",
             "Text after the phrase that announces the final answer",
             json!({
                 "markers": {

@@ -43,7 +43,7 @@ impl Extractor for JsonField {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "3",
+            "4",
             "Field of the JSON object in the text",
             json!({
                 "field": {

@@ -10,6 +10,8 @@ mod json_field;
 mod json_object;
 mod kinds;
 mod last_number;
+#[cfg(test)]
+mod letters_corpus;
 mod list_items;
 mod markers;
 mod number_style;

@@ -25,7 +25,7 @@ impl Extractor for Regex {
 
     fn spec() -> ExtractorSpec {
         let member = MemberSpec::new(
-            "3",
+            "4",
             "Text matched by a group of a regular expression",
             json!({
                 "pattern": {

@@ -6,13 +6,40 @@ use std::borrow::Cow;
 /// Returns whether a character belongs to a word in a script that separates words by spaces. A Chinese character next
 /// to a letter does not hide it: `选B`.
 pub(crate) fn is_word(character: char) -> bool {
-    character.is_alphanumeric() && !is_east_asian(character)
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric();
+    }
+    // The letters of Western European languages and Russian, without a look into large tables.
+    let is_common = matches!(character, '\u{c0}'..='\u{17f}' | '\u{3b1}'..='\u{3c9}' | '\u{410}'..='\u{44f}')
+        && !matches!(character, '×' | '÷');
+    is_common || (!is_east_asian(character) && character.is_alphanumeric())
 }
 
-fn is_east_asian(character: char) -> bool {
+/// Returns whether a character belongs to Chinese, Japanese or Korean, which do not separate words.
+pub(crate) fn is_east_asian(character: char) -> bool {
     matches!(character,
         '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Returns whether a character is white space within a line.
+pub(crate) fn is_blank(character: char) -> bool {
+    is_space(character) && !matches!(character, '\n' | '\r')
+}
+
+/// Returns a text in lower case in which every byte keeps its place. A character whose lower case has another length
+/// stays as it is.
+pub(crate) fn lowered(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let lower = |character: char| {
+        let mut lower = character.to_lowercase();
+        lower.next().filter(|lower| lower.len_utf8() == character.len_utf8()).unwrap_or(character)
+    };
+    text.chars()
+        .map(|character| if is_east_asian(character) { character } else { lower(character) })
+        .collect()
 }
 
 /// Returns whether a character may come before an answer without being part of it.

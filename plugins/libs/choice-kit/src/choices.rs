@@ -1,7 +1,7 @@
 //! The options of a question: their labels and texts.
 
-use crate::characters::{bare, begins_with, normalized, undecorated};
-use crate::refutation::is_said_wrong;
+use crate::characters::{bare, begins_with, is_word, normalized, undecorated};
+use crate::verdict::said;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
 use gage_text_kit::references;
@@ -149,12 +149,19 @@ impl Choices {
         self.texts_of(letter).any(|text| begins_with(rest, text).is_some())
     }
 
+    /// Returns whether a text begins with the text of any option, and the word ends there.
+    pub(crate) fn says_any(&self, rest: &str) -> bool {
+        self.texts().any(|(_, text)| {
+            begins_with(rest, text).is_some_and(|mut after| !after.next().is_some_and(is_word))
+        })
+    }
+
     /// Returns whether a text begins with the text of a letter's option, and the clause ends there. The option itself
-    /// must only call something wrong.
-    pub(crate) fn says_wrong(&self, letter: char, rest: &str) -> bool {
+    /// must only call something right or wrong.
+    pub(crate) fn says_verdict(&self, letter: char, rest: &str) -> bool {
         self.texts_of(letter).any(|text| {
             let after = begins_with(rest, text);
-            is_said_wrong(text)
+            said(text).is_some()
                 && after.is_some_and(|mut after| !after.next().is_some_and(char::is_alphanumeric))
         })
     }

@@ -1,176 +1,172 @@
-//! Phrases that announce the answer: `the answer is B`, `Answer: B`, `答案是B`, `选B`.
+//! Answers that a phrase announces: `the answer is B`, `Answer: B`, `so it must be B`, `答案是B`, `选B`.
 
-use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
+use crate::announcements::{Announcement, Announcements, Cue};
+use crate::characters::{is_blank, lowered, may_lead, may_trail, word_at};
 use crate::choices::Choices;
+use crate::decision::Outcome;
+use crate::denial::is_negated;
 use crate::letters::Answer;
 use crate::option_texts;
-use gage_text_kit::text::is_space;
+use crate::ordinals::{ordinal, ordinal_before};
+use crate::verdict::{Verdict, rest_of_list, verdict};
+use crate::vocabulary::{
+    ADVERBS, ARTICLES, EAST_ASIAN_FILLERS, LINKS, OPTION_NOUNS, REASONS, RIGHT, Words, strip_any,
+};
+use std::collections::VecDeque;
 
-/// Words allowed between `answer` and the answer itself.
-const FILLERS: &[&str] = &[
-    "is",
-    "was",
-    "be",
-    "the",
-    "option",
-    "choice",
-    "letter",
-    "should",
-    "would",
-    "must",
-    "will",
-    "probably",
-    "most",
-    "likely",
-    "therefore",
-    "thus",
-    "definitely",
-    "clearly",
-    "correct",
-    "best",
-    "final",
-    "to",
-    "this",
-    "question",
-    "that",
-    "of",
-    "for",
-    "simply",
-    "boxed",
-    "text",
-    "textbf",
-    "mathrm",
-];
-
-/// Fillers that link the cue to the answer. Without such a link, `the answer A is wrong` would announce A.
-const LINKS: &[&str] = &["is", "was", "be"];
-
-/// Chinese fillers, longer ones first.
-const CHINESE_FILLERS: &[&str] =
-    &["应该", "应当", "正确", "选择", "选项", "择", "应", "为", "是", "选", "就", "的", "项"];
-
-/// Words before `选` that reverse its meaning.
-const REFUSALS: &[&str] = &["不", "不应", "不应该", "不能", "不会", "不可", "勿", "别"];
+/// Words allowed between a cue and the answer itself, besides links, articles, adverbs and words for an option.
+static FILLERS: Words = Words::new(&[
+    "should would must will can has be only to this question that of for simply boxed text textbf mathbf mathrm final",
+    "either both with us on me i'd i say go going it it's",
+    "mich für auf mir sich lautet endgültige endgültig nur noch diese frage wohl",
+    "pour que finale il reste c'est plutôt bien",
+    "por me quedo con final que ser debe definitiva",
+    "com por que ser deve final fica",
+    "per con che finale essere deve",
+    "за на что остаётся остается быть должен",
+]);
 
 /// Maximum number of fillers between a cue and its answer.
 const MAX_FILLERS: usize = 12;
 
-/// Maximum number of cues examined, from the end of the answer. No meaningful answer has more.
-const MAX_CUES: usize = 5_000;
-
 /// Returns the answer that the last cue announces. The last one counts because a model that thinks aloud names its
 /// answer at the end.
-pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Option<String> {
-    let cues = cues(&answer.lower);
-    cues.into_iter().take(MAX_CUES).find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
+pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Outcome {
+    last(answer, &answer.announcements().answers, |found| follow(answer, found, choices, by_text))
+}
+
+/// Returns the letter that the last conclusion names. It is weaker than an announcement: the explanation of an answer
+/// may hold one too.
+pub(crate) fn concluded(answer: &Answer<'_>, choices: &Choices) -> Outcome {
+    last(answer, &answer.announcements().conclusions, |found| follow(answer, found, choices, false))
+}
+
+/// Returns the option that an answer calls right by its place: `the third option is correct`.
+pub(crate) fn placed(answer: &Answer<'_>, choices: &Choices) -> Outcome {
+    let lower = answer.lower.as_str();
+    let label = |found: &Announcement| {
+        let is_right = verdict(lower, found.end) == Some(Verdict::Right);
+        is_right.then(|| ordinal_before(lower, found.end, choices)).flatten()
+    };
+    let outcome = |found: &Announcement| label(found).map_or(Outcome::Nothing, Outcome::One);
+    let Announcements { options, answers, .. } = answer.announcements();
+    last(answer, options, outcome).or_else(|| last(answer, answers, outcome))
+}
+
+fn last(
+    answer: &Answer<'_>,
+    found: &VecDeque<Announcement>,
+    outcome: impl Fn(&Announcement) -> Outcome,
+) -> Outcome {
+    let holding = found.iter().rev().filter(|found| found.holds(&answer.lower));
+    holding.map(outcome).find(|outcome| *outcome != Outcome::Nothing).unwrap_or(Outcome::Nothing)
 }
 
 /// Returns the text after the last cue, without the words that link it to the answer.
 pub(crate) fn last_announcement(text: &str) -> Option<&str> {
-    let lower = text.to_ascii_lowercase();
-    let (mut at, _) = cues(&lower).into_iter().next()?;
+    let lower = lowered(text);
+    let is_noun = |found: &&Announcement| matches!(found.cue, Cue::Noun | Cue::EastAsian);
+    let found = Announcements::new(&lower).answers;
+    let mut at = found.iter().rev().filter(is_noun).find(|found| found.holds(&lower))?.end;
     for _ in 0..MAX_FILLERS {
         let rest = lower.get(at..)?;
         at += rest.len() - rest.trim_start_matches(is_separator).len();
         let next = lower.get(at..)?;
         let word = word_at(&lower, at);
-        match CHINESE_FILLERS.iter().find(|filler| next.starts_with(**filler)) {
-            Some(filler) => at += filler.len(),
-            None if matches!(word, "are" | "were" | "options") || FILLERS.contains(&word) => at += word.len(),
+        match strip_any(next, EAST_ASIAN_FILLERS) {
+            Some(after) => at = lower.len() - after.len(),
+            None if is_filler(word) && !is_letter(word) => at += word.len(),
             None => break,
         }
     }
     text.get(at..)
 }
 
-/// Returns the end positions of cues, last first, and whether each needs no link.
-fn cues(lower: &str) -> Vec<(usize, bool)> {
-    let bytes = lower.as_bytes();
-    // A single pass that checks the first bytes: a long answer may be full of either.
-    let found = bytes.iter().enumerate().filter_map(|(at, byte)| match byte {
-        b'a' if bytes.get(at + 1) == Some(&b'n') => english_cue(lower, at),
-        _ if Some(byte) == CHINESE_ANSWER.as_bytes().first() => {
-            lower.get(at..)?.starts_with(CHINESE_ANSWER).then_some((at + CHINESE_ANSWER.len(), true))
-        }
-        _ if Some(byte) == CHOOSE.as_bytes().first() => chinese_choice(lower, at),
-        _ => None,
-    });
-    let mut cues: Vec<(usize, bool)> = found.collect();
-    cues.reverse();
-    cues
+fn is_filler(word: &str) -> bool {
+    [&FILLERS, &LINKS, &ARTICLES, &ADVERBS, &OPTION_NOUNS, &RIGHT].iter().any(|words| words.contains(word))
 }
 
-const ANSWER: &str = "answer";
-const CHINESE_ANSWER: &str = "答案";
-const CHOOSE: &str = "选";
-
-/// Returns the end of the word `answer` if that word begins at `at`.
-fn english_cue(lower: &str, at: usize) -> Option<(usize, bool)> {
-    let rest = lower.get(at..)?.strip_prefix(ANSWER)?;
-    let before = lower.get(..at)?;
-    if before.ends_with(is_word) || rest.starts_with(is_word) {
-        return None;
-    }
-    let word = split_last_word(before.trim_end_matches(is_space)).1;
-    (!matches!(word, "wrong" | "incorrect")).then_some((at + ANSWER.len(), false))
+fn is_letter(word: &str) -> bool {
+    word.len() == 1 && word.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// Returns the end of `选` at `at`, unless the words before it reverse its meaning. `选项` means `option` and announces
-/// nothing.
-fn chinese_choice(lower: &str, at: usize) -> Option<(usize, bool)> {
-    let rest = lower.get(at..)?.strip_prefix(CHOOSE)?;
-    let before = lower.get(..at)?;
-    let announces = !REFUSALS.iter().any(|refusal| before.ends_with(*refusal)) && !rest.starts_with('项');
-    announces.then_some((at + CHOOSE.len(), true))
-}
-
-/// Returns the answer after a cue that ends at `at`. `linked` is true if the cue needs no link.
-fn follow(
-    answer: &Answer<'_>,
-    cue_end: usize,
-    mut linked: bool,
-    choices: &Choices,
-    by_text: bool,
-) -> Option<String> {
+/// Returns the answer after a cue.
+fn follow(answer: &Answer<'_>, found: &Announcement, choices: &Choices, by_text: bool) -> Outcome {
     let lower = answer.lower.as_str();
-    let mut at = cue_end;
-    for _ in 0..MAX_FILLERS {
-        let rest = lower.get(at..)?;
+    let mut at = found.end;
+    let is_loose = matches!(found.cue, Cue::Noun | Cue::EastAsian);
+    let mut is_linked = !matches!(found.cue, Cue::Noun | Cue::Praise);
+    for number in 0..MAX_FILLERS {
+        let rest = lower.get(at..).unwrap_or_default();
         let next = rest.trim_start_matches(is_separator);
-        let skipped = rest.len() - next.len();
-        linked |= rest.get(..skipped)?.contains([':', '=', '>', '：']);
-        at += skipped;
-        if let Some(filler) = CHINESE_FILLERS.iter().find(|filler| next.starts_with(**filler)) {
-            at += filler.len();
+        let skipped = rest.get(..rest.len() - next.len()).unwrap_or_default();
+        let is_heading = number == 0 && skipped.contains('\n') && found.begins_line(lower);
+        let is_colon = skipped.contains([':', '=', '>', '：', '—', '–']);
+        if !is_loose && !is_colon && !is_heading && skipped.contains(['.', '?', '!', ';', '\n']) {
+            return Outcome::Nothing;
+        }
+        is_linked |= is_colon || is_heading;
+        at += skipped.len();
+        if let Some(after) = strip_any(next, EAST_ASIAN_FILLERS) {
+            is_linked = true;
+            at = lower.len() - after.len();
             continue;
         }
         let word = word_at(lower, at);
-        if let (1, Some(letter)) = (word.len(), word.chars().next())
-            && linked
-            && letter.is_ascii_alphabetic()
-            && answer.names_option(at, letter.to_ascii_uppercase(), choices)
-        {
-            if answer.is_refuted(at, choices) {
-                return None;
-            }
-            return Some(letter.to_ascii_uppercase().into());
+        let letter = word.chars().next().unwrap_or_default().to_ascii_uppercase();
+        if is_letter(word) && answer.names_option(at, letter, choices) {
+            let is_next = number == 0 && skipped.trim_start_matches(is_blank).is_empty();
+            let is_announced = if is_linked && found.cue != Cue::Conclusion {
+                true
+            } else {
+                (is_linked || is_next) && ends_clause(lower.get(at + 1..).unwrap_or_default())
+            };
+            let is_denied = answer.is_refuted(at, choices) || is_negated(lower, at, None);
+            return if is_announced && !is_denied {
+                chosen(answer, at, letter, choices)
+            } else {
+                Outcome::Nothing
+            };
         }
-        if !FILLERS.contains(&word) {
+        if !is_filler(word) {
             break;
         }
-        linked |= LINKS.contains(&word);
+        is_linked |= LINKS.contains(word);
         at += word.len();
     }
-    if !linked || !by_text {
-        return None;
+    if !is_linked || found.cue == Cue::Conclusion {
+        return Outcome::Nothing;
     }
     let word = word_at(lower, at);
     let skipped = if matches!(word, "a" | "an" | "the") { word.len() } else { 0 };
-    option_texts::prefix(answer.text.get(at + skipped..)?, choices)
+    let text = by_text.then(|| answer.text.get(at + skipped..)).flatten();
+    let label = text.and_then(|text| option_texts::prefix(text, choices));
+    label.or_else(|| ordinal(lower, at, choices)).map_or(Outcome::Nothing, Outcome::One)
+}
+
+/// Returns the outcome of an announced letter: several, if it begins a list of options.
+fn chosen(answer: &Answer<'_>, at: usize, letter: char, choices: &Choices) -> Outcome {
+    let lower = answer.lower.as_str();
+    let Some((rest, is_conjoined)) = lower.get(at + 1..).and_then(rest_of_list) else {
+        return Outcome::of([letter]);
+    };
+    let last_at = lower.len() - rest.len() - 1;
+    let last =
+        lower.get(last_at..).and_then(|last| last.chars().next()).unwrap_or_default().to_ascii_uppercase();
+    let is_list = (is_conjoined || ends_clause(rest)) && answer.names_option(last_at, last, choices);
+    if is_list { Outcome::of([letter, last]) } else { Outcome::of([letter]) }
+}
+
+/// Returns whether a clause ends at the beginning of a text, or a reason begins.
+fn ends_clause(text: &str) -> bool {
+    let rest = text.trim_start_matches([')', ']', '}', '*', '_', '`', '"', '\'', '$']);
+    let next = rest.trim_start_matches(is_blank);
+    let ends = next.starts_with(['.', ',', ';', '!', '\n', '\r', '。', '，', '<', '(', '—', '–']);
+    next.is_empty() || ends || REASONS.contains(word_at(next, 0))
 }
 
 fn is_separator(character: char) -> bool {
-    may_lead(character) || may_trail(character) || matches!(character, '=' | '-' | '—')
+    may_lead(character) || may_trail(character) || matches!(character, '=' | '-' | '—' | '–')
 }
 
 #[cfg(test)]
@@ -204,8 +200,59 @@ mod tests {
             ("Right answer: B. Wrong answer: A", Some("B")),
             ("答案：A 不正确", None),
             ("选项B", None),
+            ("I would go with B.", Some("B")),
+            ("Die Antwort lautet B", Some("B")),
+            ("Daher ist die Antwort C.", Some("C")),
+            ("La respuesta correcta es la A.", Some("A")),
+            ("A resposta é a alternativa D", Some("D")),
+            ("Правильный ответ — C", Some("C")),
+            ("答えは(A)です。", Some("A")),
+            ("답은 D입니다.", Some("D")),
+            ("### Answer\n\nD", Some("D")),
+            ("The answer is the second option.", Some("B")),
+            ("I choose the last one", Some("D")),
+            ("The answer is either A or B", None),
+            ("The answers are A, B", None),
+            ("The answer is B, A is wrong", Some("B")),
         ] {
-            assert_eq!(announced(&Answer::new(text), &choices, true).as_deref(), expected, "{text}");
+            assert_eq!(announced(&Answer::new(text), &choices, true).label().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn conclusions() {
+        for (text, expected) in [
+            ("So D.", Some("D")),
+            ("It must be B", Some("B")),
+            ("This can only be B.", Some("B")),
+            ("C'est B.", Some("B")),
+            ("Il reste donc D.", Some("D")),
+            ("Es la B.", Some("B")),
+            ("which matches option D.", Some("D")),
+            ("It could be B", None),
+            ("So A and C share it", None),
+            ("So A has the wrong units", None),
+            ("It is not B", None),
+        ] {
+            assert_eq!(
+                concluded(&Answer::new(text), &Choices::default()).label().as_deref(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn places_that_are_called_right() {
+        let choices = Choices::new(&Value::Json(r#"{"A":"1","B":"2","C":"3"}"#.to_owned()));
+        for (text, expected) in [
+            ("The third option is correct.", Some("C")),
+            ("La segunda opción es correcta", Some("B")),
+            ("第三个选项正确", Some("C")),
+            ("The third option is wrong.", None),
+            ("The third law is correct.", None),
+        ] {
+            assert_eq!(placed(&Answer::new(text), &choices).label().as_deref(), expected, "{text}");
         }
     }
 }

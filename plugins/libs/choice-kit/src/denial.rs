@@ -1,47 +1,58 @@
 //! Denials before a letter or an option's text, which exclude it: `not A`, `neither A nor B`, `rule out B, C and D`,
 //! `不是A`.
 
-use crate::characters::{is_word, split_last_word};
-use crate::refutation::{WRONG, rest_of_list};
+use crate::characters::{is_blank, is_word, split_last_word};
+use crate::verdict::rest_of_list;
+use crate::vocabulary::{ARTICLES, DENIALS, LINKS, OPTION_NOUNS, WRONG, Words};
 use gage_text_kit::text::is_space;
-
-/// Words that deny what follows.
-const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
 
 /// Words that eliminate the options after them, including a whole list: `Eliminate B, C and D`. `rule out` is the
 /// two-word form.
-const ELIMINATIONS: &[&str] = &[
-    "eliminate",
-    "eliminates",
-    "eliminating",
-    "exclude",
-    "excludes",
-    "reject",
-    "rejecting",
-    "dismiss",
-    "discard",
-];
+static ELIMINATIONS: Words = Words::new(&[
+    "eliminate eliminates eliminating exclude excludes excluding reject rejecting dismiss discard",
+    "ausschließen ausgeschlossen schließe schließen",
+    "élimine éliminons éliminer exclus excluons exclure écarte écartons",
+    "descarto descartamos descartar elimino eliminamos eliminar excluimos",
+    "descarto descartamos descartar elimino eliminamos eliminar excluímos",
+    "scarto scartiamo scartare escludo escludiamo escludere eliminiamo",
+    "исключаем исключим исключить отбрасываем отбросим",
+]);
 const RULINGS: &[&str] = &["rule", "rules", "ruled", "ruling"];
 
 /// Chinese words before a colon that mark the text after it as wrong: `错误：B`. The English ones (`Wrong: B`) are in
 /// [`WRONG`].
-const CHINESE_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除"];
+const EAST_ASIAN_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除", "誤り", "不正解", "오답"];
 
 /// Words allowed between a denial and the option that it denies.
-const BETWEEN: &[&str] = &[
-    "option",
-    "choice",
-    "answer",
-    "letter",
-    "the",
-    "a",
-    "an",
-    "be",
-    "choose",
-    "pick",
-    "select",
-    "either",
-    "statement",
+static BETWEEN: Words =
+    Words::new(&["be choose pick select either but also an a", "sowohl", "que c'est", "que", "se"]);
+
+/// Phrases that deny what follows.
+const DENYING_PHRASES: &[&str] = &[
+    "rather than",
+    "other than",
+    "instead of",
+    "as opposed to",
+    "anstatt",
+    "anstelle von",
+    "statt",
+    "im gegensatz zu",
+    "au lieu de",
+    "plutôt que",
+    "contrairement à",
+    "à la différence de",
+    "en lugar de",
+    "en vez de",
+    "a diferencia de",
+    "em vez de",
+    "ao invés de",
+    "ao contrário de",
+    "ao contrário da",
+    "invece di",
+    "a differenza di",
+    "piuttosto che",
+    "вместо",
+    "в отличие от",
 ];
 
 /// Chinese denials and eliminations: `不` before a verb of choosing, or `不是` and similar words.
@@ -67,6 +78,10 @@ const CHINESE_DENIALS: &[&str] = &[
 ];
 const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
 
+/// Words that continue a denied list: `neither A nor B`.
+static CONTINUATIONS: Words =
+    Words::new(&["or nor / option the", "noch oder", "ni ou", "ni o", "nem ou", "né o", "ни или"]);
+
 /// Maximum number of words between a denial and the option that it denies.
 const WORDS_BETWEEN: usize = 4;
 
@@ -78,7 +93,7 @@ const MAX_GAP_BYTES: usize = 120;
 pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
     let mut before = lower.get(..at).unwrap_or_default();
     for _ in 0..WORDS_BETWEEN {
-        before = before.trim_end_matches(|character| is_space(character) || is_opening(character));
+        before = before.trim_end_matches(|character| is_blank(character) || is_opening(character));
         for between in CHINESE_BETWEEN {
             before = before.strip_suffix(*between).unwrap_or(before);
         }
@@ -86,20 +101,26 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
             return true;
         }
         let (rest, word) = split_last_word(before);
-        if DENIALS.contains(&word) || word.ends_with("n't") || word == "cannot" {
+        if DENIALS.contains(word) || word.ends_with("n't") || ends_with_phrase(before) {
             return true;
         }
-        if matches!(word, "than" | "of") {
-            let (_, word) = split_last_word(rest.trim_end_matches(is_space));
-            return matches!(word, "rather" | "other" | "instead");
-        }
-        if !BETWEEN.contains(&word) {
+        let is_between = BETWEEN.contains(word)
+            || OPTION_NOUNS.contains(word)
+            || ARTICLES.contains(word)
+            || LINKS.contains(word);
+        if !is_between {
             break;
         }
         before = rest;
     }
     let denied = denied.filter(|denied| at - denied <= MAX_GAP_BYTES);
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
+}
+
+fn ends_with_phrase(before: &str) -> bool {
+    DENYING_PHRASES
+        .iter()
+        .any(|phrase| before.strip_suffix(*phrase).is_some_and(|before| !before.ends_with(is_word)))
 }
 
 /// Returns the end of the list that begins with the letter at `at`, if the words before it eliminate the list. Letters
@@ -111,7 +132,7 @@ pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
             let before =
                 before.trim_end_matches(|character| is_space(character) || matches!(character, '*' | '_'));
             let word = split_last_word(before).1;
-            WRONG.contains(&word) || CHINESE_WRONG.iter().any(|wrong| before.ends_with(*wrong))
+            WRONG.contains(word) || EAST_ASIAN_WRONG.iter().any(|wrong| before.ends_with(*wrong))
         }
         None => {
             let (mut rest, mut word) = split_last_word(before);
@@ -119,7 +140,7 @@ pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
                 (rest, word) = split_last_word(rest.trim_end_matches(is_space));
             }
             let verb = || split_last_word(rest.trim_end_matches(is_space)).1;
-            ELIMINATIONS.contains(&word) || (word == "out" && RULINGS.contains(&verb()))
+            ELIMINATIONS.contains(word) || (word == "out" && RULINGS.contains(&verb()))
         }
     };
     let end = at + 1;
@@ -140,7 +161,7 @@ fn has_letter(text: &str) -> bool {
 fn continues_list(between: &str) -> bool {
     let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
     let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();
-    words.peek().is_some() && words.all(|word| matches!(word, "or" | "nor" | "/" | "option" | "the"))
+    words.peek().is_some() && words.all(|word| CONTINUATIONS.contains(word))
 }
 
 fn is_opening(character: char) -> bool {

@@ -1,55 +1,139 @@
 //! Finding the option that an answer names.
 
 use crate::choices::Choices;
-use crate::cues::announced;
+use crate::cues::{announced, concluded, placed};
+use crate::decision::{Decision, Outcome};
 use crate::letters::{Answer, MAX_WORD_BYTES};
 use crate::option_texts::mentioned;
 use gage_text_kit::latex_boxed::{last_box, without_commands};
-use gage_text_kit::text::{fold, strip};
+use gage_text_kit::text::{fold, is_space, strip};
 use gage_text_kit::thoughts::{before_open_thought, strip_thought_tags};
 use std::borrow::Cow;
 
-/// Returns the label of the option that an answer names, in upper case.
+/// Returns the label of the option that an answer names, in upper case. An answer that names several options and
+/// chooses none of them has none.
 ///
-/// Thoughts in `<think>` tags do not count. In the rest, the first rule that matches wins:
+/// Thoughts in `<think>` tags do not count, and neither does a further question that the model asked itself after its
+/// answer. In the rest, the first rule that matches wins:
 ///
 /// 1. the whole answer is a label, with any brackets and marks around it;
 /// 2. the whole answer is the text of an option;
 /// 3. the last `\boxed{…}` holds a label or the text of an option;
-/// 4. the last phrase like `the answer is …`, `答案是…`, `选…` is followed by one;
-/// 5. the first stand-alone letter that is a label and is neither denied (`not A`) nor said to be wrong (`A is wrong`,
-///    `A错误`). The article `a` and the pronoun `I` do not count. A label right after a word (`AnswerB`) comes first;
-/// 6. the text of an option occurs in the answer, not denied and not inside a longer one;
-/// 7. the only letter of the answer, even if it is said to be wrong: the question may have asked for that.
+/// 4. the last phrase like `the answer is …`, `I choose …`, `答案是…` is followed by one, or by `the second option`;
+///    otherwise the last conclusion like `so it must be …`;
+/// 5. a label right after a word: `AnswerB`;
+/// 6. a stand-alone letter that is a label. It is alone in its line, is called right (`B is correct`, `B ✅`), begins the
+///    answer, or is the only one. These do not count: denied letters (`not A`), those said to be wrong (`A错误`), words
+///    (*a*, *I*), parts of a name (`vitamin C`) or a formula. Neither do the labels of a list of options;
+/// 7. the text of an option occurs in the answer, not denied and not inside a longer one;
+/// 8. the only letter of the answer, even if it is said to be wrong: the question may have asked for that.
+///
+/// Rules 3, 4 and 6 end the search without an answer if they find several options: `Both A and C could be right`.
 ///
 /// Without `by_text`, the texts of options are ignored everywhere.
 pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String> {
     let answer = readable(answer);
     let text = answer.as_ref();
-    if text.is_empty() {
-        return None;
-    }
     let by_text = by_text && !choices.is_unknown();
-    let is_whole =
-        |text: &str| choices.label(text).or_else(|| by_text.then(|| choices.with_text(text)).flatten());
-    let is_mentioned = |text: &str| by_text.then(|| mentioned(text, choices)).flatten();
-    if let Some(label) = is_whole(text) {
-        return Some(label);
+    before_next_question(text)
+        .and_then(|first| clear(first, choices, by_text))
+        .or_else(|| named(text, choices, by_text).label())
+}
+
+/// Returns the label that a text gives as its whole, in a box, after a phrase that announces it, or alone in a line.
+fn clear(text: &str, choices: &Choices, by_text: bool) -> Option<String> {
+    let answer = Answer::new(text);
+    let alone = || Decision::new(&answer, choices).alone();
+    whole_or_boxed(text, choices, by_text)
+        .or_else(|| announced(&answer, choices, by_text))
+        .or_else(alone)
+        .label()
+}
+
+fn named(text: &str, choices: &Choices, by_text: bool) -> Outcome {
+    if text.is_empty() {
+        return Outcome::Nothing;
     }
-    if let Some(held) = boxed(text) {
-        let label = is_whole(held)
-            .or_else(|| Answer::new(held).first_letter(choices).map(String::from))
-            .or_else(|| is_mentioned(held));
-        if label.is_some() {
-            return label;
-        }
+    let early = whole_or_boxed(text, choices, by_text);
+    if early != Outcome::Nothing {
+        return early;
     }
     let answer = Answer::new(text);
-    announced(&answer, choices, by_text)
-        .or_else(|| answer.joined_letter(choices).map(String::from))
-        .or_else(|| answer.first_letter(choices).map(String::from))
-        .or_else(|| is_mentioned(text))
-        .or_else(|| answer.only_letter(choices).map(String::from))
+    let is_mentioned =
+        || by_text.then(|| mentioned(text, choices)).flatten().map_or(Outcome::Nothing, Outcome::One);
+    let early = announced(&answer, choices, by_text)
+        .or_else(|| concluded(&answer, choices))
+        .or_else(|| Outcome::of(answer.joined_letter(choices)));
+    if early != Outcome::Nothing {
+        return early;
+    }
+    let decision = Decision::new(&answer, choices);
+    let place = || placed(&answer, choices);
+    decision.outcome().or_else(place).or_else(is_mentioned).or_else(|| decision.wrong())
+}
+
+/// Returns the option that a text names as its whole, or in its last box.
+fn whole_or_boxed(text: &str, choices: &Choices, by_text: bool) -> Outcome {
+    let is_whole = |text: &str| {
+        let label = choices.label(text).or_else(|| by_text.then(|| choices.with_text(text)).flatten());
+        label.map_or(Outcome::Nothing, Outcome::One)
+    };
+    let in_box = || {
+        let Some(held) = boxed(text) else { return Outcome::Nothing };
+        let letter = || Decision::new(&Answer::new(held), choices).outcome();
+        let is_mentioned =
+            || by_text.then(|| mentioned(held, choices)).flatten().map_or(Outcome::Nothing, Outcome::One);
+        is_whole(held).or_else(letter).or_else(is_mentioned)
+    };
+    is_whole(text).or_else(in_box)
+}
+
+/// Words that begin a question.
+const QUESTIONS: &[&str] = &[
+    "question",
+    "next question",
+    "q",
+    "frage",
+    "pregunta",
+    "pergunta",
+    "questão",
+    "domanda",
+    "вопрос",
+    "问题",
+    "题目",
+    "問題",
+    "質問",
+    "문제",
+    "질문",
+];
+
+/// Returns whether a character may begin one of [`QUESTIONS`]. Most lines of a text begin otherwise.
+fn may_begin_question(first: char) -> bool {
+    let first = first.to_ascii_lowercase();
+    matches!(first, 'd' | 'f' | 'n' | 'p' | 'q' | 'в' | 'В' | '问' | '題' | '题' | '問' | '質' | '문' | '질')
+}
+
+/// Returns the text before a line that begins another question: a model may go on to invent one. `None` if there is
+/// none.
+fn before_next_question(text: &str) -> Option<&str> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let said = line.trim_start_matches(|mark: char| !mark.is_alphanumeric());
+        if start == 0 || !said.starts_with(may_begin_question) {
+            start += line.len();
+            continue;
+        }
+        let said = said.get(..said.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or_default();
+        let lower = said.to_lowercase();
+        let is_end = |next: char| is_space(next) || next.is_numeric() || matches!(next, ':' | '：' | '.');
+        let is_question =
+            QUESTIONS.iter().filter_map(|word| lower.strip_prefix(word)).any(|rest| rest.starts_with(is_end));
+        if is_question {
+            return text.get(..start).map(strip).filter(|before| !before.is_empty());
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// Returns the last stand-alone letter that is a label, in upper case, even if it is denied. A to E may be joined to
@@ -64,7 +148,7 @@ pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
     answer
         .last_letter(choices)
         .or_else(|| if text.len() <= MAX_WORD_BYTES { choices.label(text).and_then(only) } else { None })
-        .or_else(|| announced(&answer, choices, false).and_then(only))
+        .or_else(|| announced(&answer, choices, false).label().and_then(only))
         .or_else(|| answer.joined_letter(choices))
 }
 
@@ -217,6 +301,33 @@ mod tests {
                 ("B: Incorrect", Some("B")),
                 ("It is B (incorrect), see A", Some("B")),
                 ("B is wrong, A", Some("A")),
+            ],
+        );
+    }
+
+    #[test]
+    fn several_options_are_no_answer() {
+        check(
+            r#"{"A":"Shark","B":"Dolphin","C":"Trout"}"#,
+            &[
+                ("A or B", None),
+                ("Both A and C could be right.", None),
+                ("The answer is A or B", None),
+                (r"\boxed{A, C}", None),
+                ("It could be A or B, but I'd say B", Some("B")),
+            ],
+        );
+    }
+
+    #[test]
+    fn further_questions_do_not_count() {
+        check(
+            r#"{"A":"Shark","B":"Dolphin","C":"Trout"}"#,
+            &[
+                ("B\n\nQuestion 2: Which?\nAnswer: C", Some("B")),
+                ("Answer: B\n\nNext question: Which?\nAnswer: C", Some("B")),
+                ("Question: Which?\nA. Shark\nAnswer: C", Some("C")),
+                ("Let me see.\nQuestion: Which?\nAnswer: C", Some("C")),
             ],
         );
     }

@@ -1,63 +1,15 @@
 //! Stand-alone letters in an answer, and the test whether they name an option.
 
-use crate::characters::{bare, is_word, may_lead, may_trail, split_last_word, word_at};
+use crate::announcements::Announcements;
+use crate::articles::is_word_of_one_letter;
+use crate::characters::{bare, is_word, lowered, may_lead, may_trail, split_last_word};
 use crate::choices::Choices;
 use crate::denial::{eliminated, is_negated};
-use crate::refutation::is_refuted;
+use crate::names::{Formula, formulas, is_equated, name_end};
+use crate::verdict::{Verdict, verdict, verdict_around};
+use crate::vocabulary::OPTION_NOUNS;
 use gage_text_kit::text::is_space;
 use std::cell::OnceCell;
-
-/// Words after `A` that show that it is a label, not an article: `A is right`.
-const AFTER_NAME: &[&str] = &[
-    "is",
-    "was",
-    "because",
-    "as",
-    "since",
-    "and",
-    "or",
-    "but",
-    "seems",
-    "would",
-    "must",
-    "will",
-    "should",
-    "can",
-    "cannot",
-    "could",
-    "has",
-    "looks",
-    "appears",
-    "isn't",
-    "wasn't",
-    "doesn't",
-    "does",
-    "states",
-    "says",
-    "describes",
-    "refers",
-    "fits",
-    "makes",
-    "matches",
-    "contains",
-    "represents",
-    "over",
-    "instead",
-    "rather",
-    "not",
-    "being",
-    "can't",
-    "won't",
-    "wouldn't",
-    "remains",
-    "remain",
-];
-
-/// Words after `I` that show that it is a label. Far fewer, since `I was` and `I would` begin with a pronoun.
-const AFTER_NAME_I: &[&str] = &["is", "because", "or", "and", "since"];
-
-/// Words before an upper-case letter that make it a label regardless of the text after it: `option A dolphin`.
-const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select", "choose", "pick"];
 
 /// Words that a label may follow without a space: `AnswerB`.
 const JOINED_WORDS: [&str; 3] = ["answer", "option", "choice"];
@@ -71,28 +23,40 @@ const MAX_LETTERS: usize = 10_000;
 /// An answer to be searched for letters.
 pub(crate) struct Answer<'a> {
     pub(crate) text: &'a str,
-    /// The text with ASCII letters in lower case, so that byte positions match those in `text`.
+    /// The text in lower case, with the same byte positions as `text`.
     pub(crate) lower: String,
+    formulas: Vec<Formula>,
+    announcements: OnceCell<Announcements>,
     /// Positions of ASCII letters that have no ASCII letter or digit next to them, up to a maximum. Found on first use.
     alone: OnceCell<Vec<usize>>,
 }
 
+/// A letter that an answer mentions.
+#[derive(Clone, Copy)]
+pub(crate) struct Mention {
+    /// Position of the letter in the text.
+    pub(crate) at: usize,
+    /// The letter in upper case.
+    pub(crate) letter: char,
+    pub(crate) is_upper: bool,
+    /// The judgement of the text after the letter.
+    pub(crate) verdict: Option<Verdict>,
+}
+
 impl<'a> Answer<'a> {
     pub(crate) fn new(text: &'a str) -> Answer<'a> {
-        Answer { text, lower: text.to_ascii_lowercase(), alone: OnceCell::new() }
+        Answer {
+            text,
+            lower: lowered(text),
+            formulas: formulas(text),
+            announcements: OnceCell::new(),
+            alone: OnceCell::new(),
+        }
     }
 
-    /// Returns the first letter that names an option and is not denied.
-    pub(crate) fn first_letter(&self, choices: &Choices) -> Option<char> {
-        self.letters(choices).next()
-    }
-
-    /// Returns the only letter that the answer names, even if it is said to be wrong: the question may have asked for
-    /// that.
-    pub(crate) fn only_letter(&self, choices: &Choices) -> Option<char> {
-        let mut letters = self.letters_but(choices, |_| false);
-        let first = letters.next()?;
-        letters.all(|letter| letter == first).then_some(first)
+    /// Returns the phrases that announce an answer.
+    pub(crate) fn announcements(&self) -> &Announcements {
+        self.announcements.get_or_init(|| Announcements::new(&self.lower))
     }
 
     /// Returns the first letter that follows a word like `answer` without a space, names an option and is not said to
@@ -126,20 +90,28 @@ impl<'a> Answer<'a> {
 
     /// Returns all letters that name options and are not denied, in order.
     pub(crate) fn letters(&self, choices: &Choices) -> impl Iterator<Item = char> {
-        self.letters_but(choices, |at| self.is_refuted(at, choices))
+        let named = self.mentions(choices).filter(|mention| mention.verdict != Some(Verdict::Wrong));
+        named.map(|mention| mention.letter)
     }
 
-    /// Returns the letters that name options and are not denied. `is_refuted` decides which ones are said to be wrong.
-    fn letters_but(
-        &self,
-        choices: &Choices,
-        is_refuted: impl Fn(usize) -> bool,
-    ) -> impl Iterator<Item = char> {
+    /// Returns the letters that name options and are not denied, in order, with what the answer says about them.
+    pub(crate) fn mentions(&self, choices: &Choices) -> impl Iterator<Item = Mention> {
         let mut denied = None;
-        let mut eliminated_to = 0;
+        let (mut eliminated_to, mut name_to) = (0, 0);
+        let mut formulas = self.formulas.iter().peekable();
+        let symbols = self.symbols();
         self.alone().iter().filter_map(move |&at| {
             let letter = char::from(self.text.as_bytes().get(at)?.to_ascii_uppercase());
-            if !self.names_option(at, letter, choices) {
+            while formulas.next_if(|(_, end)| *end <= at).is_some() {}
+            let is_in_formula = formulas.peek().is_some_and(|(start, _)| *start <= at);
+            if is_in_formula || at < name_to || !self.names_option(at, letter, choices) {
+                return None;
+            }
+            if symbols & letter_bit(letter) != 0 && !follows_noun(&self.lower, at) {
+                return None;
+            }
+            if let Some(end) = name_end(&self.lower, at) {
+                name_to = end;
                 return None;
             }
             if at >= eliminated_to
@@ -147,12 +119,32 @@ impl<'a> Answer<'a> {
             {
                 eliminated_to = end;
             }
-            if at >= eliminated_to && !is_negated(&self.lower, at, denied) && !is_refuted(at) {
-                return Some(letter);
+            if at < eliminated_to || is_negated(&self.lower, at, denied) {
+                denied = Some(at);
+                return None;
             }
-            denied = Some(at);
-            None
+            let verdict = self.verdict(at, choices);
+            if verdict == Some(Verdict::Wrong) {
+                denied = Some(at);
+            }
+            let is_upper = self.text.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
+            Some(Mention { at, letter, is_upper, verdict })
         })
+    }
+
+    /// Returns the letters in upper case that are symbols of a formula or an equation, as a bit set: after `F = ma`, F is
+    /// a force.
+    fn symbols(&self) -> u32 {
+        let mut formulas = self.formulas.iter().peekable();
+        let symbols = self.alone().iter().filter_map(|&at| {
+            let letter =
+                char::from(*self.text.as_bytes().get(at).filter(|letter| letter.is_ascii_uppercase())?);
+            while formulas.next_if(|(_, end)| *end <= at).is_some() {}
+            let is_in_formula = formulas.peek().is_some_and(|(start, _)| *start <= at);
+            let is_equated = || is_equated(self.text.get(at + 1..).unwrap_or_default());
+            (is_in_formula || is_equated()).then_some(letter_bit(letter))
+        });
+        symbols.fold(0, |symbols, symbol| symbols | symbol)
     }
 
     fn alone(&self) -> &[usize] {
@@ -178,12 +170,10 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// Returns whether the text after the letter at `at` calls it wrong. If that text is what the option itself says,
-    /// as in a question whether something is right, the letter names the option instead.
-    pub(crate) fn is_refuted(&self, at: usize, choices: &Choices) -> bool {
-        if !is_refuted(&self.lower, at + 1) {
-            return false;
-        }
+    /// Returns what the text after the letter at `at` says about it. If that text is what the option itself says, as in a
+    /// question whether something is right, the letter names the option instead.
+    pub(crate) fn verdict(&self, at: usize, choices: &Choices) -> Option<Verdict> {
+        let verdict = verdict(&self.lower, at + 1).or_else(|| verdict_around(&self.lower, at))?;
         let rest = self
             .text
             .get(at + 1..)
@@ -191,7 +181,13 @@ impl<'a> Answer<'a> {
             .trim_start_matches(may_trail)
             .trim_start_matches(may_lead);
         let letter = self.text.get(at..at + 1).unwrap_or_default().to_ascii_uppercase();
-        !letter.chars().next().is_some_and(|letter| choices.says_wrong(letter, rest))
+        let is_said = letter.chars().next().is_some_and(|letter| choices.says_verdict(letter, rest));
+        (!is_said).then_some(verdict)
+    }
+
+    /// Returns whether the text after the letter at `at` calls it wrong.
+    pub(crate) fn is_refuted(&self, at: usize, choices: &Choices) -> bool {
+        self.verdict(at, choices) == Some(Verdict::Wrong)
     }
 
     /// Returns the last stand-alone letter that is a label, even if it is denied. The first five letters, which most
@@ -205,7 +201,7 @@ impl<'a> Answer<'a> {
         });
         let mut letters = alone.map(|(at, byte)| (at, byte, char::from(byte.to_ascii_uppercase())));
         let is_named = |at: usize, byte: u8, letter: char| match letter {
-            'A'..='E' => choices.has_letter(letter) && !self.is_article_or_pronoun(at, letter, choices),
+            'A'..='E' => choices.has_letter(letter) && !self.is_word_of_one_letter(at, letter, choices),
             _ => byte.is_ascii_uppercase() && self.names_option(at, letter, choices),
         };
         letters.find(|(at, byte, letter)| is_named(*at, *byte, *letter)).map(|(_, _, letter)| letter)
@@ -219,46 +215,57 @@ impl<'a> Answer<'a> {
         let mut before = self.text.get(..at).unwrap_or_default().chars().rev();
         let mut after = self.text.get(at + 1..).unwrap_or_default().chars();
         let before = [before.next(), before.next(), before.next()];
-        let after = [after.next(), after.next(), after.next()];
+        let after = [after.next(), after.next(), after.next(), after.next()];
         if before[0].is_some_and(is_word) || after[0].is_some_and(is_word) {
             return false;
         }
-        !is_part_of_word(before, after, letter, || self.says_option(at + 2, letter, choices))
-            && !self.is_article_or_pronoun(at, letter, choices)
+        let says_option = || self.says_option(at + 2, letter, choices);
+        let is_option = |letter: char| choices.has_letter(letter.to_ascii_uppercase());
+        let is_part = is_part_of_word(before, after, letter, says_option)
+            || is_part_of_formula(before, after)
+            || is_part_of_pair(before, after, is_option);
+        let is_symbol = || {
+            is_equated(self.text.get(at + 1..).unwrap_or_default()) && !self.says_equated(at, letter, choices)
+        };
+        !is_part && !is_symbol() && !self.is_word_of_one_letter(at, letter, choices)
+    }
+
+    /// Returns whether the text after the letter at `at` and an equals sign is that of the letter's option.
+    fn says_equated(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        let rest = self.text.get(at + 1..).unwrap_or_default();
+        choices.says(letter, rest.trim_start_matches(|sign: char| sign == '=' || is_space(sign)))
     }
 
     fn says_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
         self.text.get(at..).is_some_and(|rest| choices.says(letter, rest))
     }
 
-    /// Returns whether an `A` or `I` is the article or the pronoun.
-    fn is_article_or_pronoun(&self, at: usize, letter: char, choices: &Choices) -> bool {
-        let rest = self.lower.get(at + 1..).unwrap_or_default();
-        let names: &[&str] = match letter {
-            'A' => AFTER_NAME,
-            'I' if rest.starts_with('\'') => return true,
-            'I' => AFTER_NAME_I,
-            _ => return false,
-        };
-        let next = rest.trim_start_matches(is_space);
-        if next.len() == rest.len() || !next.starts_with(is_word) {
-            return false;
-        }
-        let next_at = self.lower.len() - next.len();
-        if names.contains(&word_at(&self.lower, next_at)) || self.says_option(next_at, letter, choices) {
-            return false;
-        }
-        let is_upper = self.text.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
-        let before = self.lower.get(..at).unwrap_or_default().trim_end_matches(is_space);
-        !(is_upper && BEFORE_NAME.contains(&split_last_word(before).1))
+    /// Returns whether the letter at `at` is a word, such as the article *a* or the pronoun *I*.
+    fn is_word_of_one_letter(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        is_word_of_one_letter(self.text, &self.lower, at, |next| {
+            let rest = self.text.get(next..)?;
+            choices.says(letter, rest).then_some(true).or_else(|| choices.says_any(rest).then_some(false))
+        })
     }
 }
 
-/// Returns whether a letter with no word character next to it is still part of a longer word: `it's`, `A-level`, `R&D`,
-/// `C++`, `°C`, `e.g.`
+/// Returns the bit of an upper-case ASCII letter, or 0 for any other character.
+fn letter_bit(letter: char) -> u32 {
+    if letter.is_ascii_uppercase() { 1 << (letter as u32 - 'A' as u32) } else { 0 }
+}
+
+/// Returns whether a word for an option is before the letter at `at`: `option F`, `choice (F)`.
+fn follows_noun(lower: &str, at: usize) -> bool {
+    let before = lower.get(..at).unwrap_or_default();
+    let near = before.trim_end_matches(|mark| is_space(mark) || may_lead(mark));
+    OPTION_NOUNS.contains(split_last_word(near).1)
+}
+
+/// Returns whether a letter with no word character next to it is still part of a longer word: `it's`, `c'est`,
+/// `A-level`, `R&D`, `C++`, `°C`, `e.g.`, `J. K.`
 fn is_part_of_word(
     before: [Option<char>; 3],
-    after: [Option<char>; 3],
+    after: [Option<char>; 4],
     letter: char,
     says_option: impl Fn() -> bool,
 ) -> bool {
@@ -266,18 +273,50 @@ fn is_part_of_word(
         |near: Option<char>, far: Option<char>, joint: char| near == Some(joint) && far.is_some_and(is_word);
     let is_letter = |character: Option<char>| character.is_some_and(|letter| letter.is_ascii_alphabetic());
     let abbreviates_on = after[0] == Some('.') && is_letter(after[1]) && after[2] == Some('.');
+    let is_upper = |character: Option<char>| character.is_some_and(|letter| letter.is_ascii_uppercase());
+    let is_initial =
+        after[0] == Some('.') && after[1] == Some(' ') && is_upper(after[2]) && after[3] == Some('.');
     let abbreviates_back = before[0] == Some('.')
         && after[0] == Some('.')
         && is_letter(before[1])
         && !before[2].is_some_and(is_word);
+    // `C's answer` is about C, but French and Italian leave out vowels: `c'est`, `d'accordo`.
+    let is_possessive = after[1] == Some('s') && !after[2].is_some_and(is_word);
     ['\'', '-', '&'].iter().any(|joint| is_joined(before[0], before[1], *joint))
         || before[0] == Some('°')
         || matches!(after[0], Some('+' | '#'))
         || is_joined(after[0], after[1], '&')
-        || (letter == 'I' && after[0] == Some('\''))
+        || (is_joined(after[0], after[1], '\'') && (letter == 'I' || !is_possessive))
         || (is_joined(after[0], after[1], '-') && !says_option())
         || abbreviates_on
+        || is_initial
         || abbreviates_back
+}
+
+/// Returns whether a letter is part of a formula: `f(x)`, `P(A)`, `A_1`, `x^n`.
+fn is_part_of_formula(before: [Option<char>; 3], after: [Option<char>; 4]) -> bool {
+    let is_function = |name: Option<char>, before_name: Option<char>| {
+        name.is_some_and(|name| name.is_ascii_alphabetic()) && !before_name.is_some_and(is_word)
+    };
+    let is_word_character = |character: Option<char>| character.is_some_and(is_word);
+    (before[0] == Some('(') && is_function(before[1], before[2]))
+        || (after[0] == Some('(') && after[2] == Some(')') && is_word_character(after[1]))
+        || (matches!(after[0], Some('_' | '^')) && (is_word_character(after[1]) || after[1] == Some('{')))
+        || matches!(before[0], Some('^' | '°'))
+}
+
+/// Returns whether a letter is half of an abbreviation such as `N/A`, whose other half is not an option.
+fn is_part_of_pair(
+    before: [Option<char>; 3],
+    after: [Option<char>; 4],
+    is_option: impl Fn(char) -> bool,
+) -> bool {
+    let is_pair = |slash: Option<char>, other: Option<char>, beyond: Option<char>| {
+        slash == Some('/')
+            && !beyond.is_some_and(is_word)
+            && other.is_some_and(|other| other.is_ascii_alphabetic() && !is_option(other))
+    };
+    is_pair(before[0], before[1], before[2]) || is_pair(after[0], after[1], after[2])
 }
 
 #[cfg(test)]
@@ -285,7 +324,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> Option<char> {
-        Answer::new(text).first_letter(&Choices::default())
+        Answer::new(text).letters(&Choices::default()).next()
     }
 
     #[test]

@@ -3,15 +3,21 @@
 //! A model that is asked for a letter answers in many ways: `B`, `(b)`, `**Answer:** B`, `答案是B`,
 //! `\boxed{B}`, or with the text of the option. [`extract`] defines the order of the search.
 
+mod announcements;
+mod articles;
 mod characters;
 mod choices;
 mod cues;
+mod decision;
 mod denial;
 mod extraction;
 mod letters;
+mod names;
 mod option_texts;
-mod refutation;
+mod ordinals;
 mod selection;
+mod verdict;
+mod vocabulary;
 
 pub use choices::{Choices, several};
 pub use extraction::{boxed, extract, last_letter};
