@@ -13,6 +13,7 @@ fn main() {
         "gage-plugin-hooks",
         "gage-plugin-judge",
         "gage-plugin-list",
+        "gage-plugin-math",
         "gage-plugin-number",
         "gage-plugin-overlap",
         "gage-plugin-preprocess",

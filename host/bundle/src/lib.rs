@@ -61,6 +61,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
     ),
     component!("judge", World::Judge, &["verdict", "json_verdict", "grade", "rubric", "pairwise"]),
     component!("list", World::Metric, &["list_overlap"]),
+    component!("math", World::Metric, &["math_equal"]),
     component!("number", World::Metric, &["numeric_match", "numeric_error"]),
     component!(
         "overlap",
