@@ -29,6 +29,7 @@ mod noninferiority;
 mod paired_scores;
 mod pairing;
 mod plan;
+mod power;
 mod reading;
 mod reason;
 mod render;
@@ -49,6 +50,7 @@ pub use error::CompareError;
 pub use identity::{Difference, IdentityPart};
 pub use minimum_detectable_effect::smallest_visible_loss;
 pub use naming::run_label;
+pub use power::{GateAssumptions, GatePower, LeastSamples, least_samples};
 pub use reading::ContentBy;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
 pub use result::{

@@ -2,6 +2,7 @@
 //!
 //! Tokens are counted over the prompt texts of the first rows. The additions of a chat template are not counted.
 
+mod counts;
 mod tokens;
 
 use crate::plan::{Plan, PlannedTask};
@@ -9,11 +10,13 @@ use crate::request::{PromptSize, prompt_size};
 use crate::session::datasets::Datasets;
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
 use gage_core::SamplingParams;
+use counts::count_rows;
 use gage_data::{TokenCounter, stream};
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
 use tokens::{BYTES_PER_TOKEN, Tokens};
 
+pub use counts::ClusterCounts;
 pub use tokens::TokensBy;
 
 /// Number of rows whose prompts are measured.
@@ -103,6 +106,9 @@ pub struct TaskEstimate {
     pub samples: Option<u64>,
     /// True if there may be more samples than were counted.
     pub is_at_least: bool,
+    /// Clusters of the samples; absent if the task has none, or they are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<ClusterCounts>,
     /// Number of times each sample is asked.
     pub repeat: u64,
     /// Source of the token counts of its prompts.
@@ -222,6 +228,7 @@ impl Plan {
             dataset_id: spec.dataset_id.clone(),
             samples: statistics.samples,
             is_at_least: statistics.is_at_least,
+            clusters: statistics.clusters,
             repeat: spec.repeat,
             tokens_by: tokens.by(),
             requests,
@@ -328,6 +335,7 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
 struct DatasetStatistics {
     samples: Option<u64>,
     is_at_least: bool,
+    clusters: Option<ClusterCounts>,
     /// Mean number of tokens of a prompt.
     prompt_tokens: f64,
 }
@@ -341,7 +349,7 @@ impl DatasetStatistics {
         notes: &mut Vec<String>,
     ) -> DatasetStatistics {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
-        let unknown = DatasetStatistics { samples: None, is_at_least: false, prompt_tokens: 0.0 };
+        let unknown = DatasetStatistics { samples: None, is_at_least: false, clusters: None, prompt_tokens: 0.0 };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
             notes.push(format!("the data is not on this machine, so it is not counted: {reason}"));
@@ -355,21 +363,8 @@ impl DatasetStatistics {
                 return unknown;
             }
         };
-        let total = rows.total();
-        let (samples, is_at_least) = match total {
-            Some(total) => (total, false),
-            None => {
-                let mut count = 0;
-                for row in rows.take(usize::try_from(MAX_COUNTED_ROWS).unwrap_or(usize::MAX)) {
-                    if let Err(error) = row {
-                        notes.push(format!("the data cannot be read to its end: {error}"));
-                        break;
-                    }
-                    count += 1;
-                }
-                (count, count == MAX_COUNTED_ROWS)
-            }
-        };
+        let (samples, error) = count_rows(rows, MAX_COUNTED_ROWS);
+        notes.extend(error.map(|error| format!("the data cannot be read to its end: {error}")));
         let (mut counted, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
         if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(MAX_SAMPLED_ROWS).min(MAX_SAMPLED_ROWS)))
         {
@@ -396,7 +391,13 @@ impl DatasetStatistics {
             notes.push(format!("{invalid} of the first rows are invalid, or have no prompt"));
         }
         let prompt_tokens = if seen > 0.0 { counted / seen } else { 0.0 };
-        DatasetStatistics { samples: Some(samples), is_at_least, prompt_tokens }
+        DatasetStatistics {
+            samples: Some(samples),
+            // A number that is known without counting may be larger.
+            is_at_least: samples == MAX_COUNTED_ROWS,
+            clusters: ClusterCounts::of(task, dataset, most),
+            prompt_tokens,
+        }
     }
 }
 
@@ -422,6 +423,7 @@ mod tests {
             dataset_id: String::new(),
             samples: None,
             is_at_least: false,
+            clusters: None,
             repeat: 1,
             tokens_by: TokensBy::Bytes,
             requests: vec![request],

@@ -3,6 +3,7 @@
 use crate::aggregators::Aggregators;
 use crate::describe::describe;
 use crate::finish::{EndedRun, Origin};
+use crate::gate_power::check_gates;
 use crate::http_exchanges::HttpExchanges;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
@@ -178,6 +179,7 @@ impl SuiteRun<'_> {
             return Err(RunnerError::problems(problems));
         };
         plan.check_prompts(&datasets, &mut problems);
+        check_gates(&plan, &datasets, self.request.max_samples, &mut problems);
         if problems.has_errors() {
             return Err(RunnerError::problems(problems));
         }

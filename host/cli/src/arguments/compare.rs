@@ -75,7 +75,7 @@ pub(crate) struct CompareArguments {
     pub(crate) quiet: bool,
 }
 
-fn margin(text: &str) -> Result<f64, String> {
+pub(super) fn margin(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(margin) if margin > 0.0 && margin.is_finite() => Ok(margin),
         Ok(_) => Err("a number greater than 0 is needed, such as 0.01: no number of samples can show that \

@@ -1,5 +1,6 @@
 //! `gage-host plan`.
 
+use super::compare::margin;
 use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive, positive_count};
 use clap::Args;
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use std::path::PathBuf;
 const PLAN_EXAMPLES: &str = "\
 Examples:
   gage-host plan config/custom/tiny.yaml
-  gage-host plan suite.yaml --concurrency 64 --latency 0.8..3 --json";
+  gage-host plan suite.yaml --concurrency 64 --latency 0.8..3 --json
+  gage-host plan suite.yaml --power --changed 0.1";
 
 #[derive(Args, Debug)]
 #[command(after_help = PLAN_EXAMPLES)]
@@ -36,6 +38,28 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) tokenizer: Option<PathBuf>,
 
+    /// Show what the gates of the suite can show: how often they pass, the samples that they need, and the smallest loss
+    /// that they detect.
+    #[arg(long)]
+    pub(crate) power: bool,
+
+    /// With --power: a gate on every metric with this margin, instead of the suite's.
+    #[arg(long, value_name = "NUMBER", requires = "power", allow_negative_numbers = true, value_parser = margin)]
+    pub(crate) margin: Option<f64>,
+
+    /// With --power: share of samples whose score changes between two runs, from 0 to 1. By default, three shares are
+    /// shown.
+    #[arg(long, value_name = "SHARE", requires = "power", allow_negative_numbers = true, value_parser = share)]
+    pub(crate) changed: Option<f64>,
+
+    /// With --power: correlation of the changes of samples in one cluster, from 0 to 1.
+    #[arg(long, value_name = "SHARE", requires = "power", default_value = "0.1", allow_negative_numbers = true, value_parser = share)]
+    pub(crate) correlation: f64,
+
+    /// With --power: number of comparisons with one baseline, of several candidates or night by night.
+    #[arg(long, value_name = "N", requires = "power", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) comparisons: Option<u32>,
+
     /// Print the plan as JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
@@ -60,4 +84,9 @@ fn range(text: &str) -> Result<(f64, f64), String> {
         (Some(low), Some(high)) if low <= high => Ok((low, high)),
         _ => Err("write seconds above 0, like 2, or from the least to the most, like 0.5..5".to_owned()),
     }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a number from 0 to 1 is needed, such as 0.1".to_owned())
 }

@@ -1,6 +1,7 @@
 //! `gage-host plan`: estimates the work, the cost and the detectable differences of a suite, without sending
 //! anything.
 
+mod power;
 mod table;
 
 use super::setup;
@@ -10,6 +11,7 @@ use crate::terminal;
 use gage_compare::smallest_visible_loss;
 use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
+use gage_runner::check_gates;
 use serde_json::{Value, json};
 
 /// Assumed fraction of samples that change between two runs. It applies to unrelated runs that are right half of the
@@ -31,13 +33,16 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
     let locating = setup::at_hand(cache_folder.as_deref(), true);
-    if let Some(plan) = &plan {
+    // Datasets that were never downloaded are unknown, which is not an error.
+    let datasets = plan.as_ref().map(|plan| Datasets::locate_present(plan, &locating));
+    if let (Some(plan), Some(datasets)) = (&plan, &datasets) {
         plan.check_samples(&locating, &mut problems);
+        check_gates(plan, datasets, arguments.max_samples, &mut problems);
     }
     terminal::show_problems(&problems);
-    let Some(plan) = plan.filter(|_| !problems.has_errors()) else { return Ok(ExitCode::Configuration) };
-    // Datasets that were never downloaded are unknown, which is not an error.
-    let datasets = Datasets::locate_present(&plan, &locating);
+    let (Some(plan), Some(datasets), false) = (plan, datasets, problems.has_errors()) else {
+        return Ok(ExitCode::Configuration);
+    };
     let options = EstimateOptions {
         concurrency: arguments.concurrency,
         task_parallelism: arguments.task_parallelism,
@@ -46,6 +51,9 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         tokenizer: tokenizer.as_ref(),
     };
     let estimate = plan.estimate(&datasets, &options);
+    if arguments.power {
+        return power::print(arguments, &plan, &estimate);
+    }
     let exceeded = exceeded(&plan, &estimate);
     if arguments.json {
         let document = document(arguments, &plan, &estimate, &exceeded);

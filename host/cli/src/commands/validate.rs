@@ -4,7 +4,8 @@ use super::setup;
 use crate::arguments::{DEFAULT_LOG, ValidateArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_engine::Plan;
+use gage_engine::{Datasets, Plan};
+use gage_runner::check_gates;
 
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -13,7 +14,9 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
     if let Some(plan) = &plan {
-        plan.check_samples(&setup::at_hand(cache_folder.as_deref(), false), &mut problems);
+        let locating = setup::at_hand(cache_folder.as_deref(), false);
+        plan.check_samples(&locating, &mut problems);
+        check_gates(plan, &Datasets::locate_present(plan, &locating), None, &mut problems);
     }
     let plan = plan.filter(|_| !problems.has_errors());
     if arguments.json {
