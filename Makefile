@@ -3,10 +3,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage error-rates peers
+.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage error-rates test-references peers
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
 
 setup: ## Install what building needs (Debian packages when root, otherwise it says which)
 	@tools/setup.sh
@@ -55,6 +55,9 @@ coverage: ## Simulate how often the intervals of figures contain the truth, and 
 
 error-rates: ## Simulate how often gates err, and print the table
 	cargo run --release --locked --package gage-compare --features simulation --example error_rates
+
+test-references: build ## Compare figures with those of other programs, which it installs from PyPI, and print the tables
+	python3 tests/figures/run.py --program "$${CARGO_TARGET_DIR:-target}/debug/gage-host"
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

@@ -1,6 +1,6 @@
 //! `compare`: the verdicts of gates, and their exit codes.
 
-use crate::scripted_backend::constant_backend;
+use crate::scripted_backend::{constant_backend, scripted_backend};
 use crate::support::{Workspace, suite};
 use serde_json::json;
 
@@ -165,7 +165,6 @@ fn invalid_comparisons_are_explained() {
     let clustered = ["--set", "custom.cluster_by=sample.id"];
     run(&workspace, "right.yaml", "base", &clustered);
     run(&workspace, "wrong.yaml", "worse", &clustered);
-    workspace.write("fine.yaml", "gate:\n  - {metric: exact_match, margin: 0.1, alpha: 1.0e-9}\n");
     workspace.write("zero.yaml", "gate:\n  - {metric: exact_match, margin: 0}\n");
     workspace.write("tiny.yaml", "gate:\n  - {metric: exact_match, margin: 0.1, alpha: 1.0e-12}\n");
     workspace.write("typo.yaml", "gate:\n  - {metric: exact_matc, margin: 0.1}\n");
@@ -258,4 +257,83 @@ fn gate_of_a_suite_needs_only_its_own_variables() {
         "{}",
         refused.stderr
     );
+}
+
+/// Two hundred translations of eight words, of which each run gets other words wrong.
+fn translations(workspace: &Workspace, wrong_words: usize) -> String {
+    let reference =
+        |number: usize| (0..8).map(|word| format!("w{}", (number * 7 + word * 3) % 50)).collect::<Vec<_>>();
+    let row = |number: usize| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": format!("q{number}")}]});
+        let reference = reference(number).join(" ");
+        json!({
+            "schema_version": "v1", "id": format!("q{number}"), "messages": [message], "label": reference,
+            "references": [reference],
+        })
+        .to_string()
+            + "\n"
+    };
+    workspace.write("rows.jsonl", (0..200).map(row).collect::<String>());
+    let answer = |number: usize| {
+        let mut words = reference(number);
+        // From 0 to twice the number of wrong words, so that the texts differ.
+        for place in 0..(number % (2 * wrong_words + 1)) {
+            words[(number + place) % 8] = "x".to_owned();
+        }
+        (format!("q{number}"), json!(words.join(" ")))
+    };
+    let answers: serde_json::Map<_, _> = (0..200).map(answer).collect();
+    let backend = scripted_backend(workspace, &json!({"answers": answers}));
+    suite(&backend, "[{metric_id: bleu, aggregation: corpus_bleu}]")
+        + "gate:\n  - {metric: bleu, margin: 3}\n"
+}
+
+#[test]
+fn figures_of_a_corpus_are_gated_by_paired_bootstrap() {
+    let workspace = Workspace::new();
+    for (run_id, wrong, extra) in
+        [("base", 1, &["-j", "1"][..]), ("same", 1, &["-j", "16"]), ("worse", 2, &[])]
+    {
+        let text = translations(&workspace, wrong);
+        workspace.write("suite.yaml", text);
+        run(&workspace, "suite.yaml", run_id, extra);
+    }
+    let figure = &workspace.json("base", "summary.json")["metrics"][0];
+    let (value, interval) = (figure["value"].as_f64().unwrap(), &figure["interval"]);
+    assert_eq!(interval["method"], "bootstrap");
+    assert!(
+        interval["low"].as_f64().unwrap() < value && value < interval["high"].as_f64().unwrap(),
+        "{figure}"
+    );
+    assert_eq!(workspace.read("runs/base/resamples.json"), workspace.read("runs/same/resamples.json"));
+    workspace.run(&["verify", "same"]).expect_code(0);
+    for (new, code, verdict) in [("same", 0, "PASS"), ("worse", 10, "REGRESSION")] {
+        let found = workspace.run(&["compare", "base", new, "--json"]).expect_code(code).stdout_json();
+        let metric = &found["metrics"][0];
+        assert_eq!(
+            (&metric["test"]["name"], &metric["gate"]["verdict"]),
+            (&json!("bootstrap"), &json!(verdict))
+        );
+        assert_eq!(metric["base"].as_f64(), Some(value), "{metric}");
+    }
+    let path = workspace.path("runs/same/resamples.json");
+    std::fs::write(path, "{}").unwrap();
+    let ended = workspace.run(&["verify", "same"]).expect_code(3);
+    assert!(ended.stdout.contains("resamples.json"), "{}", ended.stdout);
+}
+
+#[test]
+fn several_runs_on_one_baseline_raise_the_error_rate() {
+    let workspace = workspace();
+    for run_id in ["base", "monday", "tuesday"] {
+        run(&workspace, "right.yaml", run_id, &[]);
+        if run_id == "base" {
+            workspace.run(&["runs", "baseline", "base"]).expect_code(0);
+        }
+    }
+    let ended = workspace.run(&["compare", "tuesday", "--quiet"]).expect_code(0);
+    let expected =
+        "2 runs of this suite are newer than its baseline: if each is compared with it at alpha 0.05";
+    assert!(ended.stderr.contains(expected) && ended.stderr.contains("up to 10 %"), "{}", ended.stderr);
+    assert_eq!(workspace.run(&["compare", "base", "tuesday", "--quiet"]).expect_code(0).stderr, "");
 }

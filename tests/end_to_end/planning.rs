@@ -2,7 +2,7 @@
 
 use crate::scripted_backend::constant_backend;
 use crate::server::Server;
-use crate::support::{Workspace, suite};
+use crate::support::{Workspace, rows, suite};
 use crate::tasks::workspace;
 use serde_json::{Value, json};
 
@@ -225,5 +225,61 @@ fn plan_says_which_data_is_not_downloaded_yet() {
         let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();
         let ended = workspace.run(&arguments).expect_code(2);
         assert!(ended.stderr.contains(message), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn power_of_gates_is_planned_with_clusters_and_repeats() {
+    let workspace = Workspace::new();
+    let row = |number: usize| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": format!("q{number}")}]});
+        json!({
+            "schema_version": "v1", "id": format!("q{number}"), "messages": [message], "label": "1",
+            "references": ["1"], "metadata": {"passage": number / 20},
+        })
+        .to_string()
+            + "\n"
+    };
+    workspace.write("rows.jsonl", (0..1_000).map(row).collect::<String>());
+    let gate = "gate:\n  - {metric: exact_match, margin: 0.05}\n";
+    let text = |extra: &str| suite(&constant_backend(&workspace, "1"), "[exact_match]") + extra + gate;
+    let power = |extra: &str, arguments: &[&str]| {
+        workspace.write("suite.yaml", text(extra));
+        let arguments =
+            [&["plan", "suite.yaml", "--power", "--changed", "0.1", "--json"], arguments].concat();
+        let found = workspace.run(&arguments).expect_code(0).stdout_json();
+        let case = &found["gates"][0]["cases"][0];
+        (
+            case["assumptions"]["cluster_size"].as_f64().unwrap(),
+            case["power"]["samples_needed"].as_u64().unwrap(),
+        )
+    };
+    let (size, alone) = power("", &[]);
+    assert_eq!(size, 1.0);
+    let (size, clustered) = power("  cluster_by: metadata.passage\n", &[]);
+    assert!(size == 20.0 && clustered > 2 * alone, "{clustered} {alone}");
+    let (_, repeated) = power("  repeat: 4\n  sampling_params: {temperature: 1}\n", &[]);
+    assert!(repeated < alone / 2, "{repeated} {alone}");
+    let (_, wide) = power("", &["--margin", "0.1"]);
+    assert!(wide < alone / 2, "{wide} {alone}");
+    workspace.write("suite.yaml", text("  cluster_by: metadata.passage\n"));
+    let shown = workspace.run(&["plan", "suite.yaml", "--power", "--comparisons", "20"]).expect_code(0);
+    insta::assert_snapshot!("power", shown.stdout);
+    workspace.write("suite.yaml", text("").replace(gate, ""));
+    let ended = workspace.run(&["plan", "suite.yaml", "--power"]).expect_code(2);
+    assert!(ended.stderr.contains("the suite has no gate"), "{}", ended.stderr);
+}
+
+#[test]
+fn gates_that_no_run_can_pass_are_reported_before_the_run() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(20));
+    let gate = "gate:\n  - {metric: exact_match, margin: 0.05}\n";
+    workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), "[exact_match]") + gate);
+    for command in ["validate", "plan", "run"] {
+        let ended = workspace.run(&[command, "suite.yaml"]).expect_code(0);
+        let expected = "even without any change, 20 samples cannot rule out a loss of 0.05 at alpha 0.05";
+        assert!(ended.stderr.contains(expected), "{command}\n{}", ended.stderr);
+        assert!(ended.stderr.contains("use at least 67 samples"), "{command}\n{}", ended.stderr);
     }
 }

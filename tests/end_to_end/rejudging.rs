@@ -205,8 +205,20 @@ fn judge_is_calibrated_with_labels() {
     assert_eq!((&found["without_label"], &found["without_verdict"]), (&json!(1), &json!(1)), "{found}");
     let kappa = found["kappa"]["value"].as_f64().expect("a number");
     assert!((kappa - 0.4).abs() < 1e-9, "{found}");
+    // The judge accepts three of four answers, and people one of the three with both.
+    assert_eq!(found["accepted"]["judged"], 0.75, "{found}");
+    let corrected = found["accepted"]["prediction_powered"]["value"].as_f64().expect("a number");
+    assert!((0.3..=0.5).contains(&corrected), "{found}");
     let shown = workspace.run(&calibrate).expect_code(0).stdout;
-    assert!(shown.contains("Cohen's kappa") && shown.contains("0.4000"), "{shown}");
+    for expected in ["Cohen's kappa", "0.4000", "accepted", "0.7500", "corrected", "by error rates"] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    let other =
+        workspace.run(&[&calibrate[..], &["--correct", "r", "--json"]].concat()).expect_code(0).stdout_json();
+    assert_eq!(other["accepted"]["rogan_gladen"], found["accepted"]["rogan_gladen"], "{other}");
+    assert!(other["accepted"].get("prediction_powered").is_none(), "{other}");
+    let ended = workspace.run(&[&calibrate[..], &["--correct", "nobody"]].concat()).expect_code(2);
+    assert!(ended.stderr.contains("there is no run"), "{}", ended.stderr);
     workspace.write("labels.jsonl", "{\"sample_id\": \"q0\", \"label\": \"perhaps\"}\n");
     let ended = workspace.run(&calibrate).expect_code(2);
     assert!(

@@ -2,7 +2,8 @@
 
     python3 tests/figures/letters_other_tools.py
 
-The rules are regular expressions, written again here; no package of the tools is needed.
+`run.py` prints the counts beside those of gage-host. The rules are regular expressions, written again here; no package
+of the tools is needed.
 """
 
 import json

@@ -4,13 +4,13 @@ use super::error::CompareError;
 use super::gate_changes;
 use super::gating::{self, GateDecision};
 use super::identity::{self, CommonTask, Difference, IdentityPart};
-use super::noninferiority::ScoreUnits;
 use super::paired_scores::PairedScores;
 use super::pairing::{PairedColumn, PairedTask};
 use super::plan::{ComparePlan, PlannedMeasure};
 use super::result::{
     ComparedRun, Comparison, ComparisonWarning, MetricComparison, Overall, SliceDrift, TestNote,
 };
+use super::score_units::ScoreUnits;
 use super::verdict::Verdict;
 use super::warnings;
 use super::{collecting, holm, naming};
@@ -146,7 +146,7 @@ impl MeasuredTask<'_> {
     fn examine(&self) -> (MetricComparison, PairedScores) {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
-        let scores = self.scores(task.paired());
+        let scores = self.scores(task.paired()).with_corpus(planned.corpus);
         let slices = if measure.sub_score.is_none() { self.examine_slices() } else { Vec::new() };
         let total = task.counts().total;
         let means = scores.means();
@@ -238,7 +238,9 @@ fn adjust_slices(metrics: &mut [MetricComparison]) {
 
 /// Returns the metrics that several tasks share, each over all samples of those tasks.
 fn overall(metrics: &[MetricComparison], judged: &[GateDecision]) -> Vec<Overall> {
-    let primary = metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none() && metric.n > 0);
+    let primary = metrics.iter().zip(judged).filter(|(metric, judged)| {
+        metric.sub_score.is_none() && metric.n > 0 && !judged.scores.is_of_corpus()
+    });
     let metric_ids = primary.clone().map(|(metric, _)| &metric.metric_id).unique();
     let parts = metric_ids
         .map(|metric_id| primary.clone().filter(|(metric, _)| metric.metric_id == *metric_id).collect());
@@ -267,6 +269,6 @@ fn pooled(parts: &[(&MetricComparison, &GateDecision)]) -> Option<Overall> {
         base,
         new,
         difference: new - base,
-        interval: units.interval(new - base, method),
+        interval: units.difference().and_then(|difference| difference.interval(new - base, method)),
     })
 }

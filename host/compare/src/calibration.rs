@@ -64,6 +64,18 @@ pub struct ConfusionCounts {
     pub both_reject: u64,
 }
 
+impl ConfusionCounts {
+    /// Adds an answer, by the verdict of the judge and the label of people.
+    pub fn add(&mut self, judge: bool, human: bool) {
+        match (judge, human) {
+            (true, true) => self.both_accept += 1,
+            (true, false) => self.only_judge += 1,
+            (false, true) => self.only_human += 1,
+            (false, false) => self.both_reject += 1,
+        }
+    }
+}
+
 /// A value with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -94,14 +106,7 @@ impl Estimate {
 /// Compares verdicts with labels. `None` without answers.
 pub fn calibrate(answers: &[JudgedAnswer]) -> Option<Calibration> {
     let mut counts = ConfusionCounts::default();
-    for answer in answers {
-        match (answer.judge, answer.human) {
-            (true, true) => counts.both_accept += 1,
-            (true, false) => counts.only_judge += 1,
-            (false, true) => counts.only_human += 1,
-            (false, false) => counts.both_reject += 1,
-        }
-    }
+    answers.iter().for_each(|answer| counts.add(answer.judge, answer.human));
     let total = answers.len() as u64;
     let ConfusionCounts { only_judge, only_human, .. } = counts;
     Some(Calibration {

@@ -1,10 +1,12 @@
 //! Paired scores of the samples that were scored in both runs, with their tests and intervals.
 
+use super::corpus_difference::CorpusDifference;
 use super::mcnemar;
 use super::measure::Measure;
-use super::noninferiority::ScoreUnits;
-use super::result::TestNote;
+use super::noninferiority::MeanDifference;
+use super::result::{BOOTSTRAP, TestNote};
 use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
+use super::score_units::ScoreUnits;
 use gage_figures::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
 use std::collections::BTreeMap;
 
@@ -27,6 +29,8 @@ pub(super) struct PairedScores {
     gains: Vec<f64>,
     /// The gains of each cluster; `None` without clusters.
     clusters: Option<BTreeMap<u64, ClusterGains>>,
+    /// The difference of a figure that is no mean of scores, if that is compared.
+    corpus: Option<CorpusDifference>,
 }
 
 /// Gains of the samples of a cluster.
@@ -62,7 +66,19 @@ impl PairedScores {
             better: 0,
             gains: Vec::new(),
             clusters: is_clustered.then(BTreeMap::new),
+            corpus: None,
         }
+    }
+
+    /// Compares a figure of all samples instead of the mean of their scores.
+    pub(super) fn with_corpus(mut self, corpus: Option<CorpusDifference>) -> PairedScores {
+        self.corpus = corpus;
+        self
+    }
+
+    /// Returns whether a figure of all samples is compared, rather than the mean of their scores.
+    pub(super) fn is_of_corpus(&self) -> bool {
+        self.corpus.is_some()
     }
 
     pub(super) fn add(&mut self, measure: &Measure, base: f64, new: f64, cluster: u64) {
@@ -101,12 +117,18 @@ impl PairedScores {
         if self.gains.is_empty() {
             return None;
         }
+        if let Some(CorpusDifference { base, new, .. }) = self.corpus {
+            return Some((base, new, new - base));
+        }
         let (base, new) = (self.base.divided_by(count), self.new.divided_by(count));
         Some((base, new, new - base))
     }
 
     /// Returns the mean gain; 0 without samples.
     pub(super) fn mean_gain(&self) -> f64 {
+        if let Some(corpus) = &self.corpus {
+            return corpus.gain;
+        }
         let mut sum = CompensatedSum::default();
         sum.extend(self.gains.iter().copied());
         if self.gains.is_empty() { 0.0 } else { sum.divided_by(self.gains.len() as f64) }
@@ -114,7 +136,7 @@ impl PairedScores {
 
     /// Returns whether every score is 0 or 1 and no samples are clustered.
     pub(super) fn is_binary(&self) -> bool {
-        self.is_binary && self.clusters.is_none()
+        self.is_binary && self.clusters.is_none() && self.corpus.is_none()
     }
 
     /// Returns the largest possible change of a score: the width of the declared scale, even if these scores span less.
@@ -143,9 +165,21 @@ impl PairedScores {
         ScoreUnits { totals, sizes, within, reach, largest }
     }
 
+    /// Returns the difference that the tests of scores other than 0 and 1 use.
+    fn difference(&self) -> Option<MeanDifference> {
+        match &self.corpus {
+            Some(corpus) => corpus.difference(self.gains.len() as f64, self.reach()),
+            None => self.units().difference(),
+        }
+    }
+
     /// Returns the interval method for scores that are not all 0 or 1.
     fn method(&self) -> IntervalMethod {
-        if self.clusters.is_some() { IntervalMethod::Cluster } else { IntervalMethod::T }
+        match (&self.corpus, &self.clusters) {
+            (Some(_), _) => IntervalMethod::Bootstrap,
+            (None, Some(_)) => IntervalMethod::Cluster,
+            (None, None) => IntervalMethod::T,
+        }
     }
 
     /// Returns the 95 % interval of `new − base`.
@@ -165,7 +199,7 @@ impl PairedScores {
             let (low, high) = ((middle - half).max(-1.0), (middle + half).min(1.0));
             return Some(Interval::of_95(low, high, IntervalMethod::AdjustedWald));
         }
-        self.units().interval(difference, self.method())
+        self.difference()?.interval(difference, self.method())
     }
 
     /// Returns the number of samples, of those whose score rose, and of those whose score fell.
@@ -187,8 +221,13 @@ impl PairedScores {
                 better: mcnemar::worse_p_value(self.better, self.worse),
             };
         }
-        let units = self.units();
-        TestNote { name: "student", worse: units.worse_p_value(), better: units.better_p_value() }
+        let name = if self.corpus.is_some() { BOOTSTRAP } else { "student" };
+        let tested = |p_value: fn(&MeanDifference) -> f64| self.difference().as_ref().map_or(1.0, p_value);
+        TestNote {
+            name,
+            worse: tested(MeanDifference::worse_p_value),
+            better: tested(MeanDifference::better_p_value),
+        }
     }
 
     /// The p-value against "the mean fell by the margin or more", for a test at the level `alpha`.
@@ -196,7 +235,7 @@ impl PairedScores {
         if self.is_binary() {
             mcnemar::margin_p_value(self.count(), self.worse, self.better, margin, alpha)
         } else {
-            self.units().margin_p_value(margin)
+            self.difference().map_or(1.0, |difference| difference.margin_p_value(margin))
         }
     }
 
@@ -204,7 +243,9 @@ impl PairedScores {
     pub(super) fn is_too_few_for_margin(&self, margin: f64, alpha: f64) -> bool {
         match self.is_binary() {
             true => mcnemar::is_too_few_for_margin(self.count(), margin, alpha),
-            false => self.units().is_too_few_for_margin(margin, alpha),
+            false => {
+                self.difference().is_none_or(|difference| difference.is_too_few_for_margin(margin, alpha))
+            }
         }
     }
 
@@ -218,7 +259,7 @@ impl PairedScores {
         if self.is_binary() {
             return mcnemar::smallest_visible(self.count(), self.changed(), alpha, WANTED_POWER);
         }
-        self.units().visible_loss(alpha, WANTED_POWER)
+        self.difference()?.visible_loss(alpha, WANTED_POWER)
     }
 
     /// Estimates the number of samples that decides a difference like the observed one in four runs of five.
@@ -231,7 +272,8 @@ impl PairedScores {
             let asked = SampleSizeQuestion { margin, alpha, adjusted: adjusted_alpha };
             return sample_size::samples_needed(changes, asked, WANTED_POWER, self.count());
         }
-        let least = self.units().samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;
+        let difference = self.difference()?;
+        let least = difference.samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;
         // Below 2^53.
         Some((least.ceil() as u64).max(self.count() + 1))
     }

@@ -1,11 +1,12 @@
 //! Plan of a comparison: the metrics that both runs have, and the gate's requirements on them.
 
+use super::corpus_difference::CorpusDifference;
 use super::error::CompareError;
 use super::format;
 use super::measure::Measure;
 use super::result::NotCompared;
 use gage_config::GateSpec;
-use gage_figures::{Aggregation, MetricFigure, RecordedRun, Scale};
+use gage_figures::{Aggregation, MetricFigure, RecordedRun, Resamples, Scale};
 use itertools::Itertools as _;
 
 /// A task that is compared.
@@ -21,6 +22,8 @@ pub(super) struct PlannedMeasure {
     pub(super) gate: Option<Limits>,
     /// The smallest and the largest score that either run declares.
     pub(super) scale: Option<Scale>,
+    /// Difference of the figure of a component, if both runs resampled it; it is compared instead of the mean score.
+    pub(super) corpus: Option<CorpusDifference>,
 }
 
 /// Requirements of a gate on a measure.
@@ -85,7 +88,11 @@ impl<'a> ComparePlan<'a> {
                 Some(_) if figure.aggregation == Aggregation::Categorical => {
                     self.leave_out(task_id, Some(&figure.metric_id), "categories have no scores");
                 }
-                Some(other) => task.add(figure, other, gate),
+                Some(other) => {
+                    let metric_id = &figure.metric_id;
+                    let resamples = [base, new].map(|run| run.resamples(task_id, metric_id));
+                    task.add(figure, other, resamples, gate);
+                }
             }
         }
         for figure in before {
@@ -103,7 +110,13 @@ impl<'a> ComparePlan<'a> {
 }
 
 impl TaskPlan<'_> {
-    fn add(&mut self, new: &MetricFigure, base: &MetricFigure, gate: &[GateSpec]) {
+    fn add(
+        &mut self,
+        new: &MetricFigure,
+        base: &MetricFigure,
+        resamples: [Option<&Resamples>; 2],
+        gate: &[GateSpec],
+    ) {
         let spec = gate_of(gate, self.task_id, &new.metric_id);
         let limits = |margin: f64| {
             spec.map(|spec| Limits { margin, alpha: spec.alpha, min_coverage: spec.min_coverage })
@@ -120,6 +133,7 @@ impl TaskPlan<'_> {
             scorer_versions: scorer_versions.clone(),
             gate: spec.and_then(|spec| limits(spec.margin)),
             scale: common_scale(base.scale, new.scale),
+            corpus: CorpusDifference::new([base, new], resamples),
         });
         for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
             let in_figure = |figure: &'_ MetricFigure| {
@@ -140,6 +154,7 @@ impl TaskPlan<'_> {
                 scorer_versions: scorer_versions.clone(),
                 gate: limits(sub_score.margin),
                 scale: common_scale(scale_in(base), scale_in(new)),
+                corpus: None,
             });
         }
     }

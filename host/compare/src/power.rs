@@ -123,7 +123,11 @@ impl GateAssumptions {
         let (middle, width) = non_central(degrees, self.alpha);
         let beyond = middle * self.test_error(samples) - self.margin;
         let deviation = width * self.observed_error(samples);
-        if deviation > 0.0 { normal_upper_tail(beyond / deviation) } else { f64::from(u8::from(beyond <= 0.0)) }
+        if deviation > 0.0 {
+            normal_upper_tail(beyond / deviation)
+        } else {
+            f64::from(u8::from(beyond <= 0.0))
+        }
     }
 
     fn smallest_loss(&self, samples: f64) -> Option<f64> {
@@ -162,7 +166,16 @@ pub struct LeastSamples {
 
 /// Returns the smallest numbers of samples that can rule out a margin, a share of the scale, at the level `alpha`.
 pub fn least_samples(margin: f64, alpha: f64) -> LeastSamples {
-    let graded = GateAssumptions { samples: 0, cluster_size: 1.0, repeat: 2, changed: 0.0, correlation: 0.0, margin, alpha, gated: 1 };
+    let graded = GateAssumptions {
+        samples: 0,
+        cluster_size: 1.0,
+        repeat: 2,
+        changed: 0.0,
+        correlation: 0.0,
+        margin,
+        alpha,
+        gated: 1,
+    };
     LeastSamples {
         binary: smallest(|samples| !mcnemar::is_too_few_for_margin(samples, margin, alpha)),
         graded: smallest(|samples| graded.can_pass(samples as f64)),
@@ -201,10 +214,13 @@ mod tests {
 
     #[test]
     fn the_least_number_passes_and_one_fewer_does_not() {
-        for (margin, alpha, binary, graded) in [(0.05, 0.05, 95, 67), (0.01, 0.05, 481, 330), (0.05, 0.0005, 189, 135)] {
+        for (margin, alpha, binary, graded) in
+            [(0.05, 0.05, 95, 67), (0.01, 0.05, 481, 330), (0.05, 0.0005, 189, 135)]
+        {
             let least = least_samples(margin, alpha);
             assert_eq!(least, LeastSamples { binary, graded }, "{margin} {alpha}");
-            let can_pass = |samples, repeat| GateAssumptions { samples, repeat, margin, alpha, ..GATE }.power().can_pass;
+            let can_pass =
+                |samples, repeat| GateAssumptions { samples, repeat, margin, alpha, ..GATE }.power().can_pass;
             assert!(can_pass(binary, 1) && !can_pass(binary - 1, 1), "{margin} {alpha}");
             assert!(can_pass(graded, 3) && !can_pass(graded - 1, 3), "{margin} {alpha}");
         }
@@ -216,13 +232,24 @@ mod tests {
         // The variances of a uniform difference, of a cluster's effect, and of the mean of three answers.
         let (uniform, effect, repeats) = (0.43 * 0.43 / 3.0, 0.01, 1.0 / 3.0);
         let changed = uniform + effect;
-        let clusters =
-            |clusters: u64| GateAssumptions { samples: clusters * 20, cluster_size: 20.0, changed, correlation: effect / changed, ..GATE };
+        let clusters = |clusters: u64| GateAssumptions {
+            samples: clusters * 20,
+            cluster_size: 20.0,
+            changed,
+            correlation: effect / changed,
+            ..GATE
+        };
         for (name, assumed) in [
             ("graded, clusters of 20: 20", clusters(20)),
             ("graded, clusters of 20: 50", clusters(50)),
-            ("graded, 3 repeats of 0/1: 100", GateAssumptions { samples: 100, repeat: 3, changed: repeats, ..GATE }),
-            ("graded, 3 repeats of 0/1: 300", GateAssumptions { samples: 300, repeat: 3, changed: repeats, ..GATE }),
+            (
+                "graded, 3 repeats of 0/1: 100",
+                GateAssumptions { samples: 100, repeat: 3, changed: repeats, ..GATE },
+            ),
+            (
+                "graded, 3 repeats of 0/1: 300",
+                GateAssumptions { samples: 300, repeat: 3, changed: repeats, ..GATE },
+            ),
             ("0/1, 10 % change: 300", GateAssumptions { samples: 300, ..GATE }),
         ] {
             let population = populations().into_iter().find(|one| one.name() == name).unwrap();

@@ -97,9 +97,10 @@ fn change(metric: &MetricComparison, gain: f64) -> String {
         (worse, better) => format!("{} of {all} worse, {} better", count(worse), count(better)),
     };
     let direction = if gain < 0.0 { "worse" } else { "better" };
+    let what = if metric.test.is_of_corpus() { "the figure" } else { "the mean" };
     match gain {
-        0.0 => format!("{changed}, the mean as before"),
-        gain => format!("{changed}, the mean {direction} by {}", number(gain.abs())),
+        0.0 => format!("{changed}, {what} as before"),
+        gain => format!("{changed}, {what} {direction} by {}", number(gain.abs())),
     }
 }
 

@@ -170,10 +170,13 @@ impl MetricComparison {
     }
 }
 
+/// Name of the test of a figure of all samples.
+pub(super) const BOOTSTRAP: &str = "bootstrap";
+
 /// Result of the test for whether the new run is worse.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestNote {
-    /// `mcnemar`, `student` or `none`.
+    /// `mcnemar`, `student`, `bootstrap` or `none`.
     pub name: &'static str,
     /// The p-value of "worse".
     pub worse: f64,
@@ -184,6 +187,11 @@ pub struct TestNote {
 impl TestNote {
     /// There was nothing to test.
     pub const NONE: TestNote = TestNote { name: "none", worse: 1.0, better: 1.0 };
+
+    /// Returns whether a figure of all samples was tested, rather than the mean of their scores.
+    pub(super) fn is_of_corpus(&self) -> bool {
+        self.name == BOOTSTRAP
+    }
 }
 
 /// Requirements of a gate on a metric, and the result.

@@ -8,9 +8,9 @@ mod tokens;
 use crate::plan::{Plan, PlannedTask};
 use crate::request::{PromptSize, prompt_size};
 use crate::session::datasets::Datasets;
+use counts::count_rows;
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
 use gage_core::SamplingParams;
-use counts::count_rows;
 use gage_data::{TokenCounter, stream};
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
@@ -349,7 +349,8 @@ impl DatasetStatistics {
         notes: &mut Vec<String>,
     ) -> DatasetStatistics {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
-        let unknown = DatasetStatistics { samples: None, is_at_least: false, clusters: None, prompt_tokens: 0.0 };
+        let unknown =
+            DatasetStatistics { samples: None, is_at_least: false, clusters: None, prompt_tokens: 0.0 };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
             notes.push(format!("the data is not on this machine, so it is not counted: {reason}"));

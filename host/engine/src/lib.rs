@@ -34,7 +34,9 @@ mod sample;
 mod sent;
 mod session;
 
-pub use estimate::{ClusterCounts, Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
+pub use estimate::{
+    ClusterCounts, Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy,
+};
 pub use identity::{SCORING_VERSION, facts_before_run, identity, planned_identity};
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};

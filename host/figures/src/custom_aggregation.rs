@@ -1,6 +1,7 @@
 //! Custom aggregations: a component computes figures from the score cards.
 
-use crate::statistics::is_no_spread;
+use crate::bootstrap::{Bootstrap, Resamples};
+use crate::statistics::{Interval, is_no_spread};
 use gage_core::ScoreCard;
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +20,32 @@ pub trait CustomAggregator {
         false
     }
 
+    /// Returns whether it can compute figures of resamples.
+    fn is_resampled(&self) -> bool {
+        false
+    }
+
+    /// Adds a card to one of the parts that [`resample`](CustomAggregator::resample) combines.
+    ///
+    /// # Errors
+    /// Same as for [`CustomAggregator::add`].
+    fn add_to_part(&mut self, _part: usize, _row: AggregationRow<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Returns the figures of each draw, for which every part counts as often as the draw says.
+    ///
+    /// # Errors
+    /// The reason why there are no such figures.
+    fn resample(&mut self, _draws: &[Vec<u32>]) -> Result<Vec<Vec<NamedFigure>>, String> {
+        Ok(Vec::new())
+    }
+
     /// Returns the figures, the metric's value first.
     ///
     /// # Errors
     /// The reason why there is no figure.
-    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String>;
+    fn finish(&mut self) -> Result<Vec<NamedFigure>, String>;
 }
 
 /// Returns the aggregator of a metric by the ids of its task and of the metric; if `None`, the metric has
@@ -57,6 +79,9 @@ pub struct NamedFigure {
     pub value: f64,
     /// The standard error, if there is one.
     pub stderr: Option<f64>,
+    /// The confidence interval, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// Number of rows that it covers.
     pub n: u64,
 }
@@ -65,31 +90,55 @@ pub struct NamedFigure {
 const MAX_FIGURES: usize = 1_000;
 
 /// An aggregator, or the reason why it failed.
-pub(crate) struct AggregatorState(Result<Box<dyn CustomAggregator>, String>);
+pub(crate) struct AggregatorState {
+    aggregator: Result<Box<dyn CustomAggregator>, String>,
+    /// `None` if its figures get no intervals.
+    bootstrap: Option<Bootstrap>,
+}
+
+/// Figures of an aggregator.
+pub(crate) struct AggregatedFigures {
+    /// The figures, at least one, all finite.
+    pub(crate) figures: Vec<NamedFigure>,
+    /// Replicates of the first, if it was resampled.
+    pub(crate) resamples: Option<Resamples>,
+}
 
 impl AggregatorState {
     pub(crate) fn new(name: &str, aggregator: Option<Box<dyn CustomAggregator>>) -> AggregatorState {
-        AggregatorState(aggregator.ok_or_else(|| {
+        let aggregator = aggregator.ok_or_else(|| {
             format!("there is no aggregator '{name}'; name one of the host's, or a component that is loaded")
-        }))
+        });
+        AggregatorState { aggregator, bootstrap: None }
+    }
+
+    /// Lets the figures get intervals, if the aggregator can resample its rows. Must be called before the first row.
+    pub(crate) fn resampled(mut self) -> AggregatorState {
+        let can = self.aggregator.as_ref().is_ok_and(|aggregator| aggregator.is_resampled());
+        self.bootstrap = can.then(Bootstrap::new);
+        self
     }
 
     pub(crate) fn add(&mut self, row: AggregationRow<'_>) {
-        if let Ok(aggregator) = &mut self.0
-            && let Err(error) = aggregator.add(row)
-        {
-            self.0 = Err(error);
+        let Ok(aggregator) = &mut self.aggregator else { return };
+        let mut added = aggregator.add(row);
+        if let Some(bootstrap) = &mut self.bootstrap {
+            added = added.and_then(|()| aggregator.add_to_part(bootstrap.place(&row), row));
+        }
+        if let Err(error) = added {
+            self.aggregator = Err(error);
         }
     }
 
     pub(crate) fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        self.0.as_ref().is_ok_and(|aggregator| aggregator.counts_unscored(card))
+        self.aggregator.as_ref().is_ok_and(|aggregator| aggregator.counts_unscored(card))
     }
 
-    /// Returns the figures: at least one, all finite. A standard error of zero is dropped: it comes from samples that do not
-    /// vary, and carries no information about the true value.
-    pub(crate) fn finish(self) -> Result<Vec<NamedFigure>, String> {
-        let mut figures = self.0?.finish()?;
+    /// Returns the figures. A standard error of zero is dropped: it comes from samples that do not vary, and carries no
+    /// information about the true value.
+    pub(crate) fn finish(self) -> Result<AggregatedFigures, String> {
+        let mut aggregator = self.aggregator?;
+        let mut figures = aggregator.finish()?;
         let is_wrong = |figure: &&NamedFigure| {
             !figure.value.is_finite() || figure.stderr.is_some_and(|error| !error.is_finite() || error < 0.0)
         };
@@ -110,6 +159,10 @@ impl AggregatorState {
         for figure in &mut figures {
             figure.stderr = figure.stderr.filter(|error| !is_no_spread(*error, figure.value.abs()));
         }
-        Ok(figures)
+        let resamples = match &self.bootstrap {
+            Some(bootstrap) => bootstrap.apply(&mut *aggregator, &mut figures)?,
+            None => None,
+        };
+        Ok(AggregatedFigures { figures, resamples })
     }
 }

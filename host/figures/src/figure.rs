@@ -8,7 +8,7 @@ mod units;
 
 pub(crate) use set::FigureSet;
 
-use crate::{Aggregation, Interval, NamedFigure, Scale, UnfoundPath};
+use crate::{Aggregation, Interval, NamedFigure, Resamples, Scale, UnfoundPath};
 use gage_core::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,6 +79,9 @@ pub struct MetricFigure {
     /// Figures of a custom aggregator; the first is the value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<NamedFigure>,
+    /// Replicates of the value, which are in `resamples.json`; `None` if it was not resampled.
+    #[serde(skip)]
+    pub resamples: Option<Resamples>,
     /// Figures of slices of the samples, in the order of the task's paths, then by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceFigure>,

@@ -13,6 +13,7 @@
 
 mod accumulator;
 mod aggregation;
+mod bootstrap;
 mod completeness;
 mod custom_aggregation;
 mod description;
@@ -40,6 +41,7 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
+pub use bootstrap::Resamples;
 pub use completeness::{Completeness, TaskCompleteness};
 pub use custom_aggregation::{
     AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,

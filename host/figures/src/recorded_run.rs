@@ -1,7 +1,8 @@
 //! A recorded run: the run-level data of its folder, and its records, one at a time. Comparisons, exports and pages read
 //! runs through it.
 
-use crate::{Aggregation, FiguresError, MetricFigure, Summary, TaskSummary, Timings};
+use crate::bootstrap::{ResampledFigure, ResamplesFile};
+use crate::{Aggregation, FiguresError, MetricFigure, Resamples, Summary, TaskSummary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
@@ -17,6 +18,7 @@ pub struct RecordedRun {
     reader: RunReader,
     folder: String,
     summary: Option<Summary>,
+    resamples: Vec<ResampledFigure>,
     config: Option<PipelineConfig>,
     journal: Option<JournalIndex>,
 }
@@ -30,12 +32,13 @@ impl RecordedRun {
         let reader = RunReader::open(path)?;
         let has = |name: &str| path.join(name).exists();
         let summary = if has(SUMMARY_FILE) { Some(reader.summary()?) } else { None };
+        let resamples = reader.resamples::<ResamplesFile>()?.map(|file| file.figures).unwrap_or_default();
         let journal = match has(JOURNAL_FOLDER) {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
             false => None,
         };
         let config = load_recorded(&reader.manifest().identity.config);
-        Ok(RecordedRun { folder: path.display().to_string(), reader, summary, config, journal })
+        Ok(RecordedRun { folder: path.display().to_string(), reader, summary, resamples, config, journal })
     }
 
     /// Returns the manifest.
@@ -74,6 +77,13 @@ impl RecordedRun {
     /// Returns the summary; `None` if the run has not ended.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
+    }
+
+    /// Returns the bootstrap replicates of a metric's value; `None` if it was not resampled.
+    pub fn resamples(&self, task_id: &str, metric_id: &str) -> Option<&Resamples> {
+        let is_wanted =
+            |figure: &&ResampledFigure| figure.task_id == task_id && figure.metric_id == metric_id;
+        self.resamples.iter().find(is_wanted).map(|figure| &figure.resamples)
     }
 
     /// Returns the timings; `None` if the run has not ended or the file cannot be read.

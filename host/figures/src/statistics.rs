@@ -34,6 +34,8 @@ pub enum IntervalMethod {
     Cluster,
     /// Two of the sorted scores, which enclose a quantile.
     OrderStatistics,
+    /// Percentiles of bootstrap replicates, of a figure that a component computes.
+    Bootstrap,
     /// Student's interval.
     T,
     /// Interval of Bonett and Price for a difference of paired proportions.

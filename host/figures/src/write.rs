@@ -1,11 +1,12 @@
 //! The end of a run: the journal is read once, in dataset order, and all reports are written from it.
 
+use crate::bootstrap::ResamplesFile;
 use crate::{
     Completeness, CustomAggregators, FiguresError, Machine, Phases, Summary, SummaryBuilder, TaskDescription,
     Timings, TimingsBuilder,
 };
 use gage_core::{Outcome, OutcomeCounts};
-use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use gage_record::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use gage_record::{FileDigest, JournalIndex, RunFolder, SampleRecord, SamplesWriter};
 use std::collections::BTreeMap;
 
@@ -43,7 +44,8 @@ impl std::fmt::Display for Example {
     }
 }
 
-/// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal.
+/// Writes `samples.jsonl`, `summary.json`, `timings.json` and, if figures were resampled, `resamples.json` of a run from its
+/// journal.
 ///
 /// The journal may lack samples if the run was interrupted; `completeness` holds the planned numbers. `aggregators` returns
 /// the custom aggregators.
@@ -75,6 +77,10 @@ pub fn write_reports(
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
     for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
         files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);
+    }
+    if let Some(resamples) = ResamplesFile::of(&summary.metrics) {
+        let text = resamples.to_json()?;
+        files.insert(RESAMPLES_FILE.to_owned(), folder.write_atomically(RESAMPLES_FILE, text.as_bytes())?);
     }
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
     Ok(WrittenReports { summary, timings, counts, files, examples })

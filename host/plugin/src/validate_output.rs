@@ -67,6 +67,14 @@ pub(crate) fn count(found: usize, what: &str, limits: &Limits) -> Result<(), Ite
     Ok(())
 }
 
+/// Checks that there is one result for each item.
+pub(crate) fn count_is(found: usize, wanted: usize, what: &str) -> Result<(), ItemError> {
+    if found != wanted {
+        return Err(invalid(format!("returned {found} {what} for {wanted}")));
+    }
+    Ok(())
+}
+
 /// Checks messages from a guest.
 pub(crate) fn messages(messages: Vec<Message>, limits: &Limits) -> Result<Vec<Message>, ItemError> {
     count(messages.len(), "messages", limits)?;

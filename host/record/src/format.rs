@@ -16,6 +16,8 @@ pub const SET_ASIDE_BEGIN: &str = "set-aside-";
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 /// The figures.
 pub const SUMMARY_FILE: &str = "summary.json";
+/// Bootstrap replicates of figures that components compute, if there are any.
+pub const RESAMPLES_FILE: &str = "resamples.json";
 /// Everything that varies from run to run.
 pub const TIMINGS_FILE: &str = "timings.json";
 /// Events in chronological order.

@@ -1,6 +1,6 @@
 //! Reader for existing runs, used by everything that inspects runs.
 
-use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use crate::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, SampleLine};
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -73,17 +73,21 @@ impl RunReader {
             return Some(TamperedPart { part: "manifest", problem });
         }
         // A run in progress or killed has no figures yet, or its earlier figures no longer count.
-        let written = self.manifest.files.get(SUMMARY_FILE)?;
-        match self.folder.digest_of(SUMMARY_FILE) {
-            Ok(Some(found)) if found == *written => None,
-            Ok(Some(_)) => Some(TamperedPart {
-                part: "figures",
-                problem: "summary.json is not the one that the run wrote",
-            }),
-            Ok(None) => Some(TamperedPart { part: "figures", problem: "summary.json is gone" }),
-            // The later read of the file reports the cause.
-            Err(_) => None,
-        }
+        let files = [
+            (SUMMARY_FILE, "summary.json is not the one that the run wrote", "summary.json is gone"),
+            (RESAMPLES_FILE, "resamples.json is not the one that the run wrote", "resamples.json is gone"),
+        ];
+        files.into_iter().find_map(|(file, changed, gone)| {
+            let written = self.manifest.files.get(file)?;
+            let problem = match self.folder.digest_of(file) {
+                Ok(Some(found)) if found == *written => return None,
+                Ok(Some(_)) => changed,
+                Ok(None) => gone,
+                // The later read of the file reports the cause.
+                Err(_) => return None,
+            };
+            Some(TamperedPart { part: "figures", problem })
+        })
     }
 
     /// Returns the figures, as the type that the caller wants or as a JSON value.
@@ -92,6 +96,17 @@ impl RunReader {
     /// If `summary.json` does not exist (the run has not ended) or does not have that type.
     pub fn summary<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
         self.json(SUMMARY_FILE)
+    }
+
+    /// Returns the bootstrap replicates, as the type that the caller wants; `None` if the run has none.
+    ///
+    /// # Errors
+    /// If `resamples.json` cannot be read or does not have that type.
+    pub fn resamples<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordError> {
+        match self.manifest.files.contains_key(RESAMPLES_FILE) {
+            true => self.json(RESAMPLES_FILE).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Returns everything that varies, as the type that the caller wants or as a JSON value.

@@ -3,12 +3,15 @@
 use gage_core::ScoreCard;
 use gage_engine::Scoring;
 use gage_figures::{AggregationRow, CustomAggregator, NamedFigure};
-use gage_plugin::{Aggregator, AggregatorRow, AggregatorState, ItemError};
+use gage_plugin::{Aggregator, AggregatorFigure, AggregatorRow, AggregatorState, ItemError};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number of rows passed in one call.
 const BATCH: usize = 256;
+
+/// Number of rows of a part passed in one call. There are many parts, and their rows wait in memory.
+const PART_BATCH: usize = 16;
 
 /// The aggregators of a run, by task and metric.
 pub(super) struct Aggregators(HashMap<(String, String), Arc<Aggregator>>);
@@ -32,6 +35,7 @@ impl Aggregators {
             state: AggregatorState::default(),
             rows: Vec::with_capacity(BATCH),
             is_clustered: false,
+            parts: Vec::new(),
         }))
     }
 }
@@ -43,53 +47,99 @@ struct PluginAggregation {
     rows: Vec<AggregatorRow>,
     /// True if the samples are clustered.
     is_clustered: bool,
+    /// Parts of the rows, for resampling.
+    parts: Vec<PartialAggregation>,
+}
+
+/// Aggregation of some of the rows.
+#[derive(Default)]
+struct PartialAggregation {
+    state: AggregatorState,
+    rows: Vec<AggregatorRow>,
 }
 
 /// Key of the cluster number in a card's detail.
 const CLUSTER: &str = "cluster";
 
 impl PluginAggregation {
-    fn hand_over(&mut self) -> Result<(), String> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let state = std::mem::take(&mut self.state);
-        self.state = self.aggregator.fold(state, &self.rows).map_err(message_of)?;
-        self.rows.clear();
-        Ok(())
-    }
-}
-
-impl CustomAggregator for PluginAggregation {
-    fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String> {
+    fn row(&self, row: AggregationRow<'_>) -> AggregatorRow {
         let mut card = row.card.clone();
-        self.is_clustered |= row.cluster.is_some();
         if let Some(cluster) = row.cluster.filter(|_| self.aggregator.knows_clusters()) {
             let mut detail = card.detail.into_value();
             detail[CLUSTER] = cluster.into();
             card.detail = detail.into();
         }
-        let sample_id = row.sample_id.to_owned();
-        self.rows.push(AggregatorRow { sample_id, weight: row.weight, card });
-        if self.rows.len() < BATCH { Ok(()) } else { self.hand_over() }
+        AggregatorRow { sample_id: row.sample_id.to_owned(), weight: row.weight, card }
+    }
+}
+
+/// Adds the rows to the state, and removes them.
+fn hand_over(
+    aggregator: &Aggregator,
+    state: &mut AggregatorState,
+    rows: &mut Vec<AggregatorRow>,
+) -> Result<(), String> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    *state = aggregator.fold(std::mem::take(state), rows).map_err(message_of)?;
+    rows.clear();
+    Ok(())
+}
+
+fn named(figure: AggregatorFigure) -> NamedFigure {
+    let AggregatorFigure { name, value, stderr, count } = figure;
+    NamedFigure { name, value, stderr, interval: None, n: count }
+}
+
+impl CustomAggregator for PluginAggregation {
+    fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String> {
+        self.is_clustered |= row.cluster.is_some();
+        self.rows.push(self.row(row));
+        if self.rows.len() < BATCH {
+            return Ok(());
+        }
+        hand_over(&self.aggregator, &mut self.state, &mut self.rows)
+    }
+
+    fn is_resampled(&self) -> bool {
+        self.aggregator.merges()
+    }
+
+    fn add_to_part(&mut self, part: usize, row: AggregationRow<'_>) -> Result<(), String> {
+        let row = self.row(row);
+        if self.parts.len() <= part {
+            self.parts.resize_with(part + 1, PartialAggregation::default);
+        }
+        let Some(PartialAggregation { state, rows }) = self.parts.get_mut(part) else { return Ok(()) };
+        rows.push(row);
+        if rows.len() < PART_BATCH { Ok(()) } else { hand_over(&self.aggregator, state, rows) }
+    }
+
+    fn resample(&mut self, draws: &[Vec<u32>]) -> Result<Vec<Vec<NamedFigure>>, String> {
+        for PartialAggregation { state, rows } in &mut self.parts {
+            hand_over(&self.aggregator, state, rows)?;
+        }
+        let states: Vec<AggregatorState> = self.parts.iter().map(|part| part.state.clone()).collect();
+        let draws: Vec<Vec<u32>> =
+            draws.iter().map(|draw| draw.iter().take(states.len()).copied().collect()).collect();
+        let found = self.aggregator.resample(&states, &draws).map_err(message_of)?;
+        Ok(found.into_iter().map(|figures| figures.into_iter().map(named).collect()).collect())
     }
 
     fn counts_unscored(&self, card: &ScoreCard) -> bool {
         self.aggregator.unscored_member().is_some_and(|member| card.detail.get(member).is_some())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
-        self.hand_over()?;
+    fn finish(&mut self) -> Result<Vec<NamedFigure>, String> {
+        hand_over(&self.aggregator, &mut self.state, &mut self.rows)?;
         let figures = self.aggregator.finish(&self.state).map_err(message_of)?;
         // Treating clustered samples as independent would underestimate the standard error.
         let is_sound = !self.is_clustered || self.aggregator.knows_clusters();
-        let named = figures.into_iter().map(|figure| NamedFigure {
-            name: figure.name,
-            value: figure.value,
-            stderr: figure.stderr.filter(|_| is_sound),
-            n: figure.count,
-        });
-        Ok(named.collect())
+        let figures = figures.into_iter().map(named);
+        Ok(figures
+            .map(|figure| NamedFigure { stderr: figure.stderr.filter(|_| is_sound), ..figure })
+            .collect())
     }
 }
 

@@ -34,7 +34,8 @@ pub struct GatedScore {
 
 /// Returns the scores of a task that a gate is on. Those without a declared scale are left out.
 pub fn gated_scores(gate: &GateSpec, task: &PlannedTask) -> Vec<GatedScore> {
-    let Some(planned) = task.scoring.metrics.iter().find(|planned| planned.metric_id == gate.metric_id) else {
+    let Some(planned) = task.scoring.metrics.iter().find(|planned| planned.metric_id == gate.metric_id)
+    else {
         return Vec::new();
     };
     let values = &planned.metric.description().values;
@@ -82,6 +83,7 @@ fn check(
          loss of {margin} at alpha {alpha}",
         task.spec.task_id
     );
-    let help = format!("use at least {needed} samples, or a wider margin; `gage-host plan --power` helps to choose");
+    let help =
+        format!("use at least {needed} samples, or a wider margin; `gage-host plan --power` helps to choose");
     problems.warning(gate.span, "gate.margin", message).help(help);
 }

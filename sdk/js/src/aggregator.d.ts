@@ -28,6 +28,8 @@ export interface AggregatorDefinition<T extends object, P, S> extends Member<P, 
   add(state: T, row: Row, params: S): T | void;
   /** Returns the figures; the list may be empty. */
   finish(state: T, params: S): Figure[];
+  /** Returns the state with the rows of both, or nothing if it changed `state` in place. With it, figures get intervals. */
+  merge?(state: T, other: T, params: S): T | void;
 }
 
 export interface Aggregator {

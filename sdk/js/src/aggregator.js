@@ -1,11 +1,14 @@
 // Aggregators: compute figures from score cards.
 
 import { cardFromHost } from "./card.js";
-import { check, collect, define, find, memberSpec, orThrow, prepareParams, settled } from "./member.js";
+import { check, collect, define, find, memberSpec, mustBeFunction, orThrow, prepareParams, settled } from "./member.js";
+import { PluginError } from "./error.js";
 import * as shape from "./shape.js";
 
 export function aggregator(definition) {
-  return define("aggregator", definition, ["start", "add", "finish"]);
+  const made = define("aggregator", definition, ["start", "add", "finish"], ["merge"]);
+  if (made.merge !== undefined) mustBeFunction(made.merge, `aggregator '${made.name}': merge`);
+  return made;
 }
 
 function rowFromHost({ sampleId, weight, card }) {
@@ -31,6 +34,10 @@ function figureToHost(figure) {
   };
 }
 
+function figuresToHost(member, state, params) {
+  return shape.list(settled(member.finish(state, params), "finish"), "what finish returns").map(figureToHost);
+}
+
 export function implement(exported, info) {
   const members = collect("aggregator", exported);
   const open = (name, json, bytes) => {
@@ -51,7 +58,23 @@ export function implement(exported, info) {
     finish: (name, json, bytes) =>
       orThrow(() => {
         const { member, params, state } = open(name, json, bytes);
-        return shape.list(settled(member.finish(state, params), "finish"), "what finish returns").map(figureToHost);
+        return figuresToHost(member, state, params);
+      }),
+    resample: (name, json, states, draws) =>
+      orThrow(() => {
+        const member = find(members, name);
+        if (member.merge === undefined) throw new PluginError("unsupported", `the aggregator '${name}' has no merge`);
+        const params = prepareParams(member, json);
+        return draws.map((draw) => {
+          let merged = member.start(params);
+          // Each state is parsed again, since a merge may change it.
+          states.forEach((bytes, place) => {
+            for (let times = draw[place]; times > 0; times -= 1) {
+              merged = settled(member.merge(merged, stateFromHost(bytes, member, params), params), "merge") ?? merged;
+            }
+          });
+          return figuresToHost(member, merged, params);
+        });
       }),
   };
 }

@@ -3,7 +3,7 @@
 use crate::bindings::aggregator::exports::gage::plugin::aggregator::Guest;
 pub use crate::bindings::aggregator::exports::gage::plugin::aggregator::{Figure, Row};
 use crate::component::{Component, Plugin, kind, make, members};
-use crate::{MemberSpec, PluginError};
+use crate::{ErrorKind, MemberSpec, PluginError};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -38,6 +38,15 @@ pub trait Aggregator: Sized {
     /// # Errors
     /// Same as for [`Aggregator::add`].
     fn finish(&self, state: Self::State) -> Result<Vec<Figure>, PluginError>;
+
+    /// Adds the rows of another state. With it, figures get intervals and can be gated: list the name of the aggregator
+    /// under `merges` in `extra`.
+    ///
+    /// # Errors
+    /// Same as for [`Aggregator::add`]; `unsupported` by default.
+    fn merge(&self, _state: &mut Self::State, _other: &Self::State) -> Result<(), PluginError> {
+        Err(PluginError::new(ErrorKind::Unsupported, "this aggregator cannot merge states"))
+    }
 }
 
 impl Figure {
@@ -52,6 +61,7 @@ impl Figure {
 pub trait Fold {
     fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError>;
     fn finish(&self, state: &[u8]) -> Result<Vec<Figure>, PluginError>;
+    fn resample(&self, states: &[Vec<u8>], draws: &[Vec<u32>]) -> Result<Vec<Vec<Figure>>, PluginError>;
 }
 
 impl<A: Aggregator> Fold for A {
@@ -64,6 +74,18 @@ impl<A: Aggregator> Fold for A {
 
     fn finish(&self, state: &[u8]) -> Result<Vec<Figure>, PluginError> {
         Aggregator::finish(self, read(state)?)
+    }
+
+    fn resample(&self, states: &[Vec<u8>], draws: &[Vec<u32>]) -> Result<Vec<Vec<Figure>>, PluginError> {
+        let states = states.iter().map(|state| read(state)).collect::<Result<Vec<A::State>, _>>()?;
+        let draw = |times: &Vec<u32>| {
+            let mut merged = A::State::default();
+            for (state, times) in states.iter().zip(times) {
+                (0..*times).try_for_each(|_| self.merge(&mut merged, state))?;
+            }
+            Aggregator::finish(self, merged)
+        };
+        draws.iter().map(draw).collect()
     }
 }
 
@@ -91,6 +113,15 @@ impl<P: Plugin<Kind = dyn Fold>> Guest for Component<P> {
 
     fn finish(aggregator: String, params: String, state: Vec<u8>) -> Result<Vec<Figure>, PluginError> {
         make::<P>(&aggregator, &params)?.finish(&state)
+    }
+
+    fn resample(
+        aggregator: String,
+        params: String,
+        states: Vec<Vec<u8>>,
+        draws: Vec<Vec<u32>>,
+    ) -> Result<Vec<Vec<Figure>>, PluginError> {
+        make::<P>(&aggregator, &params)?.resample(&states, &draws)
     }
 }
 
@@ -131,6 +162,19 @@ mod tests {
         fn finish(&self, state: f64) -> Result<Vec<Figure>, PluginError> {
             Ok(vec![Figure::new("sum", state, 0)])
         }
+        fn merge(&self, state: &mut f64, other: &f64) -> Result<(), PluginError> {
+            *state += other;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn states_count_as_often_as_they_are_drawn() {
+        let row = |score| Row { sample_id: String::new(), weight: 1.0, card: ScoreCard::of(score) };
+        let states = [0.5, 1.0].map(|score| Sum.fold(&[], vec![row(score)]).unwrap());
+        let found = Sum.resample(&states, &[vec![1, 1], vec![0, 2], vec![0, 0]]).unwrap();
+        let values: Vec<f64> = found.iter().map(|figures| figures[0].value).collect();
+        assert_eq!(values, [1.5, 2.0, 0.0]);
     }
 
     #[test]

@@ -78,6 +78,13 @@ impl MetricSpec {
         self
     }
 
+    /// Sets the upper bound of the primary value; call after [`MetricSpec::unbounded`].
+    #[must_use]
+    pub fn at_most(mut self, maximum: f64) -> MetricSpec {
+        self.values[0].maximum = Some(maximum);
+        self
+    }
+
     /// Adds a sub-score without bounds.
     #[must_use]
     pub fn sub_score(mut self, name: &str, higher_is_better: bool) -> MetricSpec {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JudgeCommand {
-    /// Compare the verdicts of a judge with labels that people gave: agreement, Cohen's kappa, and biases.
+    /// Compare the verdicts of a judge with labels that people gave: agreement, Cohen's kappa, biases, and the share of
+    /// accepted answers corrected for the judge's errors.
     #[command(after_help = EXAMPLES)]
     Calibrate(CalibrateArguments),
 }
@@ -15,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   gage-host judge calibrate nightly --labels labels.jsonl
   gage-host judge calibrate nightly --label-field sample.metadata.human --judge strict
+  gage-host judge calibrate nightly --labels labels.jsonl --correct candidate
 
 A line of the labels: {\"sample_id\": \"q17\", \"label\": true}. A label is true or false, yes or no, or a score from 0
 to 1. With several tasks, a line also has a \"task_id\".";
@@ -48,6 +50,10 @@ pub(crate) struct CalibrateArguments {
     /// Smallest score, of the judge and of a label, that accepts an answer.
     #[arg(long, value_name = "SCORE", default_value_t = 0.5)]
     pub(crate) threshold: f64,
+
+    /// Another run with verdicts of the judge, whose share of accepted answers is corrected for the judge's errors.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) correct: Option<PathBuf>,
 
     /// Print as JSON.
     #[arg(long)]

@@ -6,8 +6,8 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_compare::{
-    CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, junit_xml, markdown,
-    render_comparison,
+    CompareError, CompareOptions, Comparison, ComparisonWarning, Verdict, compare, github_annotations,
+    junit_xml, markdown, render_comparison,
 };
 use gage_config::{Environment, GateSpec, load_gate, shown_path};
 use gage_figures::{FiguresError, RecordedRun};
@@ -24,11 +24,11 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let named = arguments.base.as_ref().map(|base| open(base, &arguments.output_dir)).transpose()?;
     let new = open(&arguments.new, &arguments.output_dir)?;
-    let base = match named {
-        Some(base) => base,
+    let (base, newer_runs) = match named {
+        Some(base) => (base, 1),
         None => {
-            let folder = history::baseline_of(Path::new(new.folder())).map_err(history::refuse)?;
-            RecordedRun::open(&folder).map_err(unreadable)?
+            let baseline = history::baseline_of(Path::new(new.folder())).map_err(history::refuse)?;
+            (RecordedRun::open(&baseline.folder).map_err(unreadable)?, baseline.newer_runs)
         }
     };
     let gate = match (&arguments.gate, arguments.margin) {
@@ -43,11 +43,13 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         max_flips: arguments.top,
         allowed: arguments.allow.clone(),
     };
-    let comparison = compare(&base, &new, &options).map_err(|error| match error {
+    let repeated = warning_of_repeats(&options.gate, newer_runs);
+    let mut comparison = compare(&base, &new, &options).map_err(|error| match error {
         CompareError::Report(error) => unreadable(error),
         // The gate requires something that cannot be computed.
         error => terminal::usage_error(&error.to_string(), None),
     })?;
+    comparison.warnings.extend(repeated.map(|what| ComparisonWarning { task_id: None, what }));
     write_files(&comparison, arguments)?;
     if arguments.json {
         let json =
@@ -67,6 +69,18 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         terminal::eprint_line(github_annotations(&comparison).trim_end());
     }
     Ok(code_of(comparison.verdict))
+}
+
+/// Warns of the error rate of a gate that judges several runs by one baseline.
+fn warning_of_repeats(gate: &[GateSpec], runs: u32) -> Option<String> {
+    let alpha = gate.iter().map(|gate| gate.alpha).reduce(f64::max).filter(|_| runs > 1)?;
+    let together = 1.0 - (1.0 - alpha).powf(f64::from(runs));
+    Some(format!(
+        "{runs} runs of this suite are newer than its baseline: if each is compared with it at alpha {alpha}, the \
+         probability that any unchanged one is called a regression is up to {:.0} %; choose a newer baseline, or a \
+         smaller alpha (`gage-host plan --power --comparisons {runs}` names one)",
+        together * 100.0
+    ))
 }
 
 fn code_of(verdict: Option<Verdict>) -> ExitCode {

@@ -1,7 +1,8 @@
 //! History of a folder of runs, shared by several commands.
 
 use crate::terminal;
-use gage_history::{Baseline, History, HistoryError};
+use gage_history::{Baseline, History, HistoryError, HistoryRun};
+use gage_record::RunStatus;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +27,16 @@ pub(super) fn baselines(folder: &Path) -> anyhow::Result<Vec<Baseline>> {
     Ok(found.map_err(refuse)?.unwrap_or_default())
 }
 
-/// Returns the folder of the baseline for a run, which applies if none is named.
-pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
+/// The baseline for a run, which applies if none is named.
+pub(super) struct BaselineOfRun {
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// Number of finished runs of the suite since the baseline, each of which was or will be compared with it.
+    pub(super) newer_runs: u32,
+}
+
+/// Returns the baseline for a run.
+pub(super) fn baseline_of(run: &Path) -> Result<BaselineOfRun, HistoryError> {
     let failed = |source| HistoryError::Folder { path: run.to_owned(), source };
     // `.` and `..` have no file name.
     let place = match run.file_name() {
@@ -40,7 +49,14 @@ pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
     };
     let history = open(root)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
     let name = place.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    Ok(history.baseline_for(&history.run(&name)?)?.path)
+    let baseline = history.baseline_for(&history.run(&name)?)?;
+    let runs = baseline.suite.as_deref().map(|suite| history.runs_of(suite)).transpose()?.unwrap_or_default();
+    let is_compared = |run: &&HistoryRun| {
+        let is_newer = run.created_at >= baseline.created_at && run.path != baseline.path;
+        is_newer && run.status == RunStatus::Complete && run.parent_run.is_none()
+    };
+    let newer_runs = runs.iter().filter(is_compared).count();
+    Ok(BaselineOfRun { folder: baseline.path, newer_runs: u32::try_from(newer_runs).unwrap_or(u32::MAX) })
 }
 
 /// Prints the error. A failing index is not a user error.

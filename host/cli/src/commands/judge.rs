@@ -5,7 +5,10 @@ use super::setup;
 use crate::arguments::{CalibrateArguments, DEFAULT_LOG, JudgeCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_compare::{Calibration, Estimate, JudgedAnswer, OrderChoice, calibrate};
+use gage_compare::{
+    Calibration, CorrectedRates, Estimate, JudgedAnswer, JudgedCounts, OrderChoice, calibrate, correct_other,
+    correct_own,
+};
 use gage_config::shown_path;
 use gage_core::{EvalContext, FieldPath};
 use gage_record::SampleRecord;
@@ -38,6 +41,7 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     };
     let field = arguments.label_field.as_deref().map(FieldPath::new);
     let (mut answers, mut left_out, mut known) = (Vec::new(), LeftOut::default(), Vec::new());
+    let mut judged = JudgedCounts::default();
     for record in run.records().map_err(|error| unreadable(error.into()))? {
         let record = record.map_err(|error| unreadable(error.into()))?;
         if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
@@ -57,6 +61,9 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
                 return Ok(terminal::usage_error(&message, Some("name one of them with --judge")));
             }
         };
+        if let Some(verdict) = &verdict {
+            judged.add(verdict.score >= arguments.threshold);
+        }
         match (label, verdict) {
             (None, _) => left_out.without_label += 1,
             (Some(_), None) => left_out.without_verdict += 1,
@@ -75,15 +82,57 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         );
         return Ok(terminal::usage_error(&message, Some(LABEL_HELP)));
     };
+    let corrected = match &arguments.correct {
+        None => correct_own(calibration.counts, judged),
+        Some(other) => match judged_counts(other, arguments)? {
+            Ok(judged) => correct_other(calibration.counts, judged),
+            Err(code) => return Ok(code),
+        },
+    };
     if arguments.json {
         let mut shown = serde_json::to_value(&calibration)?;
+        shown["accepted"] = serde_json::to_value(corrected)?;
         shown["without_label"] = left_out.without_label.into();
         shown["without_verdict"] = left_out.without_verdict.into();
         terminal::print_line(format_args!("{shown:#}"))?;
     } else {
-        print(&calibration, &left_out)?;
+        print(&calibration, corrected, &left_out)?;
     }
     Ok(ExitCode::Done)
+}
+
+/// Counts the verdicts about another run. An exit code if a message was printed instead.
+fn judged_counts(
+    run: &Path,
+    arguments: &CalibrateArguments,
+) -> anyhow::Result<Result<JudgedCounts, ExitCode>> {
+    let run = match open(run, &arguments.named.output_dir) {
+        Ok(run) => run,
+        Err(code) => return Ok(Err(code)),
+    };
+    let (mut judged, mut known) = (JudgedCounts::default(), Vec::new());
+    for record in run.records().map_err(|error| unreadable(error.into()))? {
+        let record = record.map_err(|error| unreadable(error.into()))?;
+        if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
+            continue;
+        }
+        match verdict_of(&record, arguments.judge.as_deref(), &mut known) {
+            Ok(verdict) => {
+                verdict.into_iter().for_each(|verdict| judged.add(verdict.score >= arguments.threshold));
+            }
+            Err(message) => {
+                return Ok(Err(terminal::usage_error(&message, Some("name one of them with --judge"))));
+            }
+        }
+    }
+    if judged.judged == 0 {
+        let message = format!("the run {} has no verdict to correct", run.run_id());
+        return Ok(Err(terminal::usage_error(
+            &message,
+            Some("name a run whose answers the same judge has judged"),
+        )));
+    }
+    Ok(Ok(judged))
 }
 
 const LABEL_HELP: &str = "a line of the labels is {\"sample_id\": \"q17\", \"label\": true}; a label is true or false, yes or \
@@ -212,7 +261,11 @@ fn characters_of(record: &SampleRecord) -> u64 {
     answer.and_then(Value::as_str).map_or(0, |text| text.chars().count() as u64)
 }
 
-fn print(calibration: &Calibration, left_out: &LeftOut) -> anyhow::Result<()> {
+fn print(
+    calibration: &Calibration,
+    corrected: Option<CorrectedRates>,
+    left_out: &LeftOut,
+) -> anyhow::Result<()> {
     let counts = calibration.counts;
     let row = |name: &str, estimate: Option<Estimate>, meaning: &str| match estimate {
         Some(Estimate { value, low, high }) => {
@@ -248,6 +301,19 @@ fn print(calibration: &Calibration, left_out: &LeftOut) -> anyhow::Result<()> {
         "  {:<15} {:>+8.4}  p = {:<15.3} {}",
         "bias", calibration.bias, calibration.bias_p_value, "answers accepted more often than by people"
     ));
+    if let Some(CorrectedRates { judged, prediction_powered, rogan_gladen }) = corrected {
+        lines.push(String::new());
+        lines.push(format!(
+            "  {:<15} {judged:>8.4}  {:<19} share of answers that the judge accepts",
+            "accepted", ""
+        ));
+        if prediction_powered.is_some() {
+            let meaning = "the same for people, if the labels are of a random part of the answers";
+            lines.push(row("corrected", prediction_powered, meaning));
+        }
+        let meaning = "the same for people, if the judge errs as often as on the labels";
+        lines.push(row("by error rates", rogan_gladen, meaning));
+    }
     if left_out.without_label + left_out.without_verdict > 0 {
         lines.push(String::new());
         lines.push(format!(

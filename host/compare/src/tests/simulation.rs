@@ -3,8 +3,8 @@
 use super::super::error_rates::populations;
 use super::super::mcnemar;
 use super::super::measure::Measure;
-use super::super::noninferiority::ScoreUnits;
 use super::super::paired_scores::PairedScores;
+use super::super::score_units::ScoreUnits;
 use super::super::student_t::normal_quantile;
 use gage_figures::random::SplitMix64;
 
@@ -84,7 +84,7 @@ fn rare_large_losses_do_not_slip_through() {
                     reach: 1.0,
                     largest: 1.0,
                 };
-                if units.margin_p_value(margin) <= ALPHA {
+                if units.difference().unwrap().margin_p_value(margin) <= ALPHA {
                     passed += super::super::binomial::probability(lost, samples, margin);
                 }
             }

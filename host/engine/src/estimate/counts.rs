@@ -70,7 +70,11 @@ impl SampleProjection for ClusterName {
 impl ClusterCounts {
     /// Counts the clusters of a task in its first rows. `None` without clusters, without rows, or if `cluster_by` reads an
     /// answer, which is not known yet.
-    pub(super) fn of(task: &PlannedTask, dataset: &LocatedDataset, most: Option<u64>) -> Option<ClusterCounts> {
+    pub(super) fn of(
+        task: &PlannedTask,
+        dataset: &LocatedDataset,
+        most: Option<u64>,
+    ) -> Option<ClusterCounts> {
         let path = task.spec.cluster_by.as_ref().filter(|path| path.root() == Root::Sample)?;
         let most = most.unwrap_or(MAX_CLUSTERED_ROWS).min(MAX_CLUSTERED_ROWS);
         let rows = dataset.open_as(&task.dataset.spec, Some(most)).ok()?;
@@ -89,7 +93,11 @@ impl ClusterCounts {
         let samples = alone + sizes.values().sum::<u64>();
         let squares = alone + sizes.values().map(|size| size * size).sum::<u64>();
         let clusters = alone + sizes.len() as u64;
-        (samples > 0).then(|| ClusterCounts { samples, clusters, usual_size: squares as f64 / samples as f64 })
+        (samples > 0).then(|| ClusterCounts {
+            samples,
+            clusters,
+            usual_size: squares as f64 / samples as f64,
+        })
     }
 }
 

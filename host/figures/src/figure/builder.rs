@@ -53,7 +53,7 @@ impl<'a> FigureBuilder<'a> {
     ) -> FigureBuilder<'a> {
         let is_clustered = slicing.is_clustered();
         FigureBuilder {
-            whole: tally(task_id, description, is_clustered, aggregators),
+            whole: tally(task_id, description, is_clustered, aggregators).resampled(),
             slices: (0..slicing.paths()).map(|_| Vec::new()).collect(),
             task_id: task_id.to_owned(),
             description: description.clone(),
@@ -175,7 +175,7 @@ impl<'a> FigureBuilder<'a> {
         let scale = self.description.scale_of(&self.description.value_name);
         let description = self.description;
         let aggregation = description.aggregation;
-        let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, error } =
+        let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, resamples, error } =
             self.whole.finish(&aggregation);
         let mut slices = Vec::new();
         for ((by, names), tallies) in slicing.slices().zip(self.slices) {
@@ -222,6 +222,7 @@ impl<'a> FigureBuilder<'a> {
             outcomes: self.outcomes.occurred().collect(),
             categories: categories(self.categories),
             figures,
+            resamples,
             slices,
             error,
         }

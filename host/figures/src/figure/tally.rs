@@ -2,7 +2,8 @@
 
 use super::units::Units;
 use crate::accumulator::per_mille;
-use crate::custom_aggregation::{AggregationRow, AggregatorState};
+use crate::bootstrap::Resamples;
+use crate::custom_aggregation::{AggregatedFigures, AggregationRow, AggregatorState};
 use crate::quantile::{clustered_quantile_interval, quantile_interval};
 use crate::statistics::{is_no_spread, wilson_of_proportion, wilson_on_scale};
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, RobustMean, Scale, Z_95};
@@ -53,6 +54,7 @@ pub(super) struct TallyResult {
     pub(super) interval: Option<Interval>,
     pub(super) clusters: Option<u64>,
     pub(super) figures: Vec<NamedFigure>,
+    pub(super) resamples: Option<Resamples>,
     pub(super) error: Option<String>,
 }
 
@@ -78,6 +80,12 @@ impl Tally {
             records: 0,
             scored_records: 0,
         }
+    }
+
+    /// Lets the figures of a component get intervals. Must be called before the first record.
+    pub(super) fn resampled(mut self) -> Tally {
+        self.aggregator = self.aggregator.map(AggregatorState::resampled);
+        self
     }
 
     /// Returns whether a card without a score counts.
@@ -133,10 +141,12 @@ impl Tally {
         }
         if let Some(aggregator) = self.aggregator.take() {
             match aggregator.finish() {
-                Ok(figures) => {
+                Ok(AggregatedFigures { figures, resamples }) => {
                     tallied.value = figures.first().map(|figure| figure.value);
                     tallied.stderr = figures.first().and_then(|figure| figure.stderr);
+                    tallied.interval = figures.first().and_then(|figure| figure.interval);
                     tallied.figures = figures;
+                    tallied.resamples = resamples;
                 }
                 Err(error) => tallied.error = Some(error),
             }

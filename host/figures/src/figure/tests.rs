@@ -367,10 +367,16 @@ impl CustomAggregator for Weights {
         card.detail.member("weight").is_some()
     }
 
-    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
+    fn finish(&mut self) -> Result<Vec<NamedFigure>, String> {
         // If all rows have the same weight, they do not vary.
         let stderr = Some(if self.sum == self.rows as f64 { 0.0 } else { 0.5 });
-        let figure = |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr, n: self.rows };
+        let figure = |name: &str, value| NamedFigure {
+            name: name.to_owned(),
+            value,
+            stderr,
+            interval: None,
+            n: self.rows,
+        };
         match self.rows {
             3 => Ok(vec![figure("sum", self.sum), figure("rows", self.rows as f64)]),
             2 => Ok(vec![figure("sum", f64::NAN)]),

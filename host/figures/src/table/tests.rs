@@ -258,9 +258,14 @@ impl CustomAggregator for Precisions {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
-        let figure =
-            |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr: None, n: self.0 };
+    fn finish(&mut self) -> Result<Vec<NamedFigure>, String> {
+        let figure = |name: &str, value| NamedFigure {
+            name: name.to_owned(),
+            value,
+            stderr: None,
+            interval: None,
+            n: self.0,
+        };
         Ok(vec![figure("bleu", 31.25), figure("precision_1", 62.5), figure("precision_2", 40.0)])
     }
 }

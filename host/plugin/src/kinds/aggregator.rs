@@ -53,6 +53,12 @@ impl Aggregator {
         self.component.extra().get("unscored")?.get(self.name())?.as_str()
     }
 
+    /// Returns whether it can compute figures of resamples. Its component declares this in `merges`, a list in its `extra`
+    /// metadata.
+    pub fn merges(&self) -> bool {
+        self.is_named_in("merges")
+    }
+
     /// Returns the state after adding rows, which must be in dataset order.
     ///
     /// # Errors
@@ -79,6 +85,26 @@ impl Aggregator {
         });
         let figures = finished?.map_err(|error| validate_output::error(error, limits))?;
         validate_output::figures(figures, limits)
+    }
+
+    /// Returns the figures of each draw, for which every state counts as often as the draw says.
+    ///
+    /// # Errors
+    /// Same as for [`Aggregator::finish`], and if the number of results is not that of the draws.
+    pub fn resample(
+        &self,
+        states: &[AggregatorState],
+        draws: &[Vec<u32>],
+    ) -> Result<Vec<Vec<AggregatorFigure>>, ItemError> {
+        let limits = self.limits();
+        let states: Vec<Vec<u8>> = states.iter().map(|state| state.0.clone()).collect();
+        let found = self.call(self.component.linked.access(), |plugin, store| {
+            let aggregator = plugin.gage_plugin_aggregator();
+            aggregator.call_resample(store, self.name(), self.params(), &states, draws)
+        });
+        let found = found?.map_err(|error| validate_output::error(error, limits))?;
+        validate_output::count_is(found.len(), draws.len(), "lists of figures")?;
+        found.into_iter().map(|figures| validate_output::figures(figures, limits)).collect()
     }
 }
 

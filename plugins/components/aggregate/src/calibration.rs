@@ -18,6 +18,13 @@ impl Bin {
         self.confidence.add(weight * confidence);
         self.correct.add(weight * correct);
     }
+
+    /// Adds the predictions of another bin.
+    pub(crate) fn merge(&mut self, other: &Bin) {
+        self.weight.add(other.weight.value());
+        self.confidence.add(other.confidence.value());
+        self.correct.add(other.correct.value());
+    }
 }
 
 /// Summary of all bins.

@@ -128,6 +128,17 @@ impl Aggregator for Confusion {
         let table = Table::new(&state.counts, &state.categories);
         Ok(table.figures(self.per_category))
     }
+
+    fn merge(&self, state: &mut ConfusionState, other: &ConfusionState) -> Result<(), PluginError> {
+        for (reference, predictions) in &other.counts {
+            let counts = state.counts.entry(reference.clone()).or_default();
+            for (prediction, count) in predictions {
+                *counts.entry(prediction.clone()).or_default() += count;
+            }
+        }
+        state.categories.extend(other.categories.iter().cloned());
+        Ok(())
+    }
 }
 
 #[cfg(test)]

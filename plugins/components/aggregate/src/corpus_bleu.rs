@@ -74,4 +74,14 @@ impl Aggregator for CorpusBleu {
         }
         Ok(figures)
     }
+
+    fn merge(&self, state: &mut CorpusBleuState, other: &CorpusBleuState) -> Result<(), PluginError> {
+        if state.rows == 0 {
+            state.counts = other.counts.clone();
+        } else if other.rows > 0 && !state.counts.add(&other.counts) {
+            return Err(PluginError::internal("states with different orders of n-grams cannot be merged"));
+        }
+        state.rows += other.rows;
+        Ok(())
+    }
 }

@@ -61,4 +61,18 @@ impl Aggregator for CorpusChrf {
         let figure = |sum: ChrfDetail| Figure::new("chrf", sum.shape.score(&sum.counts), state.rows);
         Ok(state.sum.map(figure).into_iter().collect())
     }
+
+    fn merge(&self, state: &mut CorpusChrfState, other: &CorpusChrfState) -> Result<(), PluginError> {
+        match (&mut state.sum, &other.sum) {
+            (_, None) => {}
+            (sum @ None, Some(other)) => *sum = Some(other.clone()),
+            (Some(sum), Some(other)) => {
+                if sum.shape != other.shape || !sum.counts.add(&other.counts) {
+                    return Err(PluginError::internal("states with different parameters cannot be merged"));
+                }
+            }
+        }
+        state.rows += other.rows;
+        Ok(())
+    }
 }

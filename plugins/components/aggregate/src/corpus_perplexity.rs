@@ -142,12 +142,26 @@ impl Aggregator for CorpusPerplexity {
         let stderr = state.error(loss).map(|error| error * measure.slope(loss));
         Ok(vec![Figure { stderr, ..figure }])
     }
+
+    /// The merged state gives the value, but no error: it holds no products.
+    fn merge(
+        &self,
+        state: &mut CorpusPerplexityState,
+        other: &CorpusPerplexityState,
+    ) -> Result<(), PluginError> {
+        state.rows += other.rows;
+        state.measure = state.measure.or(other.measure);
+        let open = other.last.as_ref().map_or((0.0, 0.0), |text| (text.loss, text.units));
+        state.losses.add(other.losses.value() + open.0);
+        state.units.add(other.units.value() + open.1);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_near, figures, row};
+    use crate::testing::{assert_merges, assert_near, figures, row};
     use gage_sdk::ScoreCard;
 
     fn text(sample_id: &str, measure: &str, loglikelihood: f64, units: u64) -> Row {
@@ -225,6 +239,14 @@ mod tests {
         let Ok(found) = figures::<CorpusPerplexity>(json!({}), rows) else { panic!("figures") };
         assert_near(&found, "word_perplexity", std::f64::consts::E, 1e-9);
         assert_eq!(found.first().map(|figure| figure.count), Some(2));
+    }
+
+    #[test]
+    fn merged_parts_are_the_whole() {
+        let rows: Vec<Row> = (1..8)
+            .map(|number| text(&format!("t{number}"), "word_perplexity", -f64::from(number), 3))
+            .collect();
+        assert_merges::<CorpusPerplexity>(&json!({}), &rows);
     }
 
     #[test]

@@ -126,6 +126,14 @@ impl Aggregator for ExpectedCalibrationError {
             [("ece", expected), ("mce", maximum), ("accuracy", accuracy), ("mean_confidence", confidence)];
         Ok(figures.map(|(name, value)| Figure::new(name, value, state.count)).to_vec())
     }
+
+    fn merge(&self, state: &mut EceState, other: &EceState) -> Result<(), PluginError> {
+        state.count += other.count;
+        state.predictions.extend_from_slice(&other.predictions);
+        state.bins.resize(state.bins.len().max(other.bins.len()), Bin::default());
+        state.bins.iter_mut().zip(&other.bins).for_each(|(bin, other)| bin.merge(other));
+        Ok(())
+    }
 }
 
 #[cfg(test)]

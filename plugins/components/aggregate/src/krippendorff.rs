@@ -109,6 +109,11 @@ impl Aggregator for KrippendorffAlpha {
         let alpha = 1.0 - (ratings - 1.0) * observed.value() / expected;
         Ok(vec![Figure::new("krippendorff_alpha", alpha, count), Figure::new("ratings", ratings, count)])
     }
+
+    fn merge(&self, state: &mut KrippendorffState, other: &KrippendorffState) -> Result<(), PluginError> {
+        other.0.iter().for_each(|(ratings, count)| *state.0.entry(ratings.clone()).or_default() += count);
+        Ok(())
+    }
 }
 
 impl KrippendorffAlpha {

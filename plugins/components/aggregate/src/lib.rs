@@ -37,6 +37,9 @@ gage_sdk::aggregators!(
     description: "Figures of many score cards: corpus BLEU, chrF and perplexity, calibration, repeats, agreement",
     extra: gage_sdk::json!({
         "clusters": ["corpus_perplexity"],
+        "merges": [
+            "corpus_bleu", "corpus_chrf", "corpus_perplexity", "ece", "confusion", "krippendorff_alpha",
+        ],
         "unscored": { "corpus_perplexity": gage_score_kit::perplexity::DETAIL_KEY },
     }),
     aggregators: [

@@ -46,10 +46,11 @@ impl Metric for Bleu {
     }
 
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("2", "N-gram overlap of a translation with its references (BLEU)")
+        let mut spec = MetricSpec::new("3", "N-gram overlap of a translation with its references (BLEU)")
             .value_name("bleu")
             .unbounded(true)
             .at_least(0.0)
+            .at_most(100.0)
             .sub_score("brevity_penalty", true)
             .sub_score("length_ratio", true);
         spec = with_common(spec)

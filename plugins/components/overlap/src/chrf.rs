@@ -53,10 +53,11 @@ impl Metric for Chrf {
             })
         };
         let spec =
-            MetricSpec::new("2", "Character n-gram overlap of a translation with its references (chrF)")
+            MetricSpec::new("3", "Character n-gram overlap of a translation with its references (chrF)")
                 .value_name("chrf")
                 .unbounded(true)
-                .at_least(0.0);
+                .at_least(0.0)
+                .at_most(100.0);
         with_common(spec)
             .param("char_order", order(CHAR_ORDER, "Longest character n-grams that are counted"))
             .param("word_order", order(WORD_ORDER, "Longest word n-grams that are counted; 2 for chrF++"))

@@ -34,8 +34,9 @@ def aggregator(
 
     `start()` returns the state before the first row. `add(state, row)` takes the state and a
     ScoredRow and returns the new state. `finish(state)` returns a list of Figure. The state is
-    JSON (None, bool, int, float, str, list, dict), since the host keeps it between calls. Names
-    and params work as in the class form of `metric`; the constructor runs once per call.
+    JSON (None, bool, int, float, str, list, dict), since the host keeps it between calls. An
+    optional `merge(state, other)` returns the state with the rows of both, without changing
+    `other`. Names and params work as in the class form of `metric`; the constructor runs once per call.
     """
 
     def decorate(target: Target) -> Target:

@@ -85,7 +85,9 @@ fn rows_of(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate, gates: &
     for gate in gates {
         for (task, estimate) in plan.tasks.iter().zip(&estimate.tasks) {
             if gate.task_id.as_ref().is_none_or(|task_id| *task_id == task.spec.task_id) {
-                found.extend(gated_scores(gate, task).into_iter().map(|gated| (gate, &**task, estimate, gated)));
+                found.extend(
+                    gated_scores(gate, task).into_iter().map(|gated| (gate, &**task, estimate, gated)),
+                );
             }
         }
     }
@@ -120,7 +122,9 @@ fn independent_repeats(task: &PlannedTask) -> u64 {
 
 /// Returns the lines of a gate, one for each share of samples that change.
 fn lines_of(row: &GateRow) -> Vec<[String; 8]> {
-    let number = |number: f64| format!("{:.3}", number * row.width).trim_end_matches('0').trim_end_matches('.').to_owned();
+    let number = |number: f64| {
+        format!("{:.3}", number * row.width).trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
     let line = |(position, PowerCase { assumptions, power }): (usize, &PowerCase)| {
         let first = |text: String| if position == 0 { text } else { String::new() };
         let passes = match power.can_pass {
@@ -144,7 +148,8 @@ fn lines_of(row: &GateRow) -> Vec<[String; 8]> {
 fn notes(arguments: &PlanArguments, estimate: &Estimate, rows: &[GateRow]) -> Vec<String> {
     let mut notes = vec![
         "changed: assumed share of samples whose score changes by the whole scale (--changed)".to_owned(),
-        "passes: probability that a run without a loss passes; never: not even a run without any change".to_owned(),
+        "passes: probability that a run without a loss passes; never: not even a run without any change"
+            .to_owned(),
         "needed: samples at which such a run passes in four of five cases".to_owned(),
         "detects: smallest loss that is found in four of five cases, with all gates of the suite".to_owned(),
     ];

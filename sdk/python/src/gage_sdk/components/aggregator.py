@@ -6,6 +6,7 @@ from typing import Any
 from wit_world.exports import aggregator as wit
 
 from ..aggregators import Figure, ScoredRow
+from ..errors import PluginError
 from ..json_text import encode
 from .batches import Members, member_spec, plugin_info, with_errors
 from .bindings import card_from_wit, text
@@ -45,6 +46,26 @@ class Aggregator:
 
         figures: list[Any] = with_errors(finish)
         return figures
+
+    def resample(
+        self, aggregator: str, params: str, states: list[bytes], draws: list[list[int]]
+    ) -> list[list[Any]]:
+        def figures_of(made: Any, parsed: list[Any], draw: list[int]) -> list[Any]:
+            merged = made.start()
+            for state, times in zip(parsed, draw, strict=True):
+                for _ in range(times):
+                    merged = made.merge(merged, state)
+            return [_figure(figure) for figure in made.finish(merged)]
+
+        def resample() -> list[list[Any]]:
+            made = _MEMBERS.create(aggregator, params)
+            if not hasattr(made, "merge"):
+                raise PluginError("unsupported", f"the aggregator '{aggregator}' has no merge")
+            parsed = [_read(made, state) for state in states]
+            return [figures_of(made, parsed, draw) for draw in draws]
+
+        resampled: list[list[Any]] = with_errors(resample)
+        return resampled
 
 
 def _read(made: Any, state: bytes) -> Any:

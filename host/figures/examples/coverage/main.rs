@@ -3,6 +3,8 @@
 //!
 //!     make coverage
 
+mod corpora;
+
 use gage_figures::random::SplitMix64;
 use gage_figures::test_records::{description, sample, task};
 use gage_figures::{
@@ -334,5 +336,6 @@ fn main() -> ExitCode {
     for cell in [means(), repeats(), clustered(), others()].iter().flatten() {
         is_met &= cell.measure();
     }
+    is_met &= corpora::measure();
     if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,0 +1,209 @@
+//! Bootstrap of figures that only a component can compute, such as the BLEU of a corpus.
+//!
+//! Samples, or clusters of samples, are dealt into parts by their name. In each replicate every part counts as often as a
+//! Poisson variable of mean 1 says, so that the same part counts equally often in two runs: their replicates are paired.
+//!
+//! Efron, "Bootstrap Methods: Another Look at the Jackknife", The Annals of Statistics 7 (1979); for the Poisson weights,
+//! Chamandy et al., "Estimating Uncertainty for Massive Data Streams" (2012).
+
+use crate::custom_aggregation::{AggregationRow, CustomAggregator, NamedFigure};
+use crate::random::mix;
+use crate::statistics::student_t_975;
+use crate::{FiguresError, Interval, IntervalMethod, MetricFigure, Z_95};
+use gage_record::format::RESAMPLES_FILE;
+use serde::{Deserialize, Serialize};
+
+/// Version of `resamples.json`. 1: the first version.
+const RESAMPLES_VERSION: u32 = 1;
+
+/// Number of parts. Much fewer would lose precision; more would only cost memory.
+const PARTS: usize = 200;
+
+/// Number of replicates.
+const REPLICATES: u64 = 1_000;
+
+/// Number of replicates computed in one call of the component.
+const BATCH: u64 = 50;
+
+/// Smallest effective number of parts with an interval: about 90 samples or clusters of equal size.
+const MIN_EFFECTIVE_PARTS: f64 = 60.0;
+
+/// Largest bias of the replicates with an interval, in standard errors. A figure such as the calibration error grows with
+/// the noise, so its replicates say little about the true value.
+const MAX_BIAS: f64 = 0.2;
+
+/// As [`MAX_BIAS`], with fewer effective parts than [`MIN_MANY_PARTS`].
+const MAX_BIAS_OF_FEW: f64 = 0.1;
+
+/// Effective number of parts of about 250 samples.
+const MIN_MANY_PARTS: f64 = 110.0;
+
+/// Smallest share of replicates that must have the figure.
+const MIN_REPLICATES: f64 = 0.9;
+
+/// Cumulative probabilities of a Poisson variable of mean 1.
+const POISSON: [f64; 9] = [
+    0.367_879_441_171_442,
+    0.735_758_882_342_885,
+    0.919_698_602_928_606,
+    0.981_011_843_123_846,
+    0.996_340_153_172_656,
+    0.999_405_815_182_418,
+    0.999_916_758_850_712,
+    0.999_989_750_803_325,
+    0.999_998_874_797_402,
+];
+
+/// Values of a figure in all replicates, for the comparison of two runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resamples {
+    /// Effective number of independent parts.
+    pub parts: f64,
+    /// The value in each replicate; null if it had none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Replicates of a metric's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ResampledFigure {
+    pub(crate) task_id: String,
+    pub(crate) metric_id: String,
+    pub(crate) resamples: Resamples,
+}
+
+/// Content of `resamples.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ResamplesFile {
+    pub(crate) format_version: u32,
+    pub(crate) figures: Vec<ResampledFigure>,
+}
+
+impl ResamplesFile {
+    /// `None` if no figure was resampled.
+    pub(crate) fn of(figures: &[MetricFigure]) -> Option<ResamplesFile> {
+        let resampled = |figure: &MetricFigure| {
+            let (task_id, metric_id) = (figure.task_id.clone(), figure.metric_id.clone());
+            figure.resamples.clone().map(|resamples| ResampledFigure { task_id, metric_id, resamples })
+        };
+        let figures: Vec<ResampledFigure> = figures.iter().filter_map(resampled).collect();
+        (!figures.is_empty()).then_some(ResamplesFile { format_version: RESAMPLES_VERSION, figures })
+    }
+
+    /// Returns the content of the file.
+    pub(crate) fn to_json(&self) -> Result<String, FiguresError> {
+        let text = serde_json::to_string(self)
+            .map_err(|source| FiguresError::Write { file: RESAMPLES_FILE, source });
+        text.map(|text| text + "\n")
+    }
+}
+
+/// Numbers of rows in the parts of a figure.
+#[derive(Debug)]
+pub(crate) struct Bootstrap {
+    rows: Vec<u64>,
+}
+
+impl Bootstrap {
+    pub(crate) fn new() -> Bootstrap {
+        Bootstrap { rows: vec![0; PARTS] }
+    }
+
+    /// Returns the part of a row, by its cluster or else its sample, and counts it.
+    pub(crate) fn place(&mut self, row: &AggregationRow<'_>) -> usize {
+        let name = match row.cluster {
+            Some(cluster) => mix(cluster.wrapping_add(1)),
+            None => row.sample_id.bytes().fold(0, |name, byte| mix(name ^ u64::from(byte))),
+        };
+        // Below the number of parts.
+        let part = (name % PARTS as u64) as usize;
+        if let Some(rows) = self.rows.get_mut(part) {
+            *rows += 1;
+        }
+        part
+    }
+
+    /// Returns the effective number of parts: all if they are of one size.
+    fn effective_parts(&self) -> f64 {
+        let sum = |power: i32| self.rows.iter().map(|rows| (*rows as f64).powi(power)).sum::<f64>();
+        if sum(1) > 0.0 { sum(1) * sum(1) / sum(2) } else { 0.0 }
+    }
+
+    /// Adds intervals and missing standard errors to the figures. Returns the replicates of the first.
+    ///
+    /// # Errors
+    /// The reason why the component could not compute them.
+    pub(crate) fn apply(
+        &self,
+        aggregator: &mut dyn CustomAggregator,
+        figures: &mut [NamedFigure],
+    ) -> Result<Option<Resamples>, String> {
+        let parts = self.effective_parts();
+        if parts < MIN_EFFECTIVE_PARTS {
+            return Ok(None);
+        }
+        let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); figures.len()];
+        for start in (0..REPLICATES).step_by(BATCH as usize) {
+            let draws: Vec<Vec<u32>> = (start..start + BATCH)
+                .map(|replicate| (0..PARTS).map(|part| draw(replicate, part)).collect())
+                .collect();
+            for found in aggregator.resample(&draws)? {
+                for (values, figure) in values.iter_mut().zip(figures.iter()) {
+                    let same = found.iter().find(|other| other.name == figure.name);
+                    values.push(same.map(|figure| figure.value).filter(|value| value.is_finite()));
+                }
+            }
+        }
+        for (figure, values) in figures.iter_mut().zip(&values) {
+            let Some(spread) = Replicates::new(values, figure.value, parts) else { continue };
+            figure.stderr = figure.stderr.or(Some(spread.deviation));
+            figure.interval = spread.interval(parts);
+        }
+        Ok(values.into_iter().next().map(|values| Resamples { parts, values }))
+    }
+}
+
+/// Returns how often a part counts in a replicate.
+fn draw(replicate: u64, part: usize) -> u32 {
+    let bits = mix(mix(replicate.wrapping_add(1)) ^ mix(part as u64 + 1)) >> 11;
+    let chance = bits as f64 / (1_u64 << 53) as f64;
+    // At most nine.
+    POISSON.iter().filter(|bound| chance >= **bound).count() as u32
+}
+
+/// Distribution of the replicates of a figure.
+struct Replicates {
+    value: f64,
+    sorted: Vec<f64>,
+    deviation: f64,
+}
+
+impl Replicates {
+    /// `None` if too few replicates have the figure, if they do not vary, or if they are biased.
+    fn new(values: &[Option<f64>], value: f64, parts: f64) -> Option<Replicates> {
+        let mut sorted: Vec<f64> = values.iter().copied().flatten().collect();
+        let count = sorted.len() as f64;
+        if count < MIN_REPLICATES * values.len() as f64 || count < 2.0 {
+            return None;
+        }
+        sorted.sort_by(f64::total_cmp);
+        let mean = sorted.iter().sum::<f64>() / count;
+        let squares = sorted.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>();
+        let deviation = (squares / (count - 1.0)).sqrt();
+        let most = if parts < MIN_MANY_PARTS { MAX_BIAS_OF_FEW } else { MAX_BIAS };
+        let is_sound = deviation > 1e-14 * value.abs() && (mean - value).abs() <= most * deviation;
+        is_sound.then_some(Replicates { value, sorted, deviation })
+    }
+
+    /// Returns the percentile interval, widened for the number of parts, but not beyond the replicates.
+    ///
+    /// Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69 (2015).
+    fn interval(&self, parts: f64) -> Option<Interval> {
+        let widening = student_t_975(parts - 1.0)? / Z_95 * (parts / (parts - 1.0)).sqrt();
+        let tail = self.sorted.len() / 40;
+        let (low, high) = (self.sorted.get(tail)?, self.sorted.get(self.sorted.len() - 1 - tail)?);
+        let (first, last) = (self.sorted.first()?, self.sorted.last()?);
+        let low = (self.value - widening * (self.value - low)).max(*first).min(self.value);
+        let high = (self.value + widening * (high - self.value)).min(*last).max(self.value);
+        Some(Interval::of_95(low, high, IntervalMethod::Bootstrap))
+    }
+}

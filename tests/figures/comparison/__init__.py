@@ -1,0 +1,1 @@
+"""Compares the figures of gage-host with those of other programs."""
