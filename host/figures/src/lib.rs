@@ -13,6 +13,7 @@
 
 mod accumulator;
 mod aggregation;
+mod aggregator_state;
 mod bootstrap;
 mod completeness;
 mod custom_aggregation;
@@ -26,6 +27,8 @@ mod latency;
 mod quantile;
 pub mod random;
 mod recorded_run;
+mod resamples;
+mod resamples_file;
 mod robust_mean;
 mod served;
 mod slicing;
@@ -41,7 +44,6 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
-pub use bootstrap::Resamples;
 pub use completeness::{Completeness, TaskCompleteness};
 pub use custom_aggregation::{
     AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,
@@ -54,6 +56,7 @@ pub use known_paths::UnfoundPath;
 pub use label::OTHER_LABEL;
 pub use latency::LatencyFigures;
 pub use recorded_run::{PartialRecords, RecordedRun, Records};
+pub use resamples::Resamples;
 pub use robust_mean::RobustMean;
 pub use served::{ServedModel, describe_served};
 pub use slicing::{SliceMembership, Slicing};

@@ -1,7 +1,7 @@
 //! A recorded run: the run-level data of its folder, and its records, one at a time. Comparisons, exports and pages read
 //! runs through it.
 
-use crate::bootstrap::{ResampledFigure, ResamplesFile};
+use crate::resamples_file::{ResampledFigure, ResamplesFile};
 use crate::{Aggregation, FiguresError, MetricFigure, Resamples, Summary, TaskSummary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};

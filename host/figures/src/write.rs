@@ -1,6 +1,6 @@
 //! The end of a run: the journal is read once, in dataset order, and all reports are written from it.
 
-use crate::bootstrap::ResamplesFile;
+use crate::resamples_file::ResamplesFile;
 use crate::{
     Completeness, CustomAggregators, FiguresError, Machine, Phases, Summary, SummaryBuilder, TaskDescription,
     Timings, TimingsBuilder,

@@ -1,7 +1,7 @@
 //! Head block of the page: data about whole runs.
 
 use gage_compare::{Comparison, run_label};
-use gage_figures::{RecordedRun, Summary, Timings};
+use gage_figures::{RecordedRun, Summary, TaskSummary, Timings, describe_served};
 use gage_record::RunFolder;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,6 +36,8 @@ struct RunHead<'a> {
     host_version: &'a str,
     parent_run: Option<&'a str>,
     models: Vec<String>,
+    /// Sentences without their full stop about what weakens the figures, such as a model that changed during the run.
+    notices: Vec<String>,
     tasks: Vec<Value>,
     summary: Option<&'a Summary>,
     timings: Option<Timings>,
@@ -91,9 +93,23 @@ impl<'a> RunHead<'a> {
             host_version: &manifest.host_version,
             parent_run: manifest.parent_run.as_deref(),
             models: source.models(),
+            notices: changed_models(source),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),
             timings: source.timings(),
         }
     }
+}
+
+/// Names the tasks whose server changed its model during the run.
+fn changed_models(source: &RecordedRun) -> Vec<String> {
+    let tasks = source.summary().into_iter().flat_map(|summary| &summary.tasks);
+    let notice = |task: &TaskSummary| {
+        format!(
+            "The server of {} changed its model during the run: {}",
+            task.task_id,
+            describe_served(&task.served)
+        )
+    };
+    tasks.filter(|task| task.served.len() > 1).map(notice).collect()
 }

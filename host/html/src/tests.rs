@@ -218,3 +218,24 @@ fn what_was_edited_of_a_run_stands_at_its_head() {
     assert_eq!(edited(&runs), [Value::Null, json!(format!("the manifest of the run two {wrong}"))]);
     assert_eq!(edited(&runs[1..]), [json!(format!("the manifest of this run {wrong}"))]);
 }
+
+#[test]
+fn a_server_that_changed_its_model_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let records: Vec<SampleRecord> = (0..2)
+        .map(|index| {
+            let mut record = sample("t", index, 1.0, 1.0);
+            let fingerprint = format!("fp_{index}");
+            record.model_output =
+                Some(json!({"answer": "x", "served_model": "m", "system_fingerprint": fingerprint}).into());
+            record
+        })
+        .collect();
+    let run = write_run(root.path(), "one", &records);
+    let head: Value = serde_json::from_str(&blocks(&page(root.path(), &[run]), "head")[0]).unwrap();
+    let notice = head["runs"][0]["notices"][0].as_str().unwrap();
+    assert_eq!(
+        notice,
+        "The server of t changed its model during the run: m fp_0 (1 answer), m fp_1 (1 answer)"
+    );
+}

@@ -3,7 +3,8 @@
 use super::counts::{MAX_NAMES, NameCounts};
 use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
-use crate::custom_aggregation::{AggregationRow, AggregatorState, CustomAggregators};
+use crate::aggregator_state::AggregatorState;
+use crate::custom_aggregation::{AggregationRow, CustomAggregators};
 use crate::label::{OTHER_LABEL, label, number_label};
 use crate::slicing::{SliceMembership, Slicing};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};

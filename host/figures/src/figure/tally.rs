@@ -2,9 +2,10 @@
 
 use super::units::Units;
 use crate::accumulator::per_mille;
-use crate::bootstrap::Resamples;
-use crate::custom_aggregation::{AggregatedFigures, AggregationRow, AggregatorState};
+use crate::aggregator_state::{AggregatedFigures, AggregatorState};
+use crate::custom_aggregation::AggregationRow;
 use crate::quantile::{clustered_quantile_interval, quantile_interval};
+use crate::resamples::Resamples;
 use crate::statistics::{is_no_spread, wilson_of_proportion, wilson_on_scale};
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, RobustMean, Scale, Z_95};
 use gage_core::ScoreCard;

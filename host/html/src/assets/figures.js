@@ -38,6 +38,7 @@ function showOverview() {
   head.runs.forEach((run, number) => {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
     if (run.edited) byId("overview").append(make("p", { class: "notice" }, `${run.edited[0].toUpperCase()}${run.edited.slice(1)}. The report may not show what was run.`));
+    run.notices.forEach((notice) => byId("overview").append(make("p", { class: "notice" }, visible(`${notice}.`))));
     if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended, so it has no figures yet. ${stateOf(number)}.`));
     else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures cover only the finished samples. The coverage shows their share.`));
   });

@@ -1,7 +1,8 @@
 //! The words that announce an answer: `answer`, `correct`, `I choose`, `therefore`, `it is`, and those of other
 //! languages.
 
-use crate::characters::{is_blank, is_east_asian, is_word, split_last_word};
+use crate::characters::{is_blank, is_east_asian, is_word, split_last_word, word_len};
+use crate::scan::leading;
 use crate::vocabulary::{DENIALS, Index, LINKS, WRONG, Words};
 use gage_text_kit::text::is_space;
 use std::collections::VecDeque;
@@ -144,30 +145,49 @@ pub(crate) struct Announcement {
 /// Returns the announcements of a text in lower case, in order, whether or not they hold. A single pass.
 fn announcements(lower: &str) -> impl Iterator<Item = Announcement> {
     let cues = &*CUES;
-    let mut characters = lower.char_indices().peekable();
+    let bytes = lower.as_bytes();
+    let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let (at, first) = characters.next()?;
-            if !is_word(first) {
-                match is_east_asian(first).then(|| east_asian(lower.get(at..)?)).flatten() {
-                    Some((word, cue)) => {
-                        let end = at + word.len();
-                        while characters.next_if(|(next, _)| *next < end).is_some() {}
-                        return Some(Announcement { start: at, end, cue });
+            let start = at + leading(bytes.get(at..)?, &BETWEEN_WORDS);
+            let is_ascii = bytes.get(start)?.is_ascii();
+            let first = if is_ascii { None } else { lower.get(start..)?.chars().next() };
+            match first.filter(|first| !is_word(*first)) {
+                None => {
+                    at = start + word_len(lower, start);
+                    if let Some(cue) = cues.get(bytes.get(start..at)?) {
+                        return Some(Announcement { start, end: at, cue });
                     }
-                    None => continue,
                 }
-            }
-            let mut end = at + first.len_utf8();
-            while let Some((at, next)) = characters.next_if(|(_, next)| is_word(*next) || *next == '\'') {
-                end = at + next.len_utf8();
-            }
-            let word = lower.get(at..end)?;
-            if let Some(cue) = cues.get(word) {
-                return Some(Announcement { start: at, end, cue });
+                Some(first) => {
+                    at = start + first.len_utf8();
+                    let found = may_begin_cue(first).then(|| east_asian(lower.get(start..)?)).flatten();
+                    if let Some((word, cue)) = found {
+                        at = start + word.len();
+                        return Some(Announcement { start, end: at, cue });
+                    }
+                }
             }
         }
     })
+}
+
+/// ASCII characters that begin no word.
+static BETWEEN_WORDS: [bool; 256] = {
+    let (mut set, mut byte) = ([false; 256], 0);
+    while byte < 0x80_u8 {
+        set[byte as usize] = !byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    set
+};
+
+/// Returns whether a character begins one of [`EAST_ASIAN`]. Most characters of a text do not.
+fn may_begin_cue(first: char) -> bool {
+    matches!(
+        first,
+        '选' | '選' | '答' | '正' | '解' | '回' | '정' | '답' | '所' | '因' | '剩' | 'よ' | '따' | '그'
+    )
 }
 
 /// Maximum number of cues of one group, from the end of the answer. No meaningful answer has more.
@@ -253,7 +273,14 @@ fn is_conditional_choice(previous: &str, before: &str) -> bool {
 pub(crate) fn is_conditional(before: &str) -> bool {
     let from = before.floor_char_boundary(before.len().saturating_sub(MAX_CLAUSE_BYTES));
     let near = before.get(from..).unwrap_or_default();
-    let clause = near.rsplit([',', '.', ';', ':', '\n', '!', '?']).next().unwrap_or_default();
+    let ends_clause = |byte: u8| matches!(byte, b',' | b'.' | b';' | b':' | b'\n' | b'!' | b'?');
+    let start = near.bytes().rposition(ends_clause).map_or(0, |end| end + 1);
+    let clause = near.get(start..).unwrap_or_default();
+    if clause.is_ascii() {
+        let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b'\x1c'..=b' ');
+        let mut words = clause.as_bytes().split(is_space).filter_map(|word| str::from_utf8(word).ok());
+        return words.any(|word| CONDITIONS.contains(word));
+    }
     clause.split(is_space).any(|word| CONDITIONS.contains(word))
 }
 
@@ -300,6 +327,14 @@ mod tests {
         ] {
             let found = announcements(lower).filter(|found| found.holds(lower)).last();
             assert_eq!(found.map(|found| found.cue), expected, "{lower}");
+        }
+    }
+
+    #[test]
+    fn east_asian_cues_begin_as_they_may() {
+        for (word, cue) in EAST_ASIAN {
+            assert!(word.starts_with(may_begin_cue), "{word}");
+            assert!(announcements(word).any(|found| found.start == 0 && found.cue == *cue), "{word}");
         }
     }
 

@@ -93,7 +93,9 @@ fn is_chosen(near: &str) -> bool {
 }
 
 fn is_numeral_list(next: &str, joint: &str) -> bool {
+    // A word that goes on after its maximum length is no joint.
     next.get(joint.len()..)
+        .filter(|rest| !rest.starts_with(|next: char| is_word(next) || next == '\''))
         .is_some_and(|rest| NUMERALS.contains(word_at(rest.trim_start_matches(is_blank), 0)))
 }
 
@@ -107,7 +109,7 @@ fn is_inside_sentence(text: &str, near: &str, next_at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::characters::lowered;
+    use crate::lowering::Lowered;
 
     #[test]
     fn words_of_one_letter() {
@@ -129,7 +131,11 @@ mod tests {
             ("option A dolphin", 7, false),
             ("B is", 0, false),
         ] {
-            assert_eq!(is_word_of_one_letter(text, &lowered(text), at, |_| None), expected, "{text}");
+            assert_eq!(
+                is_word_of_one_letter(text, &Lowered::new(text).text, at, |_| None),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Answers that a phrase announces: `the answer is B`, `Answer: B`, `so it must be B`, `答案是B`, `选B`.
 
 use crate::announcements::{Announcement, Announcements, Cue};
-use crate::characters::{is_blank, lowered, may_lead, may_trail, word_at};
+use crate::characters::{is_blank, may_lead, may_trail, word_at};
 use crate::choices::Choices;
 use crate::decision::Outcome;
 use crate::denial::is_negated;
 use crate::letters::Answer;
+use crate::lowering::Lowered;
 use crate::option_texts;
 use crate::ordinals::{ordinal, ordinal_before};
+use crate::scan::{find_any, leading, set_of};
 use crate::verdict::{Verdict, rest_of_list, verdict};
 use crate::vocabulary::{
     ADVERBS, ARTICLES, EAST_ASIAN_FILLERS, LINKS, OPTION_NOUNS, REASONS, RIGHT, Words, strip_any,
@@ -43,7 +45,7 @@ pub(crate) fn concluded(answer: &Answer<'_>, choices: &Choices) -> Outcome {
 
 /// Returns the option that an answer calls right by its place: `the third option is correct`.
 pub(crate) fn placed(answer: &Answer<'_>, choices: &Choices) -> Outcome {
-    let lower = answer.lower.as_str();
+    let lower = answer.lower.as_ref();
     let label = |found: &Announcement| {
         let is_right = verdict(lower, found.end) == Some(Verdict::Right);
         is_right.then(|| ordinal_before(lower, found.end, choices)).flatten()
@@ -64,13 +66,13 @@ fn last(
 
 /// Returns the text after the last cue, without the words that link it to the answer.
 pub(crate) fn last_announcement(text: &str) -> Option<&str> {
-    let lower = lowered(text);
+    let lower = Lowered::new(text).text;
     let is_noun = |found: &&Announcement| matches!(found.cue, Cue::Noun | Cue::EastAsian);
     let found = Announcements::new(&lower).answers;
     let mut at = found.iter().rev().filter(is_noun).find(|found| found.holds(&lower))?.end;
     for _ in 0..MAX_FILLERS {
         let rest = lower.get(at..)?;
-        at += rest.len() - rest.trim_start_matches(is_separator).len();
+        at += separators(rest).len();
         let next = lower.get(at..)?;
         let word = word_at(&lower, at);
         match strip_any(next, EAST_ASIAN_FILLERS) {
@@ -92,17 +94,20 @@ fn is_letter(word: &str) -> bool {
 
 /// Returns the answer after a cue.
 fn follow(answer: &Answer<'_>, found: &Announcement, choices: &Choices, by_text: bool) -> Outcome {
-    let lower = answer.lower.as_str();
+    let lower = answer.lower.as_ref();
     let mut at = found.end;
     let is_loose = matches!(found.cue, Cue::Noun | Cue::EastAsian);
     let mut is_linked = !matches!(found.cue, Cue::Noun | Cue::Praise);
     for number in 0..MAX_FILLERS {
         let rest = lower.get(at..).unwrap_or_default();
-        let next = rest.trim_start_matches(is_separator);
-        let skipped = rest.get(..rest.len() - next.len()).unwrap_or_default();
-        let is_heading = number == 0 && skipped.contains('\n') && found.begins_line(lower);
-        let is_colon = skipped.contains([':', '=', '>', '：', '—', '–']);
-        if !is_loose && !is_colon && !is_heading && skipped.contains(['.', '?', '!', ';', '\n']) {
+        let skipped = separators(rest);
+        let next = rest.get(skipped.len()..).unwrap_or_default();
+        let has = |marks: [u8; 4]| find_any(skipped.as_bytes(), 0, marks).is_some();
+        let has_line_end = has([b'\n'; 4]);
+        let is_heading = number == 0 && has_line_end && found.begins_line(lower);
+        let is_colon =
+            has([b':', b'=', b'>', b':']) || (!skipped.is_ascii() && skipped.contains(['：', '—', '–']));
+        if !is_loose && !is_colon && !is_heading && (has_line_end || has([b'.', b'?', b'!', b';'])) {
             return Outcome::Nothing;
         }
         is_linked |= is_colon || is_heading;
@@ -146,7 +151,7 @@ fn follow(answer: &Answer<'_>, found: &Announcement, choices: &Choices, by_text:
 
 /// Returns the outcome of an announced letter: several, if it begins a list of options.
 fn chosen(answer: &Answer<'_>, at: usize, letter: char, choices: &Choices) -> Outcome {
-    let lower = answer.lower.as_str();
+    let lower = answer.lower.as_ref();
     let Some((rest, is_conjoined)) = lower.get(at + 1..).and_then(rest_of_list) else {
         return Outcome::of([letter]);
     };
@@ -165,9 +170,17 @@ fn ends_clause(text: &str) -> bool {
     next.is_empty() || ends || REASONS.contains(word_at(next, 0))
 }
 
-fn is_separator(character: char) -> bool {
-    may_lead(character) || may_trail(character) || matches!(character, '=' | '-' | '—' | '–')
+/// Returns the separators at the beginning of a text.
+fn separators(text: &str) -> &str {
+    let is_separator =
+        |mark: char| may_lead(mark) || may_trail(mark) || matches!(mark, '=' | '-' | '—' | '–');
+    let ascii = leading(text.as_bytes(), &SEPARATORS);
+    let rest = text.get(ascii..).unwrap_or_default().trim_start_matches(is_separator);
+    text.get(..text.len() - rest.len()).unwrap_or_default()
 }
+
+/// ASCII separators.
+static SEPARATORS: [bool; 256] = set_of(b"*_\\`\"'$,:;!?([{<)]}>.=- \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f");
 
 #[cfg(test)]
 mod tests {
@@ -216,6 +229,14 @@ mod tests {
             ("The answer is B, A is wrong", Some("B")),
         ] {
             assert_eq!(announced(&Answer::new(text), &choices, true).label().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn separators_are_marks() {
+        for character in '\0'..=char::MAX {
+            let is_mark = may_lead(character) || may_trail(character) || "=-—–".contains(character);
+            assert_eq!(!separators(&format!("{character}x")).is_empty(), is_mark, "{character:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::characters::{is_blank, is_word, split_last_word};
 use crate::verdict::rest_of_list;
-use crate::vocabulary::{ARTICLES, DENIALS, LINKS, OPTION_NOUNS, WRONG, Words};
+use crate::vocabulary::{ARTICLES, DENIALS, LINKS, OPTION_NOUNS, WRONG, Words, ends_with_any};
 use gage_text_kit::text::is_space;
 
 /// Words that eliminate the options after them, including a whole list: `Eliminate B, C and D`. `rule out` is the
@@ -55,6 +55,10 @@ const DENYING_PHRASES: &[&str] = &[
     "в отличие от",
 ];
 
+/// Last words of [`DENYING_PHRASES`].
+static PHRASE_ENDS: Words =
+    Words::new(&["than of to", "anstatt von statt zu", "de que à", "da di che", "вместо от"]);
+
 /// Chinese denials and eliminations: `不` before a verb of choosing, or `不是` and similar words.
 const CHINESE_DENIALS: &[&str] = &[
     "不是",
@@ -94,14 +98,16 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
     let mut before = lower.get(..at).unwrap_or_default();
     for _ in 0..WORDS_BETWEEN {
         before = before.trim_end_matches(|character| is_blank(character) || is_opening(character));
-        for between in CHINESE_BETWEEN {
-            before = before.strip_suffix(*between).unwrap_or(before);
-        }
-        if CHINESE_DENIALS.iter().any(|denial| before.ends_with(*denial)) {
-            return true;
+        if before.as_bytes().last().is_some_and(|last| !last.is_ascii()) {
+            for between in CHINESE_BETWEEN {
+                before = before.strip_suffix(*between).unwrap_or(before);
+            }
+            if ends_with_any(before, CHINESE_DENIALS) {
+                return true;
+            }
         }
         let (rest, word) = split_last_word(before);
-        if DENIALS.contains(word) || word.ends_with("n't") || ends_with_phrase(before) {
+        if DENIALS.contains(word) || word.ends_with("n't") || ends_with_phrase(before, word) {
             return true;
         }
         let is_between = BETWEEN.contains(word)
@@ -117,7 +123,12 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
 }
 
-fn ends_with_phrase(before: &str) -> bool {
+/// Returns whether a text ends with a phrase that denies what follows. `word` is its last word.
+fn ends_with_phrase(before: &str, word: &str) -> bool {
+    // The last word of most texts ends no phrase.
+    if !PHRASE_ENDS.contains(word.rsplit_once('\'').map_or(word, |(_, last)| last)) {
+        return false;
+    }
     DENYING_PHRASES
         .iter()
         .any(|phrase| before.strip_suffix(*phrase).is_some_and(|before| !before.ends_with(is_word)))
@@ -132,7 +143,7 @@ pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
             let before =
                 before.trim_end_matches(|character| is_space(character) || matches!(character, '*' | '_'));
             let word = split_last_word(before).1;
-            WRONG.contains(word) || EAST_ASIAN_WRONG.iter().any(|wrong| before.ends_with(*wrong))
+            WRONG.contains(word) || ends_with_any(before, EAST_ASIAN_WRONG)
         }
         None => {
             let (mut rest, mut word) = split_last_word(before);
@@ -190,6 +201,16 @@ mod tests {
         }
         assert!(is_negated("neither a nor b", 14, Some(8)));
         assert!(!is_negated("not a, but b", 11, Some(4)));
+    }
+
+    #[test]
+    fn phrases_deny() {
+        for phrase in DENYING_PHRASES {
+            for lower in [format!("{phrase} a"), format!("x {phrase} the a"), format!("x'{phrase} a")] {
+                assert!(is_negated(&lower, lower.len() - 1, None), "{lower}");
+            }
+            assert!(!is_negated(&format!("x{phrase} a"), phrase.len() + 2, None), "{phrase}");
+        }
     }
 
     #[test]

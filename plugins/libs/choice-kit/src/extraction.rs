@@ -1,14 +1,15 @@
 //! Finding the option that an answer names.
 
+use crate::characters::is_alphanumeric;
 use crate::choices::Choices;
 use crate::cues::{announced, concluded, placed};
 use crate::decision::{Decision, Outcome};
 use crate::letters::{Answer, MAX_WORD_BYTES};
 use crate::option_texts::mentioned;
+use crate::readable::readable;
+use crate::scan::find_any;
 use gage_text_kit::latex_boxed::{last_box, without_commands};
-use gage_text_kit::text::{fold, is_space, strip};
-use gage_text_kit::thoughts::{before_open_thought, strip_thought_tags};
-use std::borrow::Cow;
+use gage_text_kit::text::{is_space, strip};
 
 /// Returns the label of the option that an answer names, in upper case. An answer that names several options and
 /// chooses none of them has none.
@@ -59,8 +60,6 @@ fn named(text: &str, choices: &Choices, by_text: bool) -> Outcome {
         return early;
     }
     let answer = Answer::new(text);
-    let is_mentioned =
-        || by_text.then(|| mentioned(text, choices)).flatten().map_or(Outcome::Nothing, Outcome::One);
     let early = announced(&answer, choices, by_text)
         .or_else(|| concluded(&answer, choices))
         .or_else(|| Outcome::of(answer.joined_letter(choices)));
@@ -69,7 +68,16 @@ fn named(text: &str, choices: &Choices, by_text: bool) -> Outcome {
     }
     let decision = Decision::new(&answer, choices);
     let place = || placed(&answer, choices);
-    decision.outcome().or_else(place).or_else(is_mentioned).or_else(|| decision.wrong())
+    decision
+        .outcome()
+        .or_else(place)
+        .or_else(|| mention(&answer, choices, by_text))
+        .or_else(|| decision.wrong())
+}
+
+/// Returns the option whose text an answer mentions.
+fn mention(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Outcome {
+    by_text.then(|| mentioned(answer, choices)).flatten().map_or(Outcome::Nothing, Outcome::One)
 }
 
 /// Returns the option that a text names as its whole, or in its last box.
@@ -80,10 +88,9 @@ fn whole_or_boxed(text: &str, choices: &Choices, by_text: bool) -> Outcome {
     };
     let in_box = || {
         let Some(held) = boxed(text) else { return Outcome::Nothing };
-        let letter = || Decision::new(&Answer::new(held), choices).outcome();
-        let is_mentioned =
-            || by_text.then(|| mentioned(held, choices)).flatten().map_or(Outcome::Nothing, Outcome::One);
-        is_whole(held).or_else(letter).or_else(is_mentioned)
+        let answer = Answer::new(held);
+        let letter = || Decision::new(&answer, choices).outcome();
+        is_whole(held).or_else(letter).or_else(|| mention(&answer, choices, by_text))
     };
     is_whole(text).or_else(in_box)
 }
@@ -107,31 +114,37 @@ const QUESTIONS: &[&str] = &[
     "질문",
 ];
 
-/// Returns whether a character may begin one of [`QUESTIONS`]. Most lines of a text begin otherwise.
-fn may_begin_question(first: char) -> bool {
-    let first = first.to_ascii_lowercase();
-    matches!(first, 'd' | 'f' | 'n' | 'p' | 'q' | 'в' | 'В' | '问' | '題' | '题' | '問' | '質' | '문' | '질')
+/// Returns whether the first two characters of a text may begin one of [`QUESTIONS`]. Most lines of a text begin
+/// otherwise.
+fn may_begin_question(text: &str) -> bool {
+    let mut characters = text.chars().map(|character| character.to_ascii_lowercase());
+    match (characters.next(), characters.next()) {
+        (Some('q'), next) => next.is_some_and(|next| next == 'u' || !next.is_alphabetic()),
+        (Some('f' | 'p'), Some('r')) | (Some('n' | 'p'), Some('e')) | (Some('d'), Some('o')) => true,
+        (first, _) => {
+            matches!(first, Some('в' | 'В' | '问' | '題' | '题' | '問' | '質' | '문' | '질'))
+        }
+    }
 }
 
 /// Returns the text before a line that begins another question: a model may go on to invent one. `None` if there is
 /// none.
 fn before_next_question(text: &str) -> Option<&str> {
     let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let said = line.trim_start_matches(|mark: char| !mark.is_alphanumeric());
-        if start == 0 || !said.starts_with(may_begin_question) {
-            start += line.len();
+    while let Some(end) = find_any(text.as_bytes(), start, [b'\n']) {
+        start = end + 1;
+        let said = text.get(start..)?.trim_start_matches(|mark| mark != '\n' && !is_alphanumeric(mark));
+        if !may_begin_question(said) {
             continue;
         }
         let said = said.get(..said.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or_default();
-        let lower = said.to_lowercase();
+        let lower = said.split_inclusive('\n').next().unwrap_or_default().to_lowercase();
         let is_end = |next: char| is_space(next) || next.is_numeric() || matches!(next, ':' | '：' | '.');
         let is_question =
             QUESTIONS.iter().filter_map(|word| lower.strip_prefix(word)).any(|rest| rest.starts_with(is_end));
         if is_question {
             return text.get(..start).map(strip).filter(|before| !before.is_empty());
         }
-        start += line.len();
     }
     None
 }
@@ -152,23 +165,22 @@ pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
         .or_else(|| answer.joined_letter(choices))
 }
 
-/// Returns the answer without thoughts and surrounding white space, with fullwidth forms as ASCII.
-pub(crate) fn readable(answer: &str) -> Cow<'_, str> {
-    let folded = |answer: &str| strip(&fold(before_open_thought(answer))).to_owned();
-    match strip_thought_tags(answer) {
-        // Most answers are short and plain, and need no copy.
-        Cow::Borrowed(answer) => match fold(before_open_thought(answer)) {
-            Cow::Borrowed(answer) => Cow::Borrowed(strip(answer)),
-            Cow::Owned(_) => Cow::Owned(folded(answer)),
-        },
-        Cow::Owned(answer) => Cow::Owned(folded(&answer)),
-    }
-}
-
 /// Returns the content of the last `\boxed{…}` or `\fbox{…}`, without further commands around it.
 pub fn boxed(text: &str) -> Option<&str> {
-    last_box(text).map(|found| without_commands(found.held))
+    // A search for braces is slow, and most texts have no box that is closed.
+    let mut signs = std::iter::successors(find_any(text.as_bytes(), 0, [b'\\']), |sign| {
+        find_any(text.as_bytes(), sign + 1, [b'\\'])
+    });
+    let first = signs.find_map(|sign| {
+        let rest = text.get(sign..)?;
+        BOXES.iter().any(|command| rest.starts_with(command)).then_some(rest)
+    })?;
+    find_any(first.as_bytes(), 0, [b'}'])?;
+    last_box(first).map(|found| without_commands(found.held))
 }
+
+/// Commands that begin a box.
+const BOXES: [&str; 2] = [r"\boxed", r"\fbox"];
 
 #[cfg(test)]
 mod tests {
@@ -330,6 +342,19 @@ mod tests {
                 ("Let me see.\nQuestion: Which?\nAnswer: C", Some("C")),
             ],
         );
+    }
+
+    #[test]
+    fn questions_begin_as_they_may() {
+        for word in QUESTIONS {
+            for word in [(*word).to_owned(), word.to_uppercase()] {
+                for end in ["\n", ":", " 2", "3", "。"] {
+                    let text = format!("B\n## {word}{end}");
+                    let expected = (end != "。").then_some("B");
+                    assert_eq!(before_next_question(&text), expected, "{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,17 +2,20 @@
 
 use crate::announcements::Announcements;
 use crate::articles::is_word_of_one_letter;
-use crate::characters::{bare, is_word, lowered, may_lead, may_trail, split_last_word};
+use crate::characters::{bare, is_word, may_lead, may_trail, normalized, split_last_word};
 use crate::choices::Choices;
 use crate::denial::{eliminated, is_negated};
+use crate::lowering::{Lowered, collapsed, lowered_in_full};
 use crate::names::{Formula, formulas, is_equated, name_end};
+use crate::scan::{find_any, letters_alone};
 use crate::verdict::{Verdict, verdict, verdict_around};
 use crate::vocabulary::OPTION_NOUNS;
-use gage_text_kit::text::is_space;
+use gage_text_kit::text::{is_space, strip};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// Words that a label may follow without a space: `AnswerB`.
-const JOINED_WORDS: [&str; 3] = ["answer", "option", "choice"];
+/// Words that a label may follow without a space: `AnswerB`. Each has the place of a letter that is rare, and the letter.
+const JOINED_WORDS: [(&str, usize, u8); 3] = [("answer", 3, b'w'), ("option", 1, b'p'), ("choice", 1, b'h')];
 
 /// Maximum length of a text that may be a single word with marks around it, in bytes.
 pub(crate) const MAX_WORD_BYTES: usize = 256;
@@ -24,7 +27,10 @@ const MAX_LETTERS: usize = 10_000;
 pub(crate) struct Answer<'a> {
     pub(crate) text: &'a str,
     /// The text in lower case, with the same byte positions as `text`.
-    pub(crate) lower: String,
+    pub(crate) lower: Cow<'a, str>,
+    /// See [`Lowered`].
+    has_sigma: bool,
+    is_partial: bool,
     formulas: Vec<Formula>,
     announcements: OnceCell<Announcements>,
     /// Positions of ASCII letters that have no ASCII letter or digit next to them, up to a maximum. Found on first use.
@@ -45,9 +51,12 @@ pub(crate) struct Mention {
 
 impl<'a> Answer<'a> {
     pub(crate) fn new(text: &'a str) -> Answer<'a> {
+        let Lowered { text: lower, has_sigma, is_partial } = Lowered::new(text);
         Answer {
             text,
-            lower: lowered(text),
+            lower,
+            has_sigma,
+            is_partial,
             formulas: formulas(text),
             announcements: OnceCell::new(),
             alone: OnceCell::new(),
@@ -57,6 +66,19 @@ impl<'a> Answer<'a> {
     /// Returns the phrases that announce an answer.
     pub(crate) fn announcements(&self) -> &Announcements {
         self.announcements.get_or_init(|| Announcements::new(&self.lower))
+    }
+
+    /// Returns the text in lower case, with single spaces, to be compared with the texts of options. A sigma at the end
+    /// of a word may be one from its middle, if no option has either.
+    pub(crate) fn compared(&self, choices: &Choices) -> Cow<'_, str> {
+        let has_sigma = |text: &str| text.contains(['σ', 'ς']);
+        match self.has_sigma {
+            true if self.is_partial || choices.texts().any(|(_, option)| has_sigma(option)) => {
+                normalized(self.text)
+            }
+            false if self.is_partial => lowered_in_full(&collapsed(strip(self.text))).into(),
+            _ => collapsed(strip(&self.lower)),
+        }
     }
 
     /// Returns the first letter that follows a word like `answer` without a space, names an option and is not said to
@@ -78,13 +100,18 @@ impl<'a> Answer<'a> {
             let is_named = is_alone && (is_marked || is_whole) && choices.has_letter(letter);
             (is_named && !self.is_refuted(at, choices)).then_some((at, letter))
         };
-        let is_first = |byte: u8| JOINED_WORDS.iter().any(|word| word.as_bytes().first() == Some(&byte));
-        // A single pass that checks the first bytes, since the answer may be long.
-        let words =
-            self.lower.bytes().enumerate().filter(|(_, byte)| is_first(*byte)).filter_map(|(start, _)| {
-                let rest = self.lower.get(start..)?;
-                JOINED_WORDS.iter().find(|word| rest.starts_with(**word)).map(|word| (*word, start))
-            });
+        // A single pass for letters that are rare, since the answer may be long.
+        let lower = self.lower.as_bytes();
+        let next = |from: usize| find_any(lower, from, JOINED_WORDS.map(|(.., rare)| rare));
+        let places = std::iter::successors(next(0), |place| next(place + 1));
+        let words = places.filter_map(|near| {
+            let is_here = |(word, place, _): &&(&str, usize, u8)| {
+                near.checked_sub(*place)
+                    .and_then(|start| lower.get(start..))
+                    .is_some_and(|rest| rest.starts_with(word.as_bytes()))
+            };
+            JOINED_WORDS.iter().find(is_here).map(|(word, place, _)| (*word, near - place))
+        });
         words.take(MAX_LETTERS).find_map(|(word, start)| named(word, start)).map(|(_, letter)| letter)
     }
 
@@ -148,26 +175,7 @@ impl<'a> Answer<'a> {
     }
 
     fn alone(&self) -> &[usize] {
-        self.alone.get_or_init(|| {
-            // Most letters of an answer are inside words, so they get no further checks.
-            let mut was_word = false;
-            let mut bytes = self.text.bytes().enumerate().peekable();
-            let places = std::iter::from_fn(|| {
-                loop {
-                    let (at, byte) = bytes.next()?;
-                    let is_word = byte.is_ascii_alphanumeric();
-                    let follows_word = std::mem::replace(&mut was_word, is_word);
-                    if is_word
-                        && !follows_word
-                        && byte.is_ascii_alphabetic()
-                        && bytes.peek().is_none_or(|(_, next)| !next.is_ascii_alphanumeric())
-                    {
-                        return Some(at);
-                    }
-                }
-            });
-            places.take(MAX_LETTERS).collect()
-        })
+        self.alone.get_or_init(|| letters_alone(self.text.as_bytes(), MAX_LETTERS))
     }
 
     /// Returns what the text after the letter at `at` says about it. If that text is what the option itself says, as in a

@@ -1,8 +1,9 @@
 //! Letters that belong to a name, a quantity or a formula: `vitamin C`, `point A`, `5 A`, `C major`, `$F = ma$`.
 
 use crate::characters::{is_blank, is_word, split_last_word, word_at};
+use crate::scan::find_any;
 use crate::verdict::rest_of_list;
-use crate::vocabulary::Words;
+use crate::vocabulary::{Words, ends_with_any, strip_any};
 use gage_text_kit::latex_boxed::without_commands;
 
 /// Nouns whose letter is part of a name, in the languages of [`crate::vocabulary`].
@@ -73,13 +74,13 @@ pub(crate) fn name_end(lower: &str, at: usize) -> Option<usize> {
     let after = lower.get(at + 1..)?;
     let near = before.trim_end_matches(is_blank);
     let is_quantity = near.len() < before.len() && near.ends_with(|digit: char| digit.is_ascii_digit());
-    let is_after = EAST_ASIAN_NOUNS_AFTER.iter().any(|noun| after.starts_with(noun)) || {
+    let is_after = strip_any(after, EAST_ASIAN_NOUNS_AFTER).is_some() || {
         let next = after.trim_start_matches(is_blank);
         next.len() < after.len() && NOUNS_AFTER.contains(word_at(next, 0))
     };
     let noun = split_last_word(near).1;
-    let is_noun = (near.len() < before.len() && NOUNS.contains(noun))
-        || EAST_ASIAN_NOUNS.iter().any(|noun| near.ends_with(noun));
+    let is_noun =
+        (near.len() < before.len() && NOUNS.contains(noun)) || ends_with_any(near, EAST_ASIAN_NOUNS);
     if is_noun {
         let rest = rest_of_list(after).map_or(after, |(rest, _)| rest);
         return Some(lower.len() - rest.len());
@@ -108,7 +109,11 @@ pub(crate) fn formulas(text: &str) -> Vec<Formula> {
     let mut found = Vec::new();
     let mut open: Option<(usize, u8)> = None;
     let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
+    // Most of a text has neither of the signs.
+    while let Some(sign) = find_any(bytes, at, [b'$', b'\\'])
+        && let Some(byte) = bytes.get(sign)
+    {
+        at = sign;
         let next = bytes.get(at + 1).copied().unwrap_or(b' ');
         let previous = at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
         let (opens, closes, width) = match (byte, next) {

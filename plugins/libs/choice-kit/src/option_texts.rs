@@ -1,8 +1,10 @@
 //! Answers that give the text of an option instead of its label.
 
-use crate::characters::{begins_with, is_word, normalized};
+use crate::characters::{begins_with, is_word};
 use crate::choices::Choices;
 use crate::denial::is_negated;
+use crate::letters::Answer;
+use crate::scan::leading;
 
 /// Returns the option whose text an answer begins with. The longest one wins.
 pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
@@ -15,8 +17,8 @@ pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
 
 /// Returns the first option whose text occurs in an answer. Longer texts come first, and a text inside a longer one
 /// does not count: `blue whale` is not `whale`.
-pub(crate) fn mentioned(text: &str, choices: &Choices) -> Option<String> {
-    let text = normalized(text);
+pub(crate) fn mentioned(answer: &Answer<'_>, choices: &Choices) -> Option<String> {
+    let text = answer.compared(choices);
     let mut options: Vec<(usize, &str, &str)> =
         choices.texts().enumerate().map(|(order, (label, option))| (order, label, option)).collect();
     options.sort_by_key(|(_, _, option)| std::cmp::Reverse(option.len()));
@@ -56,25 +58,38 @@ const MAX_MENTIONS: usize = 10_000;
 fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
     // For each byte, the options that begin with it and are still being searched for.
     let mut beginning: Vec<Vec<usize>> = vec![Vec::new(); 256];
+    // Most places of a text begin with the first byte of no option, or go on with the second byte of none.
+    let (mut others, mut seconds) = ([true; 256], [false; 256]);
     for (number, option) in options.iter().enumerate() {
-        let first = option.as_bytes().first().and_then(|first| beginning.get_mut(usize::from(*first)));
-        first.into_iter().for_each(|numbers| numbers.push(number));
+        let Some(first) = option.as_bytes().first().map(|first| usize::from(*first)) else { continue };
+        beginning.get_mut(first).into_iter().for_each(|numbers| numbers.push(number));
+        others[first] = false;
+        match option.as_bytes().get(1) {
+            Some(second) => seconds[usize::from(*second)] = true,
+            None => seconds = [true; 256],
+        }
     }
     let mut places = vec![Vec::new(); options.len()];
-    for (start, byte) in text.bytes().enumerate() {
-        let Some(numbers) = beginning.get_mut(usize::from(byte)).filter(|numbers| !numbers.is_empty()) else {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while let Some(rest) = bytes.get(at..) {
+        let start = at + leading(rest, &others);
+        at = start + 1;
+        let Some(first) = bytes.get(start).map(|first| usize::from(*first)) else { break };
+        if !seconds[usize::from(bytes.get(at).copied().unwrap_or_default())] {
             continue;
-        };
+        }
+        let Some(numbers) = beginning.get_mut(first) else { continue };
         numbers.retain(|number| {
             let (Some(option), Some(places)) = (options.get(*number), places.get_mut(*number)) else {
                 return false;
             };
             let is_free = places.last().is_none_or(|last| last + option.len() <= start);
-            if is_free && text.get(start..).is_some_and(|rest| rest.starts_with(option)) {
+            if is_free && bytes.get(start..).is_some_and(|rest| rest.starts_with(option.as_bytes())) {
                 places.push(start);
             }
             places.len() < MAX_MENTIONS
         });
+        others[first] = numbers.is_empty();
     }
     places
 }
@@ -140,6 +155,22 @@ mod tests {
         Choices::new(&Value::Json(json.to_owned()))
     }
 
+    fn said(text: &str, choices: &Choices) -> Option<String> {
+        mentioned(&Answer::new(text), choices)
+    }
+
+    #[test]
+    fn the_sigma_of_an_option_may_end_a_word() {
+        let streets = choices(r#"{"A":"ΟΔΟΣ","B":"αβγ","C":"ΣΟΣ"}"#);
+        for (text, expected) in [("η οδος", "A"), ("η  ΟΔΟΣ", "A"), ("ΣΟΣ", "C"), ("ΟΣ ΑΒΓ", "B")]
+        {
+            assert_eq!(said(text, &streets).as_deref(), Some(expected), "{text}");
+        }
+        let letters = choices(r#"{"A":"x","B":"αβγ"}"#);
+        assert_eq!(said("ΟΣ  ΑΒΓ İ", &letters).as_deref(), Some("B"));
+        assert_eq!(said("ΟΣ ΑΒΓ", &letters).as_deref(), Some("B"));
+    }
+
     #[test]
     fn longer_texts_win() {
         let animals = choices(r#"{"A":"whale","B":"blue whale","C":"1","D":"12"}"#);
@@ -153,15 +184,15 @@ mod tests {
             ("the number -1", None),
             ("whales", None),
         ] {
-            assert_eq!(mentioned(text, &animals).as_deref(), expected, "{text}");
+            assert_eq!(said(text, &animals).as_deref(), expected, "{text}");
         }
     }
 
     #[test]
     fn chinese_texts_need_no_borders() {
         let animals = choices(r#"{"A":"鲨鱼","B":"海豚"}"#);
-        assert_eq!(mentioned("应该是海豚", &animals).as_deref(), Some("B"));
-        assert_eq!(mentioned("不是鲨鱼，是海豚", &animals).as_deref(), Some("B"));
+        assert_eq!(said("应该是海豚", &animals).as_deref(), Some("B"));
+        assert_eq!(said("不是鲨鱼，是海豚", &animals).as_deref(), Some("B"));
     }
 
     #[test]

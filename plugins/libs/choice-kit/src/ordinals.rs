@@ -88,6 +88,9 @@ fn western(lower: &str, at: usize) -> Option<Place> {
 
 /// Returns the place that an ordinal means.
 fn place(word: &str) -> Option<Place> {
+    if word.is_empty() {
+        return None;
+    }
     let is = |stems: &str| {
         stems.split(' ').any(|stem| word.strip_prefix(stem).is_some_and(|end| end.len() <= MAX_ENDING_BYTES))
     };

@@ -3,8 +3,9 @@
 use crate::characters::bare;
 use crate::choices::Choices;
 use crate::cues::last_announcement;
-use crate::extraction::{boxed, extract, readable};
+use crate::extraction::{boxed, extract};
 use crate::letters::Answer;
+use crate::readable::readable;
 use std::collections::BTreeSet;
 
 /// Words between members of a list.

@@ -271,6 +271,16 @@ fn next_letter(text: &str) -> Option<(&str, bool)> {
     let (mut is_joined, mut is_conjoined) = (false, false);
     for _ in 0..MAX_WORDS {
         rest = after_gap(rest);
+        if !rest.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+            if let Some(after) = rest.strip_prefix([',', '、', '，', '/']) {
+                (rest, is_joined) = (after, true);
+                continue;
+            }
+            if let Some(after) = rest.strip_prefix(EAST_ASIAN_JOINTS) {
+                (rest, is_joined, is_conjoined) = (after, true, true);
+                continue;
+            }
+        }
         let word = word_at(rest, 0);
         let after = rest.get(word.len()..)?;
         let is_article = || ARTICLES.contains(word) && (word.len() > 1 || is_letter_next(after));
@@ -278,17 +288,16 @@ fn next_letter(text: &str) -> Option<(&str, bool)> {
             (rest, is_joined, is_conjoined) = (after, true, true);
         } else if is_joined && (OPTION_NOUNS.contains(word) || is_article()) {
             rest = after;
-        } else if let Some(after) = rest.strip_prefix([',', '、', '，', '/']) {
-            (rest, is_joined) = (after, true);
-        } else if let Some(after) = rest.strip_prefix(EAST_ASIAN_JOINTS) {
-            (rest, is_joined, is_conjoined) = (after, true, true);
         } else {
             break;
         }
     }
-    let word = word_at(rest, 0);
-    let is_letter = word.len() == 1 && word.starts_with(|letter: char| letter.is_ascii_alphabetic());
-    (is_joined && is_letter).then(|| rest.get(1..)).flatten().map(|rest| (rest, is_conjoined))
+    (is_joined && begins_with_letter(rest)).then(|| rest.get(1..)).flatten().map(|rest| (rest, is_conjoined))
+}
+
+/// Returns whether the first word of a text is a single letter.
+fn begins_with_letter(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic()) && word_at(text, 0).len() == 1
 }
 
 /// Maximum number of spaces and marks between two words of a list.
@@ -297,6 +306,9 @@ const MAX_GAP_CHARACTERS: usize = 12;
 /// Returns the text after the spaces and marks at its beginning. If there are more than a list has, some remain.
 fn after_gap(text: &str) -> &str {
     let is_gap = |character: char| is_space(character) || is_opening(character);
+    if text.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+        return text;
+    }
     let gap =
         text.chars().take(MAX_GAP_CHARACTERS).take_while(|next| is_gap(*next)).map(char::len_utf8).sum();
     text.get(gap..).unwrap_or_default()
@@ -304,8 +316,7 @@ fn after_gap(text: &str) -> &str {
 
 /// Returns whether the next word is a single letter.
 fn is_letter_next(text: &str) -> bool {
-    let word = word_at(after_gap(text), 0);
-    word.len() == 1 && word.starts_with(|letter: char| letter.is_ascii_alphabetic())
+    begins_with_letter(after_gap(text))
 }
 
 fn stated(text: &str, list: List) -> Option<Verdict> {

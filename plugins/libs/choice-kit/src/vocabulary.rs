@@ -5,52 +5,125 @@
 
 use std::sync::OnceLock;
 
+/// Number of keys of words.
+const KEYS: usize = 1024;
+
+/// Returns a number that few words share.
+const fn key(word: &[u8]) -> usize {
+    if word.is_empty() {
+        return 0;
+    }
+    let (first, last) = (word[0] as usize, word[word.len() - 1] as usize);
+    (first + 35 * last + 153 * word.len()) % KEYS
+}
+
+/// The keys of a set of words. Most words of a text are not in the set, and their keys show it.
+#[derive(Clone)]
+struct Keys([u64; KEYS / 64]);
+
+impl Keys {
+    const NONE: Keys = Keys([0; KEYS / 64]);
+
+    /// Returns the keys of rows of words.
+    const fn of(rows: &[&str]) -> Keys {
+        let (mut keys, mut row) = (Keys::NONE, 0);
+        while row < rows.len() {
+            let mut rest = rows[row].as_bytes();
+            let mut at = 0;
+            while at <= rest.len() {
+                if at == rest.len() || rest[at] == b' ' {
+                    let (word, after) = rest.split_at(at);
+                    keys.add(word);
+                    rest = if after.is_empty() { after } else { after.split_at(1).1 };
+                    at = 0;
+                    if rest.is_empty() {
+                        break;
+                    }
+                } else {
+                    at += 1;
+                }
+            }
+            row += 1;
+        }
+        keys
+    }
+
+    const fn add(&mut self, word: &[u8]) {
+        let key = key(word);
+        self.0[key / 64] |= 1 << (key % 64);
+    }
+
+    /// Returns whether the set may contain a word.
+    fn may_contain(&self, word: &[u8]) -> bool {
+        let key = key(word);
+        self.0[key / 64] >> (key % 64) & 1 == 1
+    }
+}
+
 /// A set of words, indexed on first use.
 pub(crate) struct Words {
     rows: &'static [&'static str],
+    keys: Keys,
     index: OnceLock<Index<()>>,
 }
 
 impl Words {
     pub(crate) const fn new(rows: &'static [&'static str]) -> Words {
-        Words { rows, index: OnceLock::new() }
+        Words { rows, keys: Keys::of(rows), index: OnceLock::new() }
     }
 
     /// Returns whether the set contains a word, given in lower case.
     pub(crate) fn contains(&self, word: &str) -> bool {
         let words = || self.rows.iter().flat_map(|row| row.split(' ')).map(|word| (word, ()));
-        self.index.get_or_init(|| Index::new(words())).get(word).is_some()
+        self.keys.may_contain(word.as_bytes())
+            && self.index.get_or_init(|| Index::new(words())).get(word.as_bytes()).is_some()
     }
 }
 
 /// A map of words.
 pub(crate) struct Index<T> {
-    /// For each first byte, the words that begin with it. Most words of a text are not in the map, and few comparisons
-    /// show it.
+    keys: Keys,
+    /// The words by their keys, which are grouped.
     words: Vec<Vec<(&'static str, T)>>,
 }
+
+/// Number of groups of keys in an index.
+const GROUPS: usize = 256;
 
 impl<T: Copy> Index<T> {
     /// Builds a map. Of several values of one word the first counts.
     pub(crate) fn new(words: impl Iterator<Item = (&'static str, T)>) -> Index<T> {
-        let mut index = Index { words: vec![Vec::new(); 256] };
+        let mut index = Index { keys: Keys::NONE, words: vec![Vec::new(); GROUPS] };
         for (word, value) in words {
-            let first = word.as_bytes().first().and_then(|first| index.words.get_mut(usize::from(*first)));
-            first.into_iter().for_each(|words| words.push((word, value)));
+            index.keys.add(word.as_bytes());
+            let group = index.words.get_mut(key(word.as_bytes()) % GROUPS);
+            group.into_iter().for_each(|words| words.push((word, value)));
         }
         index
     }
 
-    pub(crate) fn get(&self, word: &str) -> Option<T> {
-        let first = word.as_bytes().first()?;
-        let words = self.words.get(usize::from(*first))?;
-        words.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+    pub(crate) fn get(&self, word: &[u8]) -> Option<T> {
+        if !self.keys.may_contain(word) {
+            return None;
+        }
+        let words = self.words.get(key(word) % GROUPS)?;
+        words.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, value)| *value)
     }
 }
 
-/// Removes the first of several prefixes that a text begins with.
+/// Removes the first of several East Asian prefixes that a text begins with.
 pub(crate) fn strip_any<'text>(text: &'text str, prefixes: &[&str]) -> Option<&'text str> {
+    // The prefixes are East Asian, and most texts begin otherwise.
+    if text.as_bytes().first().is_none_or(u8::is_ascii) {
+        return None;
+    }
     prefixes.iter().find_map(|prefix| text.strip_prefix(*prefix))
+}
+
+/// Returns whether a text ends with one of several East Asian words.
+pub(crate) fn ends_with_any(text: &str, words: &[&str]) -> bool {
+    text.as_bytes().last().is_some_and(|last| !last.is_ascii())
+        && words.iter().any(|word| text.ends_with(word))
 }
 
 /// Words that call an option right.
@@ -266,3 +339,39 @@ pub(crate) const EAST_ASIAN_FILLERS: &[&str] = &[
     "선택지",
     "보기",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_have_their_words_and_no_others() {
+        for set in [&RIGHT, &WRONG, &DENIALS, &LINKS, &OPTION_NOUNS, &ARTICLES, &ADVERBS, &JOINTS, &REASONS] {
+            for word in set.rows.iter().flat_map(|row| row.split(' ')) {
+                assert!(set.contains(word), "{word}");
+                assert!(!set.contains(&word.repeat(2)), "{word}");
+            }
+            assert!(!set.contains(""));
+        }
+    }
+
+    #[test]
+    fn the_first_value_of_a_word_counts() {
+        let index = Index::new([("a", 1), ("b", 2), ("a", 3)].into_iter());
+        assert_eq!(
+            ["a", "b", "c", ""].map(|word| index.get(word.as_bytes())),
+            [Some(1), Some(2), None, None]
+        );
+    }
+
+    #[test]
+    fn east_asian_words_at_either_end() {
+        assert_eq!(strip_any("错误的", EAST_ASIAN_WRONG), Some("的"));
+        assert_eq!(strip_any("x错误", EAST_ASIAN_WRONG), None);
+        assert!(ends_with_any("是错误", EAST_ASIAN_WRONG));
+        assert!(!ends_with_any("错误x", EAST_ASIAN_WRONG));
+        let lists =
+            [EAST_ASIAN_RIGHT, EAST_ASIAN_WRONG, EAST_ASIAN_ALL, EAST_ASIAN_BETWEEN, EAST_ASIAN_FILLERS];
+        assert!(lists.concat().iter().all(|word| !word.starts_with(|first: char| first.is_ascii())));
+    }
+}
