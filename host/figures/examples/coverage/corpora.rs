@@ -174,7 +174,7 @@ impl Corpus {
         for index in 0..count {
             let mut record = sample("t", index, 1.0, 0.0);
             // The part of a sample is chosen by its name, which must differ between runs.
-            record.sample_id = format!("{}", random.0.next_u64()).into();
+            record.sample_id = random.0.next_u64().to_string();
             record.model_output = None;
             record.metrics[0].card.as_mut()?.detail = json!({"terms": (self.draw)(random)}).into();
             summary.add(&record).ok()?;
