@@ -45,8 +45,10 @@ export function implement(exported, info) {
     const params = prepareParams(member, json);
     return { member, params, state: stateFromHost(bytes, member, params) };
   };
+  const merges = members.filter((member) => member.merge !== undefined).map(({ name }) => name);
+  const described = merges.length === 0 ? info : { ...info, extra: JSON.stringify({ ...JSON.parse(info.extra ?? "{}"), merges }) };
   return {
-    describe: () => info,
+    describe: () => described,
     aggregators: () => members.map(memberSpec),
     check: (name, params) => check(members, name, params),
     fold: (name, json, bytes, rows) =>

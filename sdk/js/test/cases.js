@@ -1,5 +1,6 @@
 // Runs the templates' cases against a plugin's exports, in the contract's shapes. Returns the failures.
 
+import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 
 const at = (path, root) => path.split(".").reduce((value, key) => value?.[key], root);
@@ -73,7 +74,7 @@ function docHook({ toMedia }, { sample }, name, params) {
   return media.error ? media : { expected: media.ok };
 }
 
-function aggregator({ fold, finish }, { rows }, name, params) {
+function aggregator({ fold, finish, resample }, { rows }, name, params) {
   const figures = outcome(() => {
     let state = new Uint8Array();
     for (const { sample_id, weight = 1, card } of rows) {
@@ -81,7 +82,10 @@ function aggregator({ fold, finish }, { rows }, name, params) {
       const full = { primaryScore, pass: undefined, subScores: [], errorTags: [], explain: undefined, detail: "{}" };
       state = fold(name, params, state, [{ sampleId: sample_id, weight, card: full }]);
     }
-    return finish(name, params, state);
+    const figures = finish(name, params, state);
+    // A state that is drawn once has its own figures.
+    assert.deepEqual(resample(name, params, [state, state], [[0, 1]]), [figures]);
+    return figures;
   });
   if (figures.error) return figures;
   return { expected: Object.fromEntries(figures.ok.map(({ name: figure, value }) => [figure, value])) };

@@ -115,6 +115,9 @@ def _aggregator(guest: Guest, case: dict[str, Any]) -> dict[str, Any]:
             one = guest.wit.Row(row["sample_id"], float(row.get("weight", 1)), card)
             state = guest.exports.fold(NAME, params, state, [one])
         figures = guest.exports.finish(NAME, params, state)
+        # A state that is drawn once has its own figures.
+        if guest.exports.resample(NAME, params, [state, state], [[0, 1]]) != [figures]:
+            return {"expected": "other figures than those of the resample"}
     except Exception as error:  # The class Err is that of the bindings, which come and go.
         return {"expected_error": Outcome(error).error}
     return {"expected": {one.name: one.value for one in figures}}

@@ -16,6 +16,13 @@ export default aggregator({
     state.weight += weight;
     state.count += 1;
   },
+  // Optional: with it, the figure gets an interval, and gates compare it.
+  merge(state, other) {
+    state.logarithms += other.logarithms;
+    state.weight += other.weight;
+    state.count += other.count;
+    state.hasZero ||= other.hasZero;
+  },
   finish({ logarithms, weight, count, hasZero }) {
     if (weight === 0) return [];
     return [{ name: "geometric_mean", value: hasZero ? 0 : Math.exp(logarithms / weight), count }];

@@ -32,6 +32,11 @@ class GeometricMean:
         state["count"] += 1
         return state
 
+    # Optional: with it, the figure gets an interval, and gates compare it.
+    def merge(self, state: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        merged = {key: state[key] + other[key] for key in ("log_sum", "weight", "count")}
+        return {**merged, "has_zero": state["has_zero"] or other["has_zero"]}
+
     def finish(self, state: dict[str, Any]) -> list[Figure]:
         if state["weight"] == 0:
             return []

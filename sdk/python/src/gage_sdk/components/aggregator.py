@@ -18,7 +18,11 @@ class Aggregator:
     """The interface `aggregator`."""
 
     def describe(self) -> Any:
-        return plugin_info()
+        info = plugin_info()
+        merges = [member.name for member in _MEMBERS if hasattr(member.target, "merge")]
+        if merges:
+            info.extra = encode({**json.loads(info.extra), "merges": merges})
+        return info
 
     def aggregators(self) -> list[Any]:
         return [member_spec(member) for member in _MEMBERS]

@@ -58,10 +58,24 @@ impl Aggregator for GeometricMean {
         let mean = if state.has_zero { 0.0 } else { (state.log_sum / state.weight).exp() };
         Ok(vec![Figure::new("geometric_mean", mean, state.count)])
     }
+
+    // Optional: with it, the figure gets an interval, and gates compare it. `merges` below names the aggregator.
+    fn merge(&self, state: &mut State, other: &State) -> Result<(), PluginError> {
+        state.log_sum += other.log_sum;
+        state.weight += other.weight;
+        state.count += other.count;
+        state.has_zero |= other.has_zero;
+        Ok(())
+    }
 }
 
 // The list may hold several aggregators.
-gage_sdk::aggregators!(name: "{{name}}", description: "Geometric means", aggregators: [GeometricMean]);
+gage_sdk::aggregators!(
+    name: "{{name}}",
+    description: "Geometric means",
+    extra: json!({ "merges": ["{{snake}}"] }),
+    aggregators: [GeometricMean],
+);
 
 #[cfg(test)]
 mod tests {
@@ -75,7 +89,11 @@ mod tests {
             let row = Row { sample_id: String::new(), weight, card: ScoreCard::of(score) };
             GeometricMean {}.add(&mut state, row).unwrap();
         }
-        let figures = GeometricMean {}.finish(state).unwrap();
-        assert!((figures[0].value - 4.0).abs() < 1e-12);
+        let mut merged = State::default();
+        GeometricMean {}.merge(&mut merged, &state).unwrap();
+        for state in [state, merged] {
+            let figures = GeometricMean {}.finish(state).unwrap();
+            assert!((figures[0].value - 4.0).abs() < 1e-12);
+        }
     }
 }
