@@ -232,3 +232,32 @@ fn words_and_lists_of_any_text_are_compared() {
         }
     }
 }
+
+/// Answers of any length, and formulas whose values are too large to compute, are compared within the fuel.
+#[test]
+fn mathematical_answers_are_compared_within_the_fuel() {
+    let metric = bundled_member::<MetricKind>("math", "math_equal", json!({}));
+    let long =
+        ["x", "(", "{", "\\frac{", "1+", "2^", "\\sqrt", "|", "3,", "\\boxed{", "$", "½", "x_"].map(repeated);
+    let nested = |open: &str, close: &str| open.repeat(2_000) + "1" + &close.repeat(2_000);
+    let short = [
+        "9^{9^{9^9}}".to_owned(),
+        "(x+1)^{1000000}".to_owned(),
+        "100000!".to_owned(),
+        "\\binom{1000000}{500000}".to_owned(),
+        nested("(", ")"),
+        nested("\\sqrt{", "}"),
+        (1..2_000).map(|number| format!("(x+{number})")).collect(),
+        (1..2_000).map(|number| format!("\\sin({number}x)+")).collect::<String>() + "1",
+        format!("\\begin{{pmatrix}}{}\\end{{pmatrix}}", "1 & 2 \\\\ ".repeat(500)),
+    ];
+    for answer in long.into_iter().chain(short) {
+        for (reference, answer) in [("x+1", answer.as_str()), (answer.as_str(), "x+1")] {
+            let sample = json!({"label": reference, "references": [reference]});
+            let start = answer.chars().take(20).collect::<String>();
+            let card =
+                score(&metric, &sample, &json!(answer)).unwrap_or_else(|error| panic!("{start}: {error:?}"));
+            assert_ne!(card.primary_score, Some(1.0), "{start}");
+        }
+    }
+}

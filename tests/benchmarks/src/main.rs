@@ -13,6 +13,7 @@ mod lab;
 mod machine;
 mod memory;
 mod metrics;
+mod nginx;
 mod process;
 mod requests;
 mod server;
@@ -26,9 +27,10 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 6] = [
+const MEASUREMENTS: [(&str, Measurement); 7] = [
     ("start", start::measure),
     ("requests", requests::measure),
+    ("nginx", nginx::measure),
     ("costs", costs::measure),
     ("storm", storm::measure),
     ("memory", memory::measure),

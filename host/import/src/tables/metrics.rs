@@ -87,9 +87,9 @@ const fn same(name: &'static str) -> MetricReplacement {
 /// Old names without their usual words. A `*` stands for any text. The first that matches counts.
 const REPLACEMENTS: &[(&str, MetricReplacement)] = &[
     ("gsm8*", scored("numeric_match", NUMBER)),
-    ("math500*", scored("exact_match", BOXED)),
-    ("math_500*", scored("exact_match", BOXED)),
-    ("math_accuracy", scored("exact_match", BOXED)),
+    ("math500*", scored("math_equal", BOXED)),
+    ("math_500*", scored("math_equal", BOXED)),
+    ("math_accuracy", scored("math_equal", BOXED)),
     ("aime*", scored("numeric_match", NUMBER)),
     ("mmlu_pro*", scored("multi_choice_accuracy", LETTER)),
     ("gpqa*", scored("multi_choice_accuracy", LETTER)),
@@ -220,7 +220,7 @@ mod tests {
         for (old, new) in [
             ("exact_match", "same"),
             ("gsm8k_accuracy", "numeric_match"),
-            ("math500_accuracy", "exact_match"),
+            ("math500_accuracy", "math_equal"),
             ("aime2025_accuracy", "numeric_match"),
             ("mmlu_pro_accuracy", "multi_choice_accuracy"),
             ("hle_accuracy_deepseek", "exact_match"),
