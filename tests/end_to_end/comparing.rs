@@ -337,3 +337,33 @@ fn several_runs_on_one_baseline_raise_the_error_rate() {
     assert!(ended.stderr.contains(expected) && ended.stderr.contains("up to 10 %"), "{}", ended.stderr);
     assert_eq!(workspace.run(&["compare", "base", "tuesday", "--quiet"]).expect_code(0).stderr, "");
 }
+
+#[test]
+fn a_figure_of_a_corpus_is_judged_only_if_it_can_be() {
+    let workspace = Workspace::new();
+    workspace.write("suite.yaml", translations(&workspace, 1));
+    run(&workspace, "suite.yaml", "base", &[]);
+    // Fewer samples of the same dataset: the figures are of different samples.
+    workspace
+        .run(&["run", "suite.yaml", "--run-id", "fewer", "--quiet", "--max-samples", "195"])
+        .expect_code(0);
+    workspace.write("gate.yaml", "gate:\n  - {metric: bleu, margin: 3, min_coverage: 0.9}\n");
+    let ended = workspace.run(&["compare", "base", "fewer", "--gate", "gate.yaml", "--json"]).expect_code(11);
+    let reason = ended.stdout_json()["metrics"][0]["gate"]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("the baseline scored 200 samples and the new run 195"), "{reason}");
+    // Too few samples for a bootstrap, which is reported before the run.
+    let ended =
+        workspace.run(&["run", "suite.yaml", "--run-id", "few", "--max-samples", "80"]).expect_code(0);
+    assert!(ended.stderr.contains("80 samples are too few to compare it"), "{}", ended.stderr);
+    let figure = &workspace.json("few", "summary.json")["metrics"][0];
+    assert!(figure["value"].is_number() && figure["interval"].is_null(), "{figure}");
+    assert!(figure["no_resamples"].as_str().unwrap().contains("about 90 are needed"), "{figure}");
+    workspace
+        .run(&["run", "suite.yaml", "--run-id", "again", "--quiet", "--max-samples", "80"])
+        .expect_code(0);
+    let ended = workspace.run(&["compare", "few", "again", "--json"]).expect_code(11);
+    let found = ended.stdout_json();
+    let reason = found["metrics"][0]["gate"]["reason"].as_str().unwrap();
+    assert!(reason.contains("the figure cannot be compared") && reason.contains("about 90"), "{reason}");
+    assert_eq!(found["metrics"][0]["base"], figure["value"]);
+}

@@ -280,6 +280,6 @@ fn gates_that_no_run_can_pass_are_reported_before_the_run() {
         let ended = workspace.run(&[command, "suite.yaml"]).expect_code(0);
         let expected = "even without any change, 20 samples cannot rule out a loss of 0.05 at alpha 0.05";
         assert!(ended.stderr.contains(expected), "{command}\n{}", ended.stderr);
-        assert!(ended.stderr.contains("use at least 67 samples"), "{command}\n{}", ended.stderr);
+        assert!(ended.stderr.contains("use at least 67 samples (95 with"), "{command}\n{}", ended.stderr);
     }
 }

@@ -146,7 +146,7 @@ impl MeasuredTask<'_> {
     fn examine(&self) -> (MetricComparison, PairedScores) {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
-        let scores = self.scores(task.paired()).with_corpus(planned.corpus);
+        let scores = self.scores(task.paired()).with_corpus(planned.corpus.clone());
         let slices = if measure.sub_score.is_none() { self.examine_slices() } else { Vec::new() };
         let total = task.counts().total;
         let means = scores.means();

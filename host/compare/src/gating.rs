@@ -135,6 +135,7 @@ pub(super) fn judge(metrics: &mut [MetricComparison], judged: &[GateDecision], r
         let ratio = ratios.next().unwrap_or(f64::INFINITY);
         let margin_p_value = scores.margin_p_value(limits.margin, limits.alpha);
         let decided = Verdict::of_tests(ratio <= 1.0, margin_p_value <= limits.alpha);
+        let problem = scores.corpus_problem();
         let verdict = match refusal {
             Some((verdict, _)) => *verdict,
             None if metric.too_large > 0 || metric.n == 0 || metric.coverage < limits.min_coverage => {
@@ -157,6 +158,9 @@ pub(super) fn judge(metrics: &mut [MetricComparison], judged: &[GateDecision], r
         };
         gate.reason = match refusal {
             Some((_, reason)) => reason.clone(),
+            None if problem.is_some() && verdict == Verdict::Inconclusive => {
+                problem.unwrap_or_default().to_owned()
+            }
             None => {
                 let is_too_few = scores.is_too_few_for_margin(limits.margin, limits.alpha);
                 reason::of(metric, &gate, scores.mean_gain(), is_too_few)

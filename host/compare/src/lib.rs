@@ -54,6 +54,7 @@ pub use identity::{Difference, IdentityPart};
 pub use judge_correction::{CorrectedRates, JudgedCounts, correct_other, correct_own};
 pub use minimum_detectable_effect::smallest_visible_loss;
 pub use naming::run_label;
+pub use plan::gate_of;
 pub use power::{GateAssumptions, GatePower, LeastSamples, least_samples};
 pub use reading::ContentBy;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};

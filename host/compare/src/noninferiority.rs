@@ -33,6 +33,10 @@ pub(super) struct MeanDifference {
     pub(super) degrees: f64,
     /// Factor by which clusters reduce the number of samples.
     pub(super) design_effect: f64,
+    /// Number of imagined samples: [`IMAGINED_SAMPLES`], or 0 if it is unknown how much a sample can change.
+    pub(super) imagined: f64,
+    /// Number of samples in an independent unit.
+    pub(super) unit_size: f64,
 }
 
 impl MeanDifference {
@@ -41,7 +45,7 @@ impl MeanDifference {
     /// It includes the imagined samples. If the samples of a cluster change together, fewer of them are independent; the
     /// variance is at least that of the imagined samples among these alone.
     fn variance_of_tests(&self) -> f64 {
-        let imagined = IMAGINED_SAMPLES / (self.samples * self.samples);
+        let imagined = self.imagined / (self.samples * self.samples);
         (self.variance + imagined).max(imagined * self.design_effect * self.design_effect)
     }
 
@@ -91,9 +95,11 @@ impl MeanDifference {
     fn p_value(&self, sign: f64, shift: f64) -> f64 {
         let variance = self.variance_of_tests();
         // The third moment of the mean, over the standard error of the test.
-        let skewness = sign * self.skewness * (self.variance / variance).powf(1.5);
+        let skewness =
+            if variance > 0.0 { sign * self.skewness * (self.variance / variance).powf(1.5) } else { 0.0 };
         // Bounded, so that its third power is finite.
-        let t = ((sign * self.mean + shift / self.reach) / variance.sqrt()).clamp(-1e9, 1e9);
+        let distance = sign * self.mean + shift / self.reach;
+        let t = if distance == 0.0 { 0.0 } else { (distance / variance.sqrt()).clamp(-1e9, 1e9) };
         let straight = t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t.powi(3) / 27.0;
         student_upper_tail(straight, self.degrees)
     }
@@ -129,9 +135,13 @@ impl MeanDifference {
     ) -> Option<f64> {
         let deviation = self.observed_error().map_or(0.0, |error| error * self.samples.sqrt()) / self.reach;
         let is_enough = |level: f64, distance: f64, count: f64| {
-            let (observed, imagined) = (deviation / count.sqrt(), IMAGINED_SAMPLES.sqrt() / count);
+            let degrees = count / self.unit_size - 1.0;
+            if degrees < 1.0 {
+                return false;
+            }
+            let (observed, imagined) = (deviation / count.sqrt(), self.imagined.sqrt() / count);
             let error = observed.hypot(imagined).max(imagined * self.design_effect);
-            let needed = normal_quantile(level) * error + normal_quantile(1.0 - wanted) * observed;
+            let needed = student_quantile(level, degrees) * error + normal_quantile(1.0 - wanted) * observed;
             needed * self.reach <= distance
         };
         let number = |level: f64, distance: f64| {

@@ -72,8 +72,13 @@ impl PairedScores {
 
     /// Compares a figure of all samples instead of the mean of their scores.
     pub(super) fn with_corpus(mut self, corpus: Option<CorpusDifference>) -> PairedScores {
-        self.corpus = corpus;
+        self.corpus = corpus.map(|corpus| corpus.of_pairs(self.count()));
         self
+    }
+
+    /// Returns the reason why a figure of all samples cannot be judged, if there is one.
+    pub(super) fn corpus_problem(&self) -> Option<&str> {
+        self.corpus.as_ref().and_then(CorpusDifference::problem)
     }
 
     /// Returns whether a figure of all samples is compared, rather than the mean of their scores.
@@ -117,8 +122,8 @@ impl PairedScores {
         if self.gains.is_empty() {
             return None;
         }
-        if let Some(CorpusDifference { base, new, .. }) = self.corpus {
-            return Some((base, new, new - base));
+        if let Some(CorpusDifference { base, new, .. }) = &self.corpus {
+            return Some((*base, *new, new - base));
         }
         let (base, new) = (self.base.divided_by(count), self.new.divided_by(count));
         Some((base, new, new - base))
@@ -168,7 +173,7 @@ impl PairedScores {
     /// Returns the difference that the tests of scores other than 0 and 1 use.
     fn difference(&self) -> Option<MeanDifference> {
         match &self.corpus {
-            Some(corpus) => corpus.difference(self.gains.len() as f64, self.reach()),
+            Some(corpus) => corpus.difference(self.gains.len() as f64),
             None => self.units().difference(),
         }
     }

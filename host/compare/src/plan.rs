@@ -133,7 +133,7 @@ impl TaskPlan<'_> {
             scorer_versions: scorer_versions.clone(),
             gate: spec.and_then(|spec| limits(spec.margin)),
             scale: common_scale(base.scale, new.scale),
-            corpus: CorpusDifference::new([base, new], resamples),
+            corpus: CorpusDifference::new([base, new], resamples, common_scale(base.scale, new.scale)),
         });
         for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
             let in_figure = |figure: &'_ MetricFigure| {
@@ -265,7 +265,7 @@ fn check_margin(margin: f64, scale: Option<Scale>, what: &str) -> Result<(), Com
 }
 
 /// Returns the gate entry for a metric; an entry for the task takes precedence over one for all tasks.
-pub(super) fn gate_of<'g>(gate: &'g [GateSpec], task_id: &str, metric_id: &str) -> Option<&'g GateSpec> {
+pub fn gate_of<'g>(gate: &'g [GateSpec], task_id: &str, metric_id: &str) -> Option<&'g GateSpec> {
     let of_task = |gate: &&GateSpec| {
         gate.metric_id == metric_id && gate.task_id.as_deref().is_none_or(|of_gate| of_gate == task_id)
     };

@@ -39,8 +39,9 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
                 let alpha = number(gate.alpha);
                 let clusters =
                     metric.clusters.map(|clusters| format!(" in {}", counted(clusters, "cluster")));
+                let are = if metric.n == 1 { "is" } else { "are" };
                 text += &format!(
-                    "; even without any change, {}{} are too few to rule it out at alpha {alpha}",
+                    "; even without any change, {}{} {are} too few to rule it out at alpha {alpha}",
                     counted(metric.n, "sample"),
                     clusters.unwrap_or_default()
                 );
@@ -48,6 +49,9 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
             match gate.samples_needed {
                 Some(needed) => {
                     text += &format!("; about {} are needed to decide", counted(needed, "sample"))
+                }
+                None if metric.clusters == Some(1) => {
+                    text += "; all samples are in one cluster, which says nothing about others";
                 }
                 None => text += "; no number of samples would decide",
             }
@@ -91,7 +95,8 @@ pub(super) fn too_large(metric: &MetricComparison) -> String {
 fn change(metric: &MetricComparison, gain: f64) -> String {
     let all = counted(metric.n, "sample");
     let changed = match (metric.worse, metric.better) {
-        (0, 0) => return format!("none of {all} changed"),
+        (0, 0) if gain == 0.0 => return format!("none of {all} changed"),
+        (0, 0) => format!("no score of {all} changed"),
         (worse, 0) => format!("{} of {all} worse, none better", count(worse)),
         (0, better) => format!("{} of {all} better, none worse", count(better)),
         (worse, better) => format!("{} of {all} worse, {} better", count(worse), count(better)),

@@ -119,6 +119,9 @@ fn loss_power(samples: u64, ChangeRates { changed, gain }: ChangeRates, alpha: f
 
 /// Returns the probability that the exact test of the margin lets the difference pass.
 pub(super) fn pass_power(samples: u64, changes: ChangeRates, asked: SampleSizeQuestion) -> f64 {
+    if changes.changed <= 0.0 && changes.gain == 0.0 {
+        return f64::from(u8::from(!mcnemar::is_too_few_for_margin(samples, asked.margin, asked.alpha)));
+    }
     if samples > MAX_SUMMED_PAIRS {
         pass_power_of_many(samples, changes, asked)
     } else {

@@ -1,6 +1,6 @@
 //! Independent units of paired scores other than 0 and 1, and the mean of their differences.
 
-use super::noninferiority::{MeanDifference, ROUNDING};
+use super::noninferiority::{IMAGINED_SAMPLES, MeanDifference, ROUNDING};
 use gage_figures::RobustMean;
 
 /// Independent units: samples, or clusters of samples. A unit's total is the sum of the differences of its
@@ -93,6 +93,8 @@ impl ScoreUnits {
             skewness,
             degrees,
             design_effect: self.design_effect(),
+            imagined: IMAGINED_SAMPLES,
+            unit_size: self.samples() / self.count(),
         })
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct AggregatorState {
 pub(crate) struct AggregatedFigures {
     /// The figures, at least one, all finite.
     pub(crate) figures: Vec<NamedFigure>,
-    /// Replicates of the first, if it was resampled.
-    pub(crate) resamples: Option<Resamples>,
+    /// Replicates of the first, or the reason why there are none; `None` if the aggregator cannot resample.
+    pub(crate) resamples: Option<Result<Resamples, String>>,
 }
 
 impl AggregatorState {
@@ -79,10 +79,8 @@ impl AggregatorState {
         for figure in &mut figures {
             figure.stderr = figure.stderr.filter(|error| !is_no_spread(*error, figure.value.abs()));
         }
-        let resamples = match &self.bootstrap {
-            Some(bootstrap) => bootstrap.apply(&mut *aggregator, &mut figures)?,
-            None => None,
-        };
+        let resamples =
+            self.bootstrap.as_ref().map(|bootstrap| bootstrap.apply(&mut *aggregator, &mut figures));
         Ok(AggregatedFigures { figures, resamples })
     }
 }

@@ -18,11 +18,14 @@ const PARTS: usize = 200;
 /// Number of replicates.
 const REPLICATES: u64 = 1_000;
 
-/// Number of replicates computed in one call of the component.
-const BATCH: u64 = 50;
+/// Number of replicates computed in one call of the component, whose fuel is limited.
+const BATCH: u64 = 10;
 
 /// Smallest effective number of parts with an interval: about 90 samples or clusters of equal size.
 const MIN_EFFECTIVE_PARTS: f64 = 60.0;
+
+/// The same as a number of samples or clusters, for messages.
+const MIN_UNITS: u32 = 90;
 
 /// Largest bias of the replicates with an interval, in standard errors. A figure such as the calibration error grows with
 /// the noise, so its replicates say little about the true value.
@@ -36,6 +39,9 @@ const MIN_MANY_PARTS: f64 = 110.0;
 
 /// Smallest share of replicates that must have the figure.
 const MIN_REPLICATES: f64 = 0.9;
+
+/// Deviation of the replicates, relative to the figure, that is only rounding.
+const NO_SPREAD: f64 = 1e-14;
 
 /// Cumulative probabilities of a Poisson variable of mean 1.
 const POISSON: [f64; 9] = [
@@ -63,12 +69,8 @@ impl Bootstrap {
 
     /// Returns the part of a row, by its cluster or else its sample, and counts it.
     pub(crate) fn place(&mut self, row: &AggregationRow<'_>) -> usize {
-        let name = match row.cluster {
-            Some(cluster) => mix(cluster.wrapping_add(1)),
-            None => row.sample_id.bytes().fold(0, |name, byte| mix(name ^ u64::from(byte))),
-        };
         // Below the number of parts.
-        let part = (name % PARTS as u64) as usize;
+        let part = (mix(row.unit) % PARTS as u64) as usize;
         if let Some(rows) = self.rows.get_mut(part) {
             *rows += 1;
         }
@@ -84,21 +86,20 @@ impl Bootstrap {
     /// Adds intervals and missing standard errors to the figures. Returns the replicates of the first.
     ///
     /// # Errors
-    /// The reason why the component could not compute them.
+    /// The reason why the first figure has no interval; the figures are as before, then.
     pub(crate) fn apply(
         &self,
         aggregator: &mut dyn CustomAggregator,
         figures: &mut [NamedFigure],
-    ) -> Result<Option<Resamples>, String> {
+    ) -> Result<Resamples, String> {
         let parts = self.effective_parts();
         if parts < MIN_EFFECTIVE_PARTS {
-            return Ok(None);
+            return Err(format!("there are too few samples or clusters; about {MIN_UNITS} are needed"));
         }
         let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); figures.len()];
         for start in (0..REPLICATES).step_by(BATCH as usize) {
-            let draws: Vec<Vec<u32>> = (start..start + BATCH)
-                .map(|replicate| (0..PARTS).map(|part| draw(replicate, part)).collect())
-                .collect();
+            let draw_parts = |replicate| (0..PARTS).map(|part| draw(replicate, part)).collect();
+            let draws: Vec<Vec<u32>> = (start..start + BATCH).map(draw_parts).collect();
             for found in aggregator.resample(&draws)? {
                 for (values, figure) in values.iter_mut().zip(figures.iter()) {
                     let same = found.iter().find(|other| other.name == figure.name);
@@ -106,12 +107,18 @@ impl Bootstrap {
                 }
             }
         }
-        for (figure, values) in figures.iter_mut().zip(&values) {
-            let Some(spread) = Replicates::new(values, figure.value, parts) else { continue };
-            figure.stderr = figure.stderr.or(Some(spread.deviation));
-            figure.interval = spread.interval(parts);
+        let mut first = Err("the component has no figure".to_owned());
+        for (place, (figure, values)) in figures.iter_mut().zip(values).enumerate() {
+            let replicates = Replicates::new(&values, figure.value, parts);
+            if let Ok(Some(replicates)) = &replicates {
+                figure.stderr = figure.stderr.or(Some(replicates.deviation));
+                figure.interval = replicates.interval(parts);
+            }
+            if place == 0 {
+                first = replicates.map(|_| Resamples { parts, values }).map_err(str::to_owned);
+            }
         }
-        Ok(values.into_iter().next().map(|values| Resamples { parts, values }))
+        first
     }
 }
 
@@ -131,20 +138,25 @@ struct Replicates {
 }
 
 impl Replicates {
-    /// `None` if too few replicates have the figure, if they do not vary, or if they are biased.
-    fn new(values: &[Option<f64>], value: f64, parts: f64) -> Option<Replicates> {
+    /// `None` if they do not vary. The error is the reason why they say nothing about the true value.
+    fn new(values: &[Option<f64>], value: f64, parts: f64) -> Result<Option<Replicates>, &'static str> {
         let mut sorted: Vec<f64> = values.iter().copied().flatten().collect();
         let count = sorted.len() as f64;
         if count < MIN_REPLICATES * values.len() as f64 || count < 2.0 {
-            return None;
+            return Err("too few of its replicates have a value");
         }
         sorted.sort_by(f64::total_cmp);
         let mean = sorted.iter().sum::<f64>() / count;
         let squares = sorted.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>();
         let deviation = (squares / (count - 1.0)).sqrt();
+        if deviation <= NO_SPREAD * value.abs() && (mean - value).abs() <= NO_SPREAD * value.abs() {
+            return Ok(None);
+        }
         let most = if parts < MIN_MANY_PARTS { MAX_BIAS_OF_FEW } else { MAX_BIAS };
-        let is_sound = deviation > 1e-14 * value.abs() && (mean - value).abs() <= most * deviation;
-        is_sound.then_some(Replicates { value, sorted, deviation })
+        match (mean - value).abs() <= most * deviation {
+            true => Ok(Some(Replicates { value, sorted, deviation })),
+            false => Err("it grows with the noise, so its replicates are biased"),
+        }
     }
 
     /// Returns the percentile interval, widened for the number of parts, but not beyond the replicates.

@@ -67,6 +67,8 @@ pub struct AggregationRow<'a> {
     pub card: &'a ScoreCard,
     /// Number of the sample's cluster; `None` if the task has no clusters.
     pub cluster: Option<u64>,
+    /// Hash of the name of the cluster, or of the sample without clusters.
+    pub unit: u64,
 }
 
 /// A figure returned by an aggregator.

@@ -79,6 +79,9 @@ pub struct MetricFigure {
     /// Figures of a custom aggregator; the first is the value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<NamedFigure>,
+    /// Reason why the value of a component has no bootstrap replicates, although the component can resample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_resamples: Option<String>,
     /// Replicates of the value, which are in `resamples.json`; `None` if it was not resampled.
     #[serde(skip)]
     pub resamples: Option<Resamples>,

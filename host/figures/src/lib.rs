@@ -22,7 +22,6 @@ mod error;
 mod figure;
 mod judges;
 mod known_paths;
-mod label;
 mod latency;
 mod quantile;
 pub mod random;
@@ -51,9 +50,9 @@ pub use custom_aggregation::{
 pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
 pub use error::FiguresError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
+pub use gage_core::OTHER_LABEL;
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;
-pub use label::OTHER_LABEL;
 pub use latency::LatencyFigures;
 pub use recorded_run::{PartialRecords, RecordedRun, Records};
 pub use resamples::Resamples;

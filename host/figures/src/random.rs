@@ -32,6 +32,11 @@ pub fn mix(mut number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+/// Returns a hash of a text that is the same on every machine and in every version.
+pub fn hash(text: &str) -> u64 {
+    text.bytes().fold(0, |hash, byte| mix(hash ^ (u64::from(byte) + 1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

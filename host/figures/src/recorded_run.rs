@@ -32,7 +32,9 @@ impl RecordedRun {
         let reader = RunReader::open(path)?;
         let has = |name: &str| path.join(name).exists();
         let summary = if has(SUMMARY_FILE) { Some(reader.summary()?) } else { None };
-        let resamples = reader.resamples::<ResamplesFile>()?.map(|file| file.figures).unwrap_or_default();
+        // Only comparisons need the replicates, and they find out that a file was changed.
+        let resamples = reader.resamples::<ResamplesFile>().ok().flatten();
+        let resamples = resamples.map(ResamplesFile::into_figures).unwrap_or_default();
         let journal = match has(JOURNAL_FOLDER) {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
             false => None,

@@ -34,6 +34,11 @@ impl ResamplesFile {
         (!figures.is_empty()).then_some(ResamplesFile { format_version: RESAMPLES_VERSION, figures })
     }
 
+    /// Returns the figures; none of another format, whose parts are dealt in another way.
+    pub(crate) fn into_figures(self) -> Vec<ResampledFigure> {
+        if self.format_version == RESAMPLES_VERSION { self.figures } else { Vec::new() }
+    }
+
     /// Returns the content of the file.
     pub(crate) fn to_json(&self) -> Result<String, FiguresError> {
         let text = serde_json::to_string(self)

@@ -1,9 +1,9 @@
 //! Slicing: groups records into samples, and assigns samples to slices and clusters.
 
 use crate::known_paths::KnownPaths;
-use crate::label::{NONE_LABEL, OTHER_LABEL, label};
+use crate::random::hash;
 use crate::{TaskDescription, UnfoundPath};
-use gage_core::{EvalContext, FieldPath, Outcome, Root};
+use gage_core::{EvalContext, FieldPath, NONE_LABEL, OTHER_LABEL, Outcome, Root, label};
 use gage_record::SampleRecord;
 use indexmap::IndexSet;
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub struct SliceMembership {
     pub slices: Vec<Vec<usize>>,
     /// Number of its cluster; 0 if the task has no clusters.
     pub cluster: u64,
+    /// Hash of the name of its cluster, or of its id if it has none: the same in every run.
+    pub unit: u64,
 }
 
 /// Finds the slices and clusters of the samples of a task.
@@ -132,7 +134,12 @@ impl Slicing {
             self.known.add(roots);
         }
         self.membership.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
-        self.membership.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
+        let (cluster, unit) = match &mut self.clusters {
+            Some(clusters) => clusters.number_of(roots, &record.sample_id),
+            None => (0, hash(&record.sample_id)),
+        };
+        self.membership.cluster = cluster;
+        self.membership.unit = unit;
     }
 
     /// Returns the slices and the cluster of the current sample.
@@ -218,22 +225,26 @@ fn member_labels(key: &str, value: &Value) -> Vec<String> {
 }
 
 impl Clusters {
-    /// Returns the number of the sample's cluster; a sample without a value is a cluster of its own.
-    fn number_of(&mut self, roots: EvalContext<'_>) -> u64 {
+    /// Returns the number of the sample's cluster, and the hash of its name; a sample without a value is a cluster of its
+    /// own.
+    fn number_of(&mut self, roots: EvalContext<'_>, sample_id: &str) -> (u64, u64) {
         let next = self.next;
         let value = self.path.resolve(roots);
-        let number = match value.as_deref().and_then(label) {
-            None => next,
-            Some(name) => match self.numbers.get(name.as_ref()) {
-                Some(number) => *number,
-                None => {
-                    self.numbers.insert(name.into_owned(), next);
-                    next
+        let (number, unit) = match value.as_deref().and_then(label) {
+            None => (next, hash(sample_id)),
+            Some(name) => {
+                let unit = hash(&name);
+                match self.numbers.get(name.as_ref()) {
+                    Some(number) => (*number, unit),
+                    None => {
+                        self.numbers.insert(name.into_owned(), next);
+                        (next, unit)
+                    }
                 }
-            },
+            }
         };
         self.next += u64::from(number == next);
-        number
+        (number, unit)
     }
 }
 

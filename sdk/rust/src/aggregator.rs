@@ -79,6 +79,9 @@ impl<A: Aggregator> Fold for A {
     fn resample(&self, states: &[Vec<u8>], draws: &[Vec<u32>]) -> Result<Vec<Vec<Figure>>, PluginError> {
         let states = states.iter().map(|state| read(state)).collect::<Result<Vec<A::State>, _>>()?;
         let draw = |times: &Vec<u32>| {
+            if times.iter().all(|times| *times == 0) {
+                return Ok(Vec::new());
+            }
             let mut merged = A::State::default();
             for (state, times) in states.iter().zip(times) {
                 (0..*times).try_for_each(|_| self.merge(&mut merged, state))?;
@@ -173,8 +176,9 @@ mod tests {
         let row = |score| Row { sample_id: String::new(), weight: 1.0, card: ScoreCard::of(score) };
         let states = [0.5, 1.0].map(|score| Sum.fold(&[], vec![row(score)]).unwrap());
         let found = Sum.resample(&states, &[vec![1, 1], vec![0, 2], vec![0, 0]]).unwrap();
-        let values: Vec<f64> = found.iter().map(|figures| figures[0].value).collect();
-        assert_eq!(values, [1.5, 2.0, 0.0]);
+        let values: Vec<f64> = found.iter().flatten().map(|figure| figure.value).collect();
+        assert_eq!(values, [1.5, 2.0]);
+        assert!(found[2].is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The command line of `judge`.
 
 use super::NamedRunArguments;
+use super::plan::share;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -48,7 +49,7 @@ pub(crate) struct CalibrateArguments {
     pub(crate) task: Option<String>,
 
     /// Smallest score, of the judge and of a label, that accepts an answer.
-    #[arg(long, value_name = "SCORE", default_value_t = 0.5)]
+    #[arg(long, value_name = "SCORE", default_value_t = 0.5, allow_negative_numbers = true, value_parser = share)]
     pub(crate) threshold: f64,
 
     /// Another run with verdicts of the judge, whose share of accepted answers is corrected for the judge's errors.

@@ -86,7 +86,8 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// Reads a share.
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "a number from 0 to 1 is needed, such as 0.1".to_owned())
 }

@@ -13,7 +13,7 @@ use gage_config::shown_path;
 use gage_core::{EvalContext, FieldPath};
 use gage_record::SampleRecord;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 pub(crate) fn execute(command: &JudgeCommand) -> anyhow::Result<ExitCode> {
@@ -28,6 +28,10 @@ pub(crate) fn execute(command: &JudgeCommand) -> anyhow::Result<ExitCode> {
 struct LeftOut {
     without_label: u64,
     without_verdict: u64,
+    /// Answers to a sample after the first: a label is for one answer.
+    repeats: u64,
+    /// Labels of samples that the run does not have.
+    unknown_labels: u64,
 }
 
 fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
@@ -42,13 +46,23 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     let field = arguments.label_field.as_deref().map(FieldPath::new);
     let (mut answers, mut left_out, mut known) = (Vec::new(), LeftOut::default(), Vec::new());
     let mut judged = JudgedCounts::default();
+    let mut used = HashSet::new();
+    if let Some(task) = arguments.task.as_ref().filter(|task| !run.task_ids().contains(&task.as_str())) {
+        let known = run.task_ids().join(", ");
+        let message = format!("the run {} has no task `{task}`", run.run_id());
+        return Ok(terminal::usage_error(&message, Some(&format!("expected one of: {known}"))));
+    }
     for record in run.records().map_err(|error| unreadable(error.into()))? {
         let record = record.map_err(|error| unreadable(error.into()))?;
         if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
             continue;
         }
+        if record.index % run.repeat(&record.task_id).max(1) > 0 {
+            left_out.repeats += 1;
+            continue;
+        }
         let label = match (&labels, &field) {
-            (Some(labels), _) => labels.of(&record),
+            (Some(labels), _) => labels.of(&record, &mut used),
             (None, Some(field)) => match label_at(field, &record, arguments.threshold) {
                 Ok(label) => label,
                 Err(message) => return Ok(terminal::usage_error(&message, Some(LABEL_HELP))),
@@ -75,10 +89,13 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
             }),
         }
     }
+    left_out.unknown_labels =
+        labels.as_ref().map_or(0, |labels| labels.by_sample.len() as u64 - used.len() as u64);
     let Some(calibration) = calibrate(&answers) else {
         let message = format!(
-            "there is nothing to compare: {} records have no label, and {} with a label have no verdict",
-            left_out.without_label, left_out.without_verdict
+            "there is nothing to compare: {} records have no label, {} with a label have no verdict, and {} labels are of \
+             samples that the run does not have",
+            left_out.without_label, left_out.without_verdict, left_out.unknown_labels
         );
         return Ok(terminal::usage_error(&message, Some(LABEL_HELP)));
     };
@@ -94,6 +111,8 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         shown["accepted"] = serde_json::to_value(corrected)?;
         shown["without_label"] = left_out.without_label.into();
         shown["without_verdict"] = left_out.without_verdict.into();
+        shown["repeats"] = left_out.repeats.into();
+        shown["unknown_labels"] = left_out.unknown_labels.into();
         terminal::print_line(format_args!("{shown:#}"))?;
     } else {
         print(&calibration, corrected, &left_out)?;
@@ -114,6 +133,9 @@ fn judged_counts(
     for record in run.records().map_err(|error| unreadable(error.into()))? {
         let record = record.map_err(|error| unreadable(error.into()))?;
         if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
+            continue;
+        }
+        if record.index % run.repeat(&record.task_id).max(1) > 0 {
             continue;
         }
         match verdict_of(&record, arguments.judge.as_deref(), &mut known) {
@@ -144,9 +166,13 @@ struct Labels {
 }
 
 impl Labels {
-    fn of(&self, record: &SampleRecord) -> Option<bool> {
-        let of = |task: Option<String>| self.by_sample.get(&(task, record.sample_id.clone())).copied();
-        of(Some(record.task_id.clone())).or_else(|| of(None))
+    /// Returns the label of a record, and notes which one was used.
+    fn of(&self, record: &SampleRecord, used: &mut HashSet<(Option<String>, String)>) -> Option<bool> {
+        let keys = [Some(record.task_id.clone()), None].map(|task| (task, record.sample_id.clone()));
+        let key = keys.into_iter().find(|key| self.by_sample.contains_key(key))?;
+        let label = self.by_sample.get(&key).copied();
+        used.insert(key);
+        label
     }
 }
 
@@ -314,12 +340,21 @@ fn print(
         let meaning = "the same for people, if the judge errs as often as on the labels";
         lines.push(row("by error rates", rogan_gladen, meaning));
     }
-    if left_out.without_label + left_out.without_verdict > 0 {
+    let LeftOut { without_label, without_verdict, repeats, unknown_labels } = left_out;
+    let counts = [
+        (without_label, "records without a label"),
+        (without_verdict, "without a verdict"),
+        (repeats, "further answers to a sample"),
+        (unknown_labels, "labels of samples that the run does not have"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| **count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if !counts.is_empty() {
         lines.push(String::new());
-        lines.push(format!(
-            "left out: {} records without a label, {} without a verdict",
-            left_out.without_label, left_out.without_verdict
-        ));
+        lines.push(format!("left out: {}", counts.join(", ")));
     }
     terminal::print_line(lines.join("\n"))
 }

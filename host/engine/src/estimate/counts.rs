@@ -3,10 +3,11 @@
 use crate::plan::{Plan, PlannedTask};
 use crate::session::datasets::{Datasets, LocatedDataset};
 use gage_config::DatasetSpec;
-use gage_core::{EvalContext, FieldPath, Root, Sample};
+use gage_core::{EvalContext, FieldPath, Root, Sample, label};
 use gage_data::{DataError, Preparation, Rows, SampleProjection, stream_kept};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,6 +41,17 @@ impl Plan {
         let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
         let (count, error) = count_rows(dataset.open_as(&spec, most).ok()?, limit);
         error.is_none().then_some(count.min(limit))
+    }
+
+    /// Counts the clusters of a task in its first rows. `None` without clusters, or if they are not known before the run.
+    pub fn count_clusters(
+        &self,
+        task: &PlannedTask,
+        datasets: &Datasets,
+        max_samples: Option<u64>,
+    ) -> Option<ClusterCounts> {
+        let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
+        ClusterCounts::of(task, datasets.get(&task.spec.dataset_id)?, most)
     }
 }
 
@@ -109,5 +121,5 @@ fn cluster_of(path: &FieldPath, sample: &Arc<Sample>) -> ClusterName {
         judge_output: nothing,
         support_output: nothing,
     };
-    ClusterName(path.resolve(roots).filter(|value| !value.is_null()).map(|value| value.to_string()))
+    ClusterName(path.resolve(roots).and_then(|value| label(&value).map(Cow::into_owned)))
 }

@@ -5,10 +5,11 @@ use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 use crate::aggregator_state::AggregatorState;
 use crate::custom_aggregation::{AggregationRow, CustomAggregators};
-use crate::label::{OTHER_LABEL, label, number_label};
 use crate::slicing::{SliceMembership, Slicing};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
-use gage_core::{MetricResult, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard};
+use gage_core::{
+    MetricResult, OTHER_LABEL, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard, label, number_label,
+};
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -107,6 +108,7 @@ impl<'a> FigureBuilder<'a> {
             weight: weight(card),
             card,
             cluster,
+            unit: membership.unit,
         });
         self.visit(membership, |tally| tally.add_record(row));
         if let Some((card, score)) = scored {
@@ -223,7 +225,8 @@ impl<'a> FigureBuilder<'a> {
             outcomes: self.outcomes.occurred().collect(),
             categories: categories(self.categories),
             figures,
-            resamples,
+            no_resamples: resamples.as_ref().and_then(|resamples| resamples.as_ref().err().cloned()),
+            resamples: resamples.and_then(Result::ok),
             slices,
             error,
         }

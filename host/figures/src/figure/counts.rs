@@ -1,6 +1,6 @@
 //! Counts of an unbounded number of names.
 
-use crate::label::OTHER_LABEL;
+use gage_core::OTHER_LABEL;
 use std::collections::BTreeMap;
 
 /// Maximum number of distinct names, so that a scorer that makes up names cannot exhaust memory. Further

@@ -55,7 +55,7 @@ pub(super) struct TallyResult {
     pub(super) interval: Option<Interval>,
     pub(super) clusters: Option<u64>,
     pub(super) figures: Vec<NamedFigure>,
-    pub(super) resamples: Option<Resamples>,
+    pub(super) resamples: Option<Result<Resamples, String>>,
     pub(super) error: Option<String>,
 }
 

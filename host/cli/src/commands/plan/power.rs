@@ -24,10 +24,14 @@ const TABLE: terminal::Table<8> = terminal::Table {
 struct GateRow {
     task_id: String,
     metric: String,
+    /// In units of the score.
     margin: f64,
-    /// Width of the scale: margins and losses are shares of it times this width.
-    #[serde(skip)]
-    width: f64,
+    /// Width of the scale: the margins and losses of the cases are shares of it.
+    width: Option<f64>,
+    alpha: f64,
+    /// Reason why the power is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<&'static str>,
     cases: Vec<PowerCase>,
 }
 
@@ -50,8 +54,8 @@ pub(super) fn print(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate)
     };
     let rows = rows_of(arguments, plan, estimate, &gates);
     if rows.is_empty() {
-        let message = "no gated metric has a scale and a task whose samples are on this machine";
-        let help = "fetch the datasets with `gage-host run`, or gate a metric that declares a scale";
+        let message = "no metric of the suite is gated";
+        let help = "check the names of metrics and tasks in `gate`";
         return Ok(terminal::usage_error(message, Some(help)));
     }
     if arguments.json {
@@ -81,37 +85,52 @@ fn gates_of_all(plan: &Plan, margin: f64) -> Vec<GateSpec> {
 }
 
 fn rows_of(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate, gates: &[GateSpec]) -> Vec<GateRow> {
-    let mut found: Vec<(&GateSpec, &PlannedTask, &TaskEstimate, GatedScore)> = Vec::new();
-    for gate in gates {
-        for (task, estimate) in plan.tasks.iter().zip(&estimate.tasks) {
-            if gate.task_id.as_ref().is_none_or(|task_id| *task_id == task.spec.task_id) {
-                found.extend(
-                    gated_scores(gate, task).into_iter().map(|gated| (gate, &**task, estimate, gated)),
-                );
-            }
-        }
-    }
+    let found = gated_scores(gates, plan);
     let gated = found.len() as u64;
     let shares = arguments.changed.map_or_else(|| CHANGED_SHARES.to_vec(), |share| vec![share]);
-    let row = |(gate, task, estimate, score): &(&GateSpec, &PlannedTask, &TaskEstimate, GatedScore)| {
-        let case = |changed: &f64| {
+    let row = |score: &GatedScore<'_>| {
+        let task_id = &score.task.spec.task_id;
+        let task = estimate.tasks.iter().find(|task| task.task_id == *task_id);
+        let case = |changed: &f64, task: &TaskEstimate, width: f64| {
             let assumptions = GateAssumptions {
-                samples: estimate.samples?,
-                cluster_size: estimate.clusters.map_or(1.0, |clusters| clusters.usual_size),
-                repeat: independent_repeats(task),
+                samples: task.samples?,
+                cluster_size: task.clusters.map_or(1.0, |clusters| clusters.usual_size),
+                repeat: independent_repeats(score.task),
                 changed: *changed,
                 correlation: arguments.correlation,
-                margin: score.margin / score.width,
-                alpha: gate.alpha,
+                margin: score.margin / width,
+                alpha: score.gate.alpha,
                 gated,
             };
             Some(PowerCase { assumptions, power: assumptions.power() })
         };
-        let cases = shares.iter().map(case).collect::<Option<Vec<_>>>()?;
-        let (task_id, metric) = (task.spec.task_id.clone(), score.name.clone());
-        Some(GateRow { task_id, metric, margin: score.margin, width: score.width, cases })
+        let unknown = match (score.width, task.and_then(|task| task.samples)) {
+            _ if score.is_resampled => {
+                Some("the figure is compared by bootstrap, whose spread is not known before a run")
+            }
+            (None, _) => Some("the metric declares no scale"),
+            (Some(width), _) if score.margin >= width => Some("the margin is as wide as the scale"),
+            (_, None) => Some("the data is not on this machine"),
+            _ => None,
+        };
+        let cases = match (unknown, score.width, task) {
+            (None, Some(width), Some(task)) => {
+                shares.iter().filter_map(|share| case(share, task, width)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let (task_id, metric) = (task_id.clone(), score.name.clone());
+        GateRow {
+            task_id,
+            metric,
+            margin: score.margin,
+            width: score.width,
+            alpha: score.gate.alpha,
+            unknown,
+            cases,
+        }
     };
-    found.iter().filter_map(row).collect()
+    found.iter().map(row).collect()
 }
 
 /// Returns the number of repeats whose answers can differ: 1 at temperature 0.
@@ -122,9 +141,14 @@ fn independent_repeats(task: &PlannedTask) -> u64 {
 
 /// Returns the lines of a gate, one for each share of samples that change.
 fn lines_of(row: &GateRow) -> Vec<[String; 8]> {
-    let number = |number: f64| {
-        format!("{:.3}", number * row.width).trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
+    if row.cases.is_empty() {
+        let dash = || "–".to_owned();
+        let (metric, task_id, margin) = (row.metric.clone(), row.task_id.clone(), margin_of(row));
+        return vec![[metric, task_id, margin, dash(), dash(), dash(), dash(), dash()]];
+    }
+    let width = row.width.unwrap_or(1.0);
+    let number =
+        |number: f64| format!("{:.3}", number * width).trim_end_matches('0').trim_end_matches('.').to_owned();
     let line = |(position, PowerCase { assumptions, power }): (usize, &PowerCase)| {
         let first = |text: String| if position == 0 { text } else { String::new() };
         let passes = match power.can_pass {
@@ -134,7 +158,7 @@ fn lines_of(row: &GateRow) -> Vec<[String; 8]> {
         [
             first(row.metric.clone()),
             first(row.task_id.clone()),
-            first(row.margin.to_string()),
+            first(margin_of(row)),
             first(grouped(assumptions.samples)),
             format!("{} %", assumptions.changed * 100.0),
             passes,
@@ -143,6 +167,11 @@ fn lines_of(row: &GateRow) -> Vec<[String; 8]> {
         ]
     };
     row.cases.iter().enumerate().map(line).collect()
+}
+
+/// Formats a margin in a few characters.
+fn margin_of(row: &GateRow) -> String {
+    if row.margin < 1e-6 { format!("{:e}", row.margin) } else { row.margin.to_string() }
 }
 
 fn notes(arguments: &PlanArguments, estimate: &Estimate, rows: &[GateRow]) -> Vec<String> {
@@ -156,10 +185,10 @@ fn notes(arguments: &PlanArguments, estimate: &Estimate, rows: &[GateRow]) -> Ve
     for task in estimate.tasks.iter().filter(|task| rows.iter().any(|row| row.task_id == task.task_id)) {
         if let Some(clusters) = task.clusters {
             notes.push(format!(
-                "{}: {} clusters of the first {} samples; their changes have a correlation of {} (--correlation)",
+                "{}: {} of the first {}; their changes have a correlation of {} (--correlation)",
                 task.task_id,
-                grouped(clusters.clusters),
-                grouped(clusters.samples),
+                terminal::count_of(clusters.clusters, "cluster"),
+                terminal::count_of(clusters.samples, "sample"),
                 arguments.correlation
             ));
         }
@@ -170,6 +199,8 @@ fn notes(arguments: &PlanArguments, estimate: &Estimate, rows: &[GateRow]) -> Ve
             ));
         }
     }
+    let unknown = rows.iter().filter_map(|row| Some((row, row.unknown?)));
+    notes.extend(unknown.map(|(row, why)| format!("{} of {}: {why}", row.metric, row.task_id)));
     if let Some(comparisons) = arguments.comparisons {
         notes.push(note_of_comparisons(comparisons, rows));
     }
@@ -178,17 +209,26 @@ fn notes(arguments: &PlanArguments, estimate: &Estimate, rows: &[GateRow]) -> Ve
 
 /// Returns the error rates of several comparisons with one baseline.
 fn note_of_comparisons(comparisons: u32, rows: &[GateRow]) -> String {
-    let alpha = rows.iter().flat_map(|row| &row.cases).map(|case| case.assumptions.alpha).fold(0.0, f64::max);
+    let alpha = rows.iter().map(|row| row.alpha).fold(0.0, f64::max);
     let together = 1.0 - (1.0 - alpha).powf(f64::from(comparisons));
-    let needed = 1.0 - (1.0 - alpha).powf(1.0 / f64::from(comparisons));
+    // By the series of the logarithm, which loses no digits for many comparisons.
+    let needed = -(f64::ln_1p(-alpha) / f64::from(comparisons)).exp_m1();
     format!(
-        "comparisons: in {comparisons} comparisons with one baseline, the probability that any unchanged run is called a \
-         regression is up to {:.0} %; with `alpha: {}` in the gate it is up to {:.0} %",
+        "comparisons: in {} with one baseline, the probability that any unchanged run is called a regression is up to \
+         {:.0} %; with `alpha: {}` in the gate it is up to {:.0} %",
+        terminal::count_of(u64::from(comparisons), "comparison"),
         together * 100.0,
-        // Rounded down, so that the promise holds.
-        (needed * 1e5).floor() / 1e5,
+        rounded_down(needed),
         alpha * 100.0
     )
+}
+
+/// Formats a number with three digits, rounded down.
+fn rounded_down(number: f64) -> String {
+    let digits = 2 - number.log10().floor() as i32;
+    let scale = 10_f64.powi(digits);
+    let rounded = (number * scale).floor() / scale;
+    if rounded < 1e-4 { format!("{rounded:.2e}") } else { format!("{rounded}") }
 }
 
 /// Formats a number with separators between thousands.

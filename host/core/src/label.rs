@@ -1,13 +1,13 @@
 //! Labels: values as the names of slices, clusters and categories.
 
-use gage_core::{Digest, canonical_json};
+use crate::{Digest, canonical_json};
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// Label for values beyond the limit of distinct ones.
 pub const OTHER_LABEL: &str = "(other)";
 /// Label of the slice of samples that have no value at the path.
-pub(crate) const NONE_LABEL: &str = "(none)";
+pub const NONE_LABEL: &str = "(none)";
 
 /// Maximum length of a label in characters; a longer text is cut, and distinguished by its digest.
 const MAX_LABEL_CHARS: usize = 120;
@@ -16,7 +16,7 @@ const MAX_LABEL_CHARS: usize = 120;
 ///
 /// `None` for null and for empty values: text of white space, a list or an object without members. A text that equals one
 /// of the two labels above is put in quotes.
-pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
+pub fn label(value: &Value) -> Option<Cow<'_, str>> {
     let text = match value {
         Value::Null => return None,
         Value::String(text) => Cow::Borrowed(text.trim()),
@@ -40,7 +40,7 @@ fn reserved_quoted(name: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Returns a number as a label: whole numbers without a decimal point.
-pub(crate) fn number_label(number: f64) -> Cow<'static, str> {
+pub fn number_label(number: f64) -> Cow<'static, str> {
     // Every whole number up to 2^53 is exact.
     if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
         Cow::Owned((number as i64).to_string())
