@@ -353,13 +353,13 @@ fn a_figure_of_a_corpus_is_judged_only_if_it_can_be() {
     assert!(reason.contains("the baseline scored 200 samples and the new run 195"), "{reason}");
     // Too few samples for a bootstrap, which is reported before the run.
     let ended =
-        workspace.run(&["run", "suite.yaml", "--run-id", "few", "--max-samples", "80"]).expect_code(0);
-    assert!(ended.stderr.contains("80 samples are too few to compare it"), "{}", ended.stderr);
+        workspace.run(&["run", "suite.yaml", "--run-id", "few", "--max-samples", "50"]).expect_code(0);
+    assert!(ended.stderr.contains("50 samples are too few to compare it"), "{}", ended.stderr);
     let figure = &workspace.json("few", "summary.json")["metrics"][0];
     assert!(figure["value"].is_number() && figure["interval"].is_null(), "{figure}");
     assert!(figure["no_resamples"].as_str().unwrap().contains("about 90 are needed"), "{figure}");
     workspace
-        .run(&["run", "suite.yaml", "--run-id", "again", "--quiet", "--max-samples", "80"])
+        .run(&["run", "suite.yaml", "--run-id", "again", "--quiet", "--max-samples", "50"])
         .expect_code(0);
     let ended = workspace.run(&["compare", "few", "again", "--json"]).expect_code(11);
     let found = ended.stdout_json();

@@ -11,6 +11,7 @@ use gage_compare::{
 };
 use gage_config::shown_path;
 use gage_core::{EvalContext, FieldPath};
+use gage_figures::RecordedRun;
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -34,63 +35,17 @@ struct LeftOut {
     unknown_labels: u64,
 }
 
+/// The judged answers of a run that have a label, and the counts of all verdicts.
+#[derive(Default)]
+struct ReadAnswers {
+    answers: Vec<JudgedAnswer>,
+    judged: JudgedCounts,
+    left_out: LeftOut,
+}
+
 fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     let run = open(&arguments.named.run, &arguments.named.output_dir)?;
-    let labels = match &arguments.labels {
-        Some(path) => match read_labels(path, arguments.threshold) {
-            Ok(labels) => Some(labels),
-            Err(message) => return Ok(terminal::usage_error(&message, Some(LABEL_HELP))),
-        },
-        None => None,
-    };
-    let field = arguments.label_field.as_deref().map(FieldPath::new);
-    let (mut answers, mut left_out, mut known) = (Vec::new(), LeftOut::default(), Vec::new());
-    let mut judged = JudgedCounts::default();
-    let mut used = HashSet::new();
-    if let Some(task) = arguments.task.as_ref().filter(|task| !run.task_ids().contains(&task.as_str())) {
-        let known = run.task_ids().join(", ");
-        let message = format!("the run {} has no task `{task}`", run.run_id());
-        return Ok(terminal::usage_error(&message, Some(&format!("expected one of: {known}"))));
-    }
-    for record in run.records().map_err(|error| unreadable(error.into()))? {
-        let record = record.map_err(|error| unreadable(error.into()))?;
-        if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
-            continue;
-        }
-        if record.index % run.repeat(&record.task_id).max(1) > 0 {
-            left_out.repeats += 1;
-            continue;
-        }
-        let label = match (&labels, &field) {
-            (Some(labels), _) => labels.of(&record, &mut used),
-            (None, Some(field)) => match label_at(field, &record, arguments.threshold) {
-                Ok(label) => label,
-                Err(message) => return Ok(terminal::usage_error(&message, Some(LABEL_HELP))),
-            },
-            (None, None) => None,
-        };
-        let verdict = match verdict_of(&record, arguments.judge.as_deref(), &mut known) {
-            Ok(verdict) => verdict,
-            Err(message) => {
-                return Ok(terminal::usage_error(&message, Some("name one of them with --judge")));
-            }
-        };
-        if let Some(verdict) = &verdict {
-            judged.add(verdict.score >= arguments.threshold);
-        }
-        match (label, verdict) {
-            (None, _) => left_out.without_label += 1,
-            (Some(_), None) => left_out.without_verdict += 1,
-            (Some(human), Some(verdict)) => answers.push(JudgedAnswer {
-                judge: verdict.score >= arguments.threshold,
-                human,
-                characters: characters_of(&record),
-                orders: verdict.orders,
-            }),
-        }
-    }
-    left_out.unknown_labels =
-        labels.as_ref().map_or(0, |labels| labels.by_sample.len() as u64 - used.len() as u64);
+    let ReadAnswers { answers, judged, left_out } = read_answers(&run, arguments)?;
     let Some(calibration) = calibrate(&answers) else {
         let message = format!(
             "there is nothing to compare: {} records have no label, {} with a label have no verdict, and {} labels are of \
@@ -101,10 +56,7 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     };
     let corrected = match &arguments.correct {
         None => correct_own(calibration.counts, judged),
-        Some(other) => match judged_counts(other, arguments)? {
-            Ok(judged) => correct_other(calibration.counts, judged),
-            Err(code) => return Ok(code),
-        },
+        Some(other) => correct_other(calibration.counts, judged_counts(other, arguments)?),
     };
     if arguments.json {
         let mut shown = serde_json::to_value(&calibration)?;
@@ -120,41 +72,83 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// Counts the verdicts about another run. An exit code if a message was printed instead.
-fn judged_counts(
-    run: &Path,
+/// Reads the answers of a run. The error is the exit code of the printed message.
+fn read_answers(run: &RecordedRun, arguments: &CalibrateArguments) -> Result<ReadAnswers, ExitCode> {
+    let refused = |message: String| terminal::usage_error(&message, Some(LABEL_HELP));
+    if let Some(task) = arguments.task.as_ref().filter(|task| !run.task_ids().contains(&task.as_str())) {
+        let known = format!("expected one of: {}", run.task_ids().join(", "));
+        let message = format!("the run {} has no task `{task}`", run.run_id());
+        return Err(terminal::usage_error(&message, Some(&known)));
+    }
+    let read = |path| read_labels(path, arguments.threshold).map_err(refused);
+    let labels = arguments.labels.as_deref().map(read).transpose()?;
+    let field = arguments.label_field.as_deref().map(FieldPath::new);
+    let mut found = ReadAnswers::default();
+    let mut used = HashSet::new();
+    found.left_out.repeats = each_verdict(run, arguments, |record, verdict| {
+        let label = match (&labels, &field) {
+            (Some(labels), _) => labels.of(record, &mut used),
+            (None, Some(field)) => label_at(field, record, arguments.threshold).map_err(refused)?,
+            (None, None) => None,
+        };
+        if let Some(verdict) = &verdict {
+            found.judged.add(verdict.score >= arguments.threshold);
+        }
+        match (label, verdict) {
+            (None, _) => found.left_out.without_label += 1,
+            (Some(_), None) => found.left_out.without_verdict += 1,
+            (Some(human), Some(verdict)) => found.answers.push(JudgedAnswer {
+                judge: verdict.score >= arguments.threshold,
+                human,
+                characters: characters_of(record),
+                orders: verdict.orders,
+            }),
+        }
+        Ok(())
+    })?;
+    let labels = labels.as_ref().map_or(0, |labels| labels.by_sample.len());
+    found.left_out.unknown_labels = labels.saturating_sub(used.len()) as u64;
+    Ok(found)
+}
+
+/// Counts the verdicts about another run. The error is the exit code of the printed message.
+fn judged_counts(run: &Path, arguments: &CalibrateArguments) -> Result<JudgedCounts, ExitCode> {
+    let run = open(run, &arguments.named.output_dir)?;
+    let mut judged = JudgedCounts::default();
+    each_verdict(&run, arguments, |_, verdict| {
+        verdict.into_iter().for_each(|verdict| judged.add(verdict.score >= arguments.threshold));
+        Ok(())
+    })?;
+    if judged.judged == 0 {
+        let message = format!("the run {} has no verdict to correct", run.run_id());
+        let help = "name a run whose answers the same judge has judged";
+        return Err(terminal::usage_error(&message, Some(help)));
+    }
+    Ok(judged)
+}
+
+/// Calls `take` with the first answer to each sample of the chosen tasks, and its verdict if it has one. Returns the
+/// number of further answers.
+fn each_verdict(
+    run: &RecordedRun,
     arguments: &CalibrateArguments,
-) -> anyhow::Result<Result<JudgedCounts, ExitCode>> {
-    let run = match open(run, &arguments.named.output_dir) {
-        Ok(run) => run,
-        Err(code) => return Ok(Err(code)),
-    };
-    let (mut judged, mut known) = (JudgedCounts::default(), Vec::new());
+    mut take: impl FnMut(&SampleRecord, Option<JudgeVerdict>) -> Result<(), ExitCode>,
+) -> Result<u64, ExitCode> {
+    let (mut known, mut repeats) = (Vec::new(), 0);
     for record in run.records().map_err(|error| unreadable(error.into()))? {
         let record = record.map_err(|error| unreadable(error.into()))?;
         if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
             continue;
         }
         if record.index % run.repeat(&record.task_id).max(1) > 0 {
+            repeats += 1;
             continue;
         }
-        match verdict_of(&record, arguments.judge.as_deref(), &mut known) {
-            Ok(verdict) => {
-                verdict.into_iter().for_each(|verdict| judged.add(verdict.score >= arguments.threshold));
-            }
-            Err(message) => {
-                return Ok(Err(terminal::usage_error(&message, Some("name one of them with --judge"))));
-            }
-        }
+        let verdict = verdict_of(&record, arguments.judge.as_deref(), &mut known)
+            .map_err(|message| terminal::usage_error(&message, Some("name one of them with --judge")))?;
+        take(&record, verdict)?;
     }
-    if judged.judged == 0 {
-        let message = format!("the run {} has no verdict to correct", run.run_id());
-        return Ok(Err(terminal::usage_error(
-            &message,
-            Some("name a run whose answers the same judge has judged"),
-        )));
-    }
-    Ok(Ok(judged))
+    Ok(repeats)
 }
 
 const LABEL_HELP: &str = "a line of the labels is {\"sample_id\": \"q17\", \"label\": true}; a label is true or false, yes or \
