@@ -1,4 +1,4 @@
-//! Difference of a figure that is no mean of scores, such as the BLEU of a corpus, by paired bootstrap.
+//! Difference of a figure that is not a mean of scores, such as the BLEU of a corpus, by paired bootstrap.
 //!
 //! The same parts of the samples count equally often in both runs in each replicate. So the spread of the differences of
 //! the replicates is that of the difference.
@@ -85,7 +85,7 @@ impl CorpusDifference {
         Some(MeanDifference {
             samples,
             reach,
-            // Without a scale, nobody knows what a sample can change.
+            // Without a scale, it is unknown how much a sample can change.
             imagined: if self.width.is_some() { IMAGINED_SAMPLES } else { 0.0 },
             rounding: ROUNDING * largest,
             mean: self.gain / reach,

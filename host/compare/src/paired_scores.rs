@@ -29,7 +29,7 @@ pub(super) struct PairedScores {
     gains: Vec<f64>,
     /// The gains of each cluster; `None` without clusters.
     clusters: Option<BTreeMap<u64, ClusterGains>>,
-    /// The difference of a figure that is no mean of scores, if that is compared.
+    /// The difference of a figure that is not a mean of scores, if that is compared.
     corpus: Option<CorpusDifference>,
 }
 
