@@ -136,6 +136,18 @@ pub fn populations() -> Vec<Population> {
     populations
 }
 
+/// Returns populations for which gates do not keep their level: with the loss in whole clusters, few clusters may have none.
+pub fn populations_not_covered() -> Vec<Population> {
+    let of = |clusters| Population {
+        scores: "graded, whole clusters lose all",
+        layout: Layout::EqualClusters(clusters),
+        effect: ClusterEffect::Rare,
+        metrics: 1,
+        draw: whole,
+    };
+    [10, 20, 50].map(of).into()
+}
+
 /// A score of 0 or 1 that changes with the probability `share`.
 fn changed(random: &mut Random, share: f64, loss: f64) -> [f64; 2] {
     match random.uniform() {

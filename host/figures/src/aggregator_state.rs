@@ -12,8 +12,8 @@ const MAX_FIGURES: usize = 1_000;
 /// An aggregator, or the reason why it failed.
 pub(crate) struct AggregatorState {
     aggregator: Result<Box<dyn CustomAggregator>, String>,
-    /// `None` if its figures get no intervals.
-    bootstrap: Option<Bootstrap>,
+    /// The parts for intervals, or the reason why they failed; `None` if the aggregator cannot resample.
+    bootstrap: Option<Result<Bootstrap, String>>,
 }
 
 /// Figures of an aggregator.
@@ -35,18 +35,21 @@ impl AggregatorState {
     /// Lets the figures get intervals, if the aggregator can resample its rows. Must be called before the first row.
     pub(crate) fn resampled(mut self) -> AggregatorState {
         let can = self.aggregator.as_ref().is_ok_and(|aggregator| aggregator.is_resampled());
-        self.bootstrap = can.then(Bootstrap::new);
+        self.bootstrap = can.then(|| Ok(Bootstrap::new()));
         self
     }
 
     pub(crate) fn add(&mut self, row: AggregationRow<'_>) {
         let Ok(aggregator) = &mut self.aggregator else { return };
-        let mut added = aggregator.add(row);
-        if let Some(bootstrap) = &mut self.bootstrap {
-            added = added.and_then(|()| aggregator.add_to_part(bootstrap.place(&row), row));
-        }
-        if let Err(error) = added {
+        if let Err(error) = aggregator.add(row) {
             self.aggregator = Err(error);
+            return;
+        }
+        // A part that fails costs only the intervals.
+        if let Some(Ok(bootstrap)) = &mut self.bootstrap
+            && let Err(error) = aggregator.add_to_part(bootstrap.place(&row), row)
+        {
+            self.bootstrap = Some(Err(error));
         }
     }
 
@@ -79,8 +82,8 @@ impl AggregatorState {
         for figure in &mut figures {
             figure.stderr = figure.stderr.filter(|error| !is_no_spread(*error, figure.value.abs()));
         }
-        let resamples =
-            self.bootstrap.as_ref().map(|bootstrap| bootstrap.apply(&mut *aggregator, &mut figures));
+        let apply = |bootstrap: Bootstrap| bootstrap.apply(&mut *aggregator, &mut figures);
+        let resamples = self.bootstrap.map(|bootstrap| bootstrap.and_then(apply));
         Ok(AggregatedFigures { figures, resamples })
     }
 }

@@ -24,8 +24,8 @@ const BATCH: u64 = 10;
 /// Smallest effective number of parts with an interval: about 90 samples or clusters of equal size.
 const MIN_EFFECTIVE_PARTS: f64 = 60.0;
 
-/// The same as a number of samples or clusters, for messages.
-const MIN_UNITS: u32 = 90;
+/// Number of samples or clusters from which a figure of a component usually has an interval.
+pub const MIN_RESAMPLED_UNITS: u64 = 90;
 
 /// Largest bias of the replicates with an interval, in standard errors. A figure such as the calibration error grows with
 /// the noise, so its replicates say little about the true value.
@@ -94,7 +94,9 @@ impl Bootstrap {
     ) -> Result<Resamples, String> {
         let parts = self.effective_parts();
         if parts < MIN_EFFECTIVE_PARTS {
-            return Err(format!("there are too few samples or clusters; about {MIN_UNITS} are needed"));
+            return Err(format!(
+                "there are too few samples or clusters; about {MIN_RESAMPLED_UNITS} are needed"
+            ));
         }
         let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); figures.len()];
         for start in (0..REPLICATES).step_by(BATCH as usize) {

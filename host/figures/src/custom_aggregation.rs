@@ -35,7 +35,7 @@ pub trait CustomAggregator {
     /// Returns the figures of each draw, for which every part counts as often as the draw says.
     ///
     /// # Errors
-    /// The reason why there are no such figures.
+    /// The reason why such figures cannot be computed.
     fn resample(&mut self, _draws: &[Vec<u32>]) -> Result<Vec<Vec<NamedFigure>>, String> {
         Ok(Vec::new())
     }

@@ -43,6 +43,7 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
+pub use bootstrap::MIN_RESAMPLED_UNITS;
 pub use completeness::{Completeness, TaskCompleteness};
 pub use custom_aggregation::{
     AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,

@@ -3,10 +3,11 @@
 use gage_compare::{GateAssumptions, LeastSamples, gate_of, least_samples};
 use gage_config::{GateSpec, Problems};
 use gage_engine::{Datasets, Plan, PlannedMetric, PlannedTask};
+use gage_figures::MIN_RESAMPLED_UNITS;
 use gage_plugin::ValueDescription;
 
-/// Smallest number of samples, or clusters, of a figure that a component computes and a gate compares.
-const MIN_UNITS_OF_COMPONENTS: u64 = 90;
+/// Number of rows up to which clusters are counted before a run. Gates with more samples can pass.
+const MAX_ROWS: u64 = 2_000;
 
 /// A gated score of a task.
 #[derive(Clone)]
@@ -112,7 +113,7 @@ impl Units<'_> {
             };
             return Some((cannot(&counted), help));
         }
-        let clusters = self.plan.count_clusters(gated.task, self.datasets, self.max_samples)?;
+        let clusters = self.plan.count_clusters(gated.task, self.datasets, self.max_samples, MAX_ROWS)?;
         let assumed = GateAssumptions {
             samples: clusters.samples,
             cluster_size: clusters.usual_size,
@@ -131,19 +132,21 @@ impl Units<'_> {
 
     /// Figures of components need enough samples or clusters for their bootstrap.
     fn problem_of_component(&self, gated: &GatedScore<'_>) -> Option<(String, String)> {
-        let (units, what) = match self.plan.count_clusters(gated.task, self.datasets, self.max_samples) {
-            Some(clusters) => (clusters.clusters, "cluster"),
-            None => {
-                let limit = MIN_UNITS_OF_COMPONENTS;
-                (self.plan.count_samples(gated.task, self.datasets, self.max_samples, limit)?, "sample")
-            }
-        };
-        (units < MIN_UNITS_OF_COMPONENTS).then(|| {
+        let (units, what) =
+            match self.plan.count_clusters(gated.task, self.datasets, self.max_samples, MAX_ROWS) {
+                Some(clusters) => (clusters.clusters, "cluster"),
+                None if gated.task.spec.cluster_by.is_some() => return None,
+                None => {
+                    let limit = MIN_RESAMPLED_UNITS;
+                    (self.plan.count_samples(gated.task, self.datasets, self.max_samples, limit)?, "sample")
+                }
+            };
+        (units < MIN_RESAMPLED_UNITS).then(|| {
             let reason = format!(
                 "its figure is of all samples, and {} are too few to compare it with that of another run",
                 counted(units, what)
             );
-            (reason, format!("use at least {MIN_UNITS_OF_COMPONENTS} {what}s"))
+            (reason, format!("use at least {MIN_RESAMPLED_UNITS} {what}s"))
         })
     }
 }

@@ -43,13 +43,19 @@ impl Plan {
         error.is_none().then_some(count.min(limit))
     }
 
-    /// Counts the clusters of a task in its first rows. `None` without clusters, or if they are not known before the run.
+    /// Counts the clusters of a task with at most `limit` samples. `None` without clusters, if there are more samples, or if
+    /// the clusters are not known before the run.
     pub fn count_clusters(
         &self,
         task: &PlannedTask,
         datasets: &Datasets,
         max_samples: Option<u64>,
+        limit: u64,
     ) -> Option<ClusterCounts> {
+        task.spec.cluster_by.as_ref()?;
+        if self.count_samples(task, datasets, max_samples, limit + 1)? > limit {
+            return None;
+        }
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
         ClusterCounts::of(task, datasets.get(&task.spec.dataset_id)?, most)
     }
