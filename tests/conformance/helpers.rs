@@ -95,7 +95,7 @@ fn labels_of_options_are_recognized() {
         match (correct, found) {
             (None, Err(_)) => {}
             (Some(correct), Ok(PreprocessorOutput::Sample(sample))) => {
-                let sample = sample.parse().expect("JSON");
+                let sample = sample.with_derived().and_then(|sample| sample.parse()).expect("JSON");
                 assert_eq!(sample["metadata"]["correct_choice"], json!(correct), "{case}");
                 let contents: Vec<Value> = sample["options"]
                     .as_array()

@@ -218,10 +218,10 @@ fn every_result_names_its_prompts() {
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let version_of = |run: &str| {
         let version = workspace.json(run, "summary.json")["metrics"][0]["prompt_version"].clone();
-        for sample in workspace.samples(run) {
-            let results = sample["metrics"].as_array().cloned().unwrap_or_default();
-            assert_eq!(results.len(), 2);
-            assert!(results.iter().all(|result| result["prompt_version"] == version), "{sample}");
+        assert_eq!(workspace.samples(run)[0]["metrics"].as_array().map(Vec::len), Some(2));
+        let named = format!(r#""prompt_version":{version}"#);
+        for scores in scores_in_journal(&workspace, run) {
+            assert_eq!(scores.matches(&named).count(), 2, "{scores}");
         }
         version.as_str().unwrap_or_default().to_owned()
     };
@@ -233,7 +233,7 @@ fn every_result_names_its_prompts() {
     workspace.assert_equal_files("again", "r", &RESULT_FILES);
     let metric = ["score", "runs/r", "--run-id", "other", "--metric", "contains"];
     workspace.run(&metric).expect_code(0);
-    assert_eq!(workspace.samples("other")[0]["metrics"][0]["prompt_version"], version.as_str());
+    assert_eq!(workspace.json("other", "summary.json")["metrics"][0]["prompt_version"], version.as_str());
     workspace.run(&["export", "r", "--format", "csv", "--out", "figures.csv"]).expect_code(0);
     let table = workspace.read("figures.csv");
     assert!(table.lines().nth(1).is_some_and(|line| line.contains(&version)), "{table}");
@@ -244,6 +244,15 @@ fn every_result_names_its_prompts() {
     assert_ne!(version_of("changed"), version);
     let compared = workspace.run(&["compare", "r", "changed", "--json"]).stdout_json();
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
+}
+
+/// Returns the lines of the journal with scores.
+fn scores_in_journal(workspace: &Workspace, run: &str) -> Vec<String> {
+    let journal = workspace.read(&format!("runs/{run}/journal/000001.jsonl"));
+    let scores: Vec<String> =
+        journal.lines().filter(|line| line.contains(r#""scores":"#)).map(str::to_owned).collect();
+    assert!(!scores.is_empty());
+    scores
 }
 
 /// Returns the names in a prompt version.
@@ -264,10 +273,14 @@ fn prompt_version_names_the_components_that_write_prompts() {
         workspace.write("suite.yaml", text);
         workspace.run(&["run", "suite.yaml", "--run-id", run]).expect_code(0);
         let version = workspace.json(run, "summary.json")["metrics"][0]["prompt_version"].clone();
-        for result in workspace.samples(run).iter().flat_map(|sample| sample["metrics"].as_array().unwrap()) {
-            assert_eq!((&result["schema_version"], &result["prompt_version"]), (&json!("v1"), &version));
-            assert!(result["scorer_version"].as_str().is_some_and(|number| number.parse::<u32>().is_ok()));
-        }
+        let figure = &workspace.json(run, "summary.json")["metrics"][0];
+        assert_eq!(figure["schema_version"], "v1");
+        assert!(figure["scorer_version"].as_str().is_some_and(|number| number.parse::<u32>().is_ok()));
+        let named = format!(
+            r#""schema_version":"v1","scorer_version":{},"prompt_version":{version}"#,
+            figure["scorer_version"]
+        );
+        assert!(scores_in_journal(&workspace, run).iter().all(|scores| scores.contains(&named)), "{named}");
         version.as_str().unwrap_or_default().to_owned()
     };
     let instructed =

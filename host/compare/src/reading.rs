@@ -3,7 +3,7 @@
 use super::measure::Measure;
 use super::plan::PlannedMeasure;
 use super::unscored::UnscoredReason;
-use gage_core::{Outcome, ScoreCard, canonical_json};
+use gage_core::{ListedForm, Outcome, ScoreCard, canonical_json};
 use gage_figures::{CompensatedSum, RecordedRun};
 use gage_record::SampleRecord;
 use serde_json::Value;
@@ -170,11 +170,12 @@ fn number_of(card: &ScoreCard, measure: &Measure) -> Option<f64> {
     }
 }
 
-/// Hashes the Sample without its origin, or the beginning of a row that did not become a Sample.
+/// Hashes the Sample as `samples.jsonl` lists it, without its origin, or the beginning of a row that did not become a
+/// Sample.
 fn content_of(record: &SampleRecord) -> u64 {
-    match (&*record.sample, &record.row) {
-        (Value::Object(sample), _) => {
-            let mut sample = sample.clone();
+    let listed = ListedForm { sample: (&record.sample).into(), index: record.index };
+    match (serde_json::to_value(listed).unwrap_or_default(), &record.row) {
+        (Value::Object(mut sample), _) => {
             sample.shift_remove("_dataset_metadata");
             hash(&canonical_json(&Value::Object(sample)))
         }

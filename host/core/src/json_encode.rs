@@ -8,6 +8,7 @@ mod sample;
 use crate::Object;
 use crate::content::{ContentPart, Message};
 use crate::output::{ContinuationScore, FinishReason, RollingScore, Usage};
+use crate::sample::derived::{DerivedChoices, MetadataMember};
 use crate::sample::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -28,6 +29,8 @@ pub(crate) enum Member<'s> {
     Text(&'s str),
     Value(&'s Value),
     Object(&'s Object),
+    Metadata(MetadataMember<'s>),
+    Choices(DerivedChoices<'s>),
     Values(&'s [Value]),
     Media(MediaMember<'s>),
     Parts(&'s [ContentPart]),

@@ -2,7 +2,7 @@
 //! first.
 
 use crate::json_encode::{JsonMembers, Member};
-use crate::{LazyJson, ModelOutput, Sample};
+use crate::{LazyJson, ModelOutput, RecordedSample, Sample};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -16,6 +16,8 @@ pub enum JsonView<'a> {
     Json(&'a Value),
     /// JSON that is parsed when a path leads into it.
     Lazy(&'a LazyJson),
+    /// The Sample of a record, which is parsed when a path leads into it.
+    Recorded(&'a RecordedSample),
     /// A Sample, seen as the JSON to which it is encoded.
     Sample(&'a Sample),
     /// A model's output, seen in the same way.
@@ -34,12 +36,19 @@ impl<'a> From<&'a LazyJson> for JsonView<'a> {
     }
 }
 
+impl<'a> From<&'a RecordedSample> for JsonView<'a> {
+    fn from(sample: &'a RecordedSample) -> JsonView<'a> {
+        JsonView::Recorded(sample)
+    }
+}
+
 impl<'a> JsonView<'a> {
     /// Returns whether the document is null.
     pub fn is_null(self) -> bool {
         match self {
             JsonView::Json(value) => value.is_null(),
             JsonView::Lazy(json) => json.is_null(),
+            JsonView::Recorded(sample) => sample.is_null(),
             JsonView::Sample(_) | JsonView::Output(_) => false,
         }
     }
@@ -49,6 +58,7 @@ impl<'a> JsonView<'a> {
         match self {
             JsonView::Json(value) => Cow::Borrowed(value),
             JsonView::Lazy(json) => Cow::Borrowed(json),
+            JsonView::Recorded(sample) => Cow::Borrowed(sample),
             JsonView::Sample(sample) => Cow::Owned(sample.to_value()),
             JsonView::Output(output) => Cow::Owned(output.to_value()),
         }
@@ -65,6 +75,7 @@ impl<'a> JsonView<'a> {
         match self {
             JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
             JsonView::Lazy(json) => walk(json, steps).map(Cow::Borrowed),
+            JsonView::Recorded(sample) => walk(sample, steps).map(Cow::Borrowed),
             JsonView::Sample(sample) => walk_members(sample, &first.key, rest),
             JsonView::Output(output) => walk_members(output, &first.key, rest),
         }
@@ -79,6 +90,10 @@ fn walk_members<'a>(written: &'a impl JsonMembers, key: &str, rest: &[PathStep])
         (Some(Member::Object(object)), Some((next, rest))) => {
             walk(object.get(&next.key)?, rest).map(Cow::Borrowed)
         }
+        (Some(Member::Metadata(metadata)), Some((next, rest))) => match metadata.own.get(&next.key) {
+            Some(value) => walk(value, rest).map(Cow::Borrowed),
+            None => walk_owned(metadata.derived(&next.key)?, rest).map(Cow::Owned),
+        },
         (Some(Member::Values(items)), Some((next, rest))) => {
             walk(items.get(next.index?)?, rest).map(Cow::Borrowed)
         }

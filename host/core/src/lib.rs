@@ -22,6 +22,7 @@ mod outcome;
 mod output;
 mod rendered;
 mod sample;
+mod sample_forms;
 mod sampling;
 mod schema;
 mod score;
@@ -48,9 +49,10 @@ pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
 pub use sample::{
-    AnswerProblem, ChoiceOption, FewShotExample, Messages, OptionDisplay, Reference, Sample, SandboxSpec,
-    TaskType,
+    AnswerProblem, ChoiceOption, Choices, FewShotExample, Messages, OptionDisplay, RecordedSample, Reference,
+    Sample, SandboxSpec, TaskType, add_derived,
 };
+pub use sample_forms::{ListedForm, RecordedForm};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};

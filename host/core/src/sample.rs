@@ -10,17 +10,22 @@ use std::sync::Arc;
 
 mod answer;
 mod checks;
+pub(crate) mod derived;
 mod from_value;
 mod label;
 mod messages;
 mod option_display;
 mod parts;
+mod recorded;
 mod task_type;
 
 pub use answer::AnswerProblem;
+pub use derived::Choices;
 pub use messages::Messages;
 pub use option_display::OptionDisplay;
 pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
+pub(crate) use recorded::compact;
+pub use recorded::{RecordedSample, add_derived};
 pub use task_type::TaskType;
 
 /// A standard Sample. Unknown fields are kept in `extra`.
@@ -44,7 +49,7 @@ pub struct Sample {
     pub golden_trajectories: Vec<Vec<Message>>,
     /// Environment in which code runs.
     pub sandbox: Option<Box<SandboxSpec>>,
-    /// Metadata of the task and the row.
+    /// Metadata of the task and the row, without what follows from the options and the label.
     pub metadata: Object,
     /// Labels for slicing results.
     pub data_tag: LazyObject,
@@ -67,7 +72,7 @@ pub struct Sample {
     /// Outputs of judges and metrics.
     pub eval_result: LazyObject,
     /// Structured candidates in the shape of the reference implementation.
-    pub choices: Vec<Value>,
+    pub choices: Choices,
     /// Container of inference inputs: `prompt`, `multi_modal_data`.
     pub inputs: LazyObject,
     /// Id of the row's dataset.

@@ -37,8 +37,10 @@ pub struct MetricResult {
     /// The metric's id in the suite.
     pub metric_id: CompactString,
     /// Version of the answer and card format, [`RESULT_SCHEMA_VERSION`].
+    #[serde(default)]
     pub schema_version: CompactString,
     /// Version of the scorer, which changes whenever a score could.
+    #[serde(default)]
     pub scorer_version: CompactString,
     /// Version of the prompt-building code that the result depends on, from [`prompt_version`]; empty if
     /// there is none.

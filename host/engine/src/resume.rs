@@ -192,6 +192,7 @@ impl RemainingWork<'_> {
 mod tests {
     use super::*;
     use crate::sample::result::SampleResult;
+    use gage_core::RecordedForm;
     use gage_data::{Rejection, RejectionStage};
     use gage_record::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, SampleTiming, Scores,
@@ -212,7 +213,7 @@ mod tests {
                 sample_id: "s",
                 row_digest: "00",
                 outcome: Outcome::Scored,
-                sample: (&Value::Null).into(),
+                sample: RecordedForm((&Value::Null).into()),
                 support_output: None,
                 model_output: (&Value::Null).into(),
                 judge_output: None,

@@ -59,6 +59,11 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         }
     };
     let index = Arc::new(index);
+    // The records of an earlier process are only in the journal.
+    let records = context.records.filter(|_| index.is_empty() && !manifest.is_rejudged);
+    if let Some(records) = records {
+        records.lock().begin(&folder);
+    }
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let budget = Arc::new(BudgetTracker::new(plan));
@@ -69,7 +74,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
-    let reports = scheduler.run_tasks(&tasks, &mut writer)?;
+    let reports = scheduler.run_tasks(&tasks, &mut writer, records)?;
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());

@@ -1,7 +1,7 @@
 //! Validates exports against schemas generated from the formats' own packages by `tests/exports/make_schemas.py`.
 
 use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
-use gage_core::{LazyJson, Outcome};
+use gage_core::{Outcome, RecordedSample};
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, scored, task};
 use gage_figures::{
@@ -110,7 +110,7 @@ fn records() -> Vec<SampleRecord> {
         ),
         with("written", 3, asked("s-3", json!([user])), json!({"answer": HOSTILE, "trajectory": trajectory})),
         SampleRecord {
-            sample: LazyJson::default(),
+            sample: RecordedSample::default(),
             row: Some(HOSTILE.to_owned()),
             ..failed("written", 4, Outcome::InvalidSample)
         },

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Computes figures from score cards in one pass, in dataset order. One aggregator is created for every
 /// metric with [`Aggregation::Custom`](crate::Aggregation::Custom), and one for each of its slices.
-pub trait CustomAggregator {
+pub trait CustomAggregator: Send {
     /// Adds the next card.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ pub trait CustomAggregator {
 
 /// Returns the aggregator of a metric by the ids of its task and of the metric; if `None`, the metric has
 /// no figure.
-pub type CustomAggregators<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn CustomAggregator>>;
+pub type CustomAggregators<'a> = &'a (dyn Fn(&str, &str) -> Option<Box<dyn CustomAggregator>> + Sync);
 
 /// Returns `None` for every metric, for runs without custom aggregators.
 pub fn no_custom_aggregators(_task_id: &str, _metric_id: &str) -> Option<Box<dyn CustomAggregator>> {

@@ -66,4 +66,4 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Example, WrittenReports, write_reports};
+pub use write::{Example, ReportBuilder, WrittenReports, write_reports};

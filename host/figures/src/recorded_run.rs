@@ -194,7 +194,12 @@ pub type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>
 /// Records, one at a time, with the stage of each sample.
 pub type PartialRecords<'a> = Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
+/// Returns the record of a line of `samples.jsonl`, as far as the line has it.
 fn record_of(line: SampleLine) -> SampleRecord {
+    let mut sample = line.sample.into_value();
+    if let Some(members) = sample.as_object_mut() {
+        members.insert("id".to_owned(), line.sample_id.as_str().into());
+    }
     SampleRecord {
         task_id: line.task_id,
         index: line.index,
@@ -202,7 +207,7 @@ fn record_of(line: SampleLine) -> SampleRecord {
         row_digest: String::new(),
         outcome: line.outcome,
         error: line.error,
-        sample: line.sample,
+        sample: sample.into(),
         row: line.row,
         support_output: line.support_output,
         model_output: line.model_output,

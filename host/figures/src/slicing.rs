@@ -4,7 +4,7 @@ use crate::known_paths::KnownPaths;
 use crate::random::hash;
 use crate::{TaskDescription, UnfoundPath};
 use gage_core::{EvalContext, FieldPath, NONE_LABEL, OTHER_LABEL, Outcome, Root, label};
-use gage_record::SampleRecord;
+use gage_record::RecordView;
 use indexmap::IndexSet;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -60,7 +60,7 @@ struct MetricPath {
 }
 
 impl MetricPath {
-    fn resolve(&mut self, roots: EvalContext<'_>, record: &SampleRecord) {
+    fn resolve(&mut self, roots: EvalContext<'_>, record: &RecordView<'_>) {
         if self.is_found || self.is_reported_missing(record) {
             return;
         }
@@ -72,7 +72,7 @@ impl MetricPath {
     }
 
     /// Returns whether the record itself already reports that the field is missing, as requested by the suite.
-    fn is_reported_missing(&self, record: &SampleRecord) -> bool {
+    fn is_reported_missing(&self, record: &RecordView<'_>) -> bool {
         let metric_id = self.key.rsplit_once('.').map_or(self.key.as_str(), |(metric_id, _)| metric_id);
         record.metrics.iter().any(|metric| {
             metric.metric_id == metric_id
@@ -114,29 +114,31 @@ impl Slicing {
     }
 
     /// Returns whether the record begins a new sample.
-    pub fn is_next(&self, record: &SampleRecord) -> bool {
+    pub fn is_next<'r>(&self, record: impl Into<RecordView<'r>>) -> bool {
+        let record = record.into();
         self.current != Some(record.index / self.repeat)
     }
 
     /// Begins a sample with its first record, and finds its slices and cluster.
-    pub fn begin(&mut self, record: &SampleRecord) {
+    pub fn begin<'r>(&mut self, record: impl Into<RecordView<'r>>) {
+        let record = record.into();
         self.current = Some(record.index / self.repeat);
         self.has_sample |= !record.sample.is_null();
         let nothing = &Value::Null;
         let roots = EvalContext {
-            sample: (&record.sample).into(),
-            model_output: record.model_output.as_ref().map_or(nothing.into(), Into::into),
-            judge_output: record.judge_output.as_ref().unwrap_or(nothing),
-            support_output: record.support_output.as_ref().unwrap_or(nothing),
+            sample: record.sample,
+            model_output: record.model_output,
+            judge_output: record.judge_output.unwrap_or(nothing),
+            support_output: record.support_output.unwrap_or(nothing),
         };
-        self.of_metrics.iter_mut().for_each(|path| path.resolve(roots, record));
+        self.of_metrics.iter_mut().for_each(|path| path.resolve(roots, &record));
         if !self.slices.is_empty() || self.clusters.is_some() || !self.of_metrics.is_empty() {
             self.known.add(roots);
         }
         self.membership.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
         let (cluster, unit) = match &mut self.clusters {
-            Some(clusters) => clusters.number_of(roots, &record.sample_id),
-            None => (0, hash(&record.sample_id)),
+            Some(clusters) => clusters.number_of(roots, record.sample_id),
+            None => (0, hash(record.sample_id)),
         };
         self.membership.cluster = cluster;
         self.membership.unit = unit;
@@ -252,6 +254,7 @@ impl Clusters {
 mod tests {
     use super::*;
     use crate::test_records::{sample, task};
+    use gage_record::SampleRecord;
     use serde_json::json;
 
     fn slicing(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Slicing {

@@ -7,8 +7,8 @@ use crate::{
     Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription, ServedModel,
     TaskCompleteness, TaskDescription, UnfoundPath,
 };
-use gage_core::{Object, Outcome, OutcomeCounts};
-use gage_record::SampleRecord;
+use gage_core::{JsonView, ModelOutput, Object, Outcome, OutcomeCounts, Usage};
+use gage_record::RecordView;
 use gage_record::format::SUMMARY_FILE;
 use indexmap::IndexMap;
 use itertools::Itertools as _;
@@ -157,6 +157,29 @@ struct OutputFacts {
     system_fingerprint: Value,
 }
 
+impl OutputFacts {
+    /// Returns the facts of an output; `None` if there is none, or they cannot be read.
+    fn of(output: JsonView<'_>) -> Option<OutputFacts> {
+        match output {
+            JsonView::Output(output) => {
+                let named = |key: &str| output.extra.get(key).cloned().unwrap_or_default();
+                let tokens = |usage: Usage| TokenCounts {
+                    prompt_tokens: usage.prompt_tokens,
+                    completion_tokens: usage.completion_tokens,
+                };
+                Some(OutputFacts {
+                    usage: output.usage.map(tokens),
+                    served_model: named(ModelOutput::SERVED_MODEL_KEY),
+                    system_fingerprint: named(ModelOutput::FINGERPRINT_KEY),
+                })
+            }
+            JsonView::Lazy(output) if !output.is_null() => output.read().ok(),
+            JsonView::Json(output) => OutputFacts::deserialize(output).ok(),
+            JsonView::Lazy(_) | JsonView::Recorded(_) | JsonView::Sample(_) => None,
+        }
+    }
+}
+
 /// Token counts of an answer. A missing count is 0: an extractor may have written the usage.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -214,12 +237,14 @@ impl<'a> SummaryBuilder<'a> {
     ///
     /// # Errors
     /// If the record has a task or a metric that was not described.
-    pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
-        let task = of_task(&mut self.tasks, &record.task_id)?;
+    pub fn add<'r>(&mut self, record: impl Into<RecordView<'r>>) -> Result<(), FiguresError> {
+        let record = &record.into();
+        let task = of_task(&mut self.tasks, record.task_id)?;
         self.outcomes.add(record.outcome);
         task.outcomes.add(record.outcome);
-        let output = record.model_output.as_ref().and_then(|output| output.read::<OutputFacts>().ok());
-        let Some(OutputFacts { usage, served_model, system_fingerprint }) = output else {
+        let Some(OutputFacts { usage, served_model, system_fingerprint }) =
+            OutputFacts::of(record.model_output)
+        else {
             return task.add_rest(record);
         };
         let name = |value: &Value| value.as_str().map(str::to_owned);
@@ -230,6 +255,15 @@ impl<'a> SummaryBuilder<'a> {
                 task.usage.completion_tokens.saturating_add(usage.completion_tokens);
         }
         task.add_rest(record)
+    }
+
+    /// Replaces the parts of the descriptions that are known only at the end of a run: prompts and parameters.
+    pub(crate) fn describe(&mut self, tasks: &[TaskDescription]) {
+        for task in tasks {
+            if let Some(builder) = self.tasks.get_mut(&task.task_id) {
+                builder.description = task.clone();
+            }
+        }
     }
 
     /// Returns the figures, given the completeness of each task.
@@ -251,11 +285,11 @@ impl<'a> SummaryBuilder<'a> {
 
 impl TaskBuilder<'_> {
     /// Adds the parts of a record that do not depend on the model's output.
-    fn add_rest(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
-        if let Some(judge_output) = &record.judge_output {
+    fn add_rest(&mut self, record: &RecordView<'_>) -> Result<(), FiguresError> {
+        if let Some(judge_output) = record.judge_output {
             self.judges.add(judge_output);
         }
-        self.metrics.add(&record.metrics, record)
+        self.metrics.add(record.metrics, *record)
     }
 
     fn finish(self, reach: TaskCompleteness) -> TaskSummary {

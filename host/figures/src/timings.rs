@@ -5,7 +5,7 @@ use crate::latency::LatencyBuilder;
 use crate::summary::{from_value, of_task, to_json};
 use crate::{Completeness, CustomAggregators, FiguresError, LatencyFigures, MetricFigure, TaskDescription};
 use gage_core::Object;
-use gage_record::SampleRecord;
+use gage_record::RecordView;
 use gage_record::format::TIMINGS_FILE;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -111,12 +111,12 @@ struct JudgeBuilder {
 }
 
 impl JudgeBuilder {
-    fn add(&mut self, record: &SampleRecord) {
+    fn add(&mut self, record: &RecordView<'_>) {
         let judge_ms = record.timing.stages.judge_ms;
         if judge_ms > 0.0 {
             self.latency.add(judge_ms);
         }
-        let Some(output) = &record.judge_output else { return };
+        let Some(output) = record.judge_output else { return };
         let judges = output.get("judges").and_then(Value::as_object);
         let outputs = judges.map_or_else(|| vec![output], |judges| judges.values().collect());
         for usage in outputs.into_iter().filter_map(|output| output.get("usage")) {
@@ -271,8 +271,9 @@ impl<'a> TimingsBuilder<'a> {
     ///
     /// # Errors
     /// If the record has a task or a timing metric that was not described.
-    pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
-        let task = of_task(&mut self.tasks, &record.task_id)?;
+    pub fn add<'r>(&mut self, record: impl Into<RecordView<'r>>) -> Result<(), FiguresError> {
+        let record = &record.into();
+        let task = of_task(&mut self.tasks, record.task_id)?;
         self.samples += 1;
         task.retries += u64::from(record.timing.retries());
         task.scoring_fuel += record.timing.scoring_fuel;
@@ -280,7 +281,7 @@ impl<'a> TimingsBuilder<'a> {
             *self.stages.entry(name).or_default() += milliseconds;
         }
         task.judge.add(record);
-        if record.model_output.is_some() && record.timing.attempts > 0 {
+        if !record.model_output.is_null() && record.timing.attempts > 0 {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
             self.queue.add(record.timing.queue_ms);
@@ -289,7 +290,7 @@ impl<'a> TimingsBuilder<'a> {
                 self.first_token.add(first_token_ms);
             }
         }
-        task.metrics.add(&record.timing_metrics, record)
+        task.metrics.add(record.timing_metrics, *record)
     }
 
     /// Returns the timings, given the completeness of each task.
@@ -376,7 +377,7 @@ mod tests {
         Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() }
     }
 
-    fn timings(records: &[SampleRecord], phases: &Phases) -> Timings {
+    fn timings(records: &[gage_record::SampleRecord], phases: &Phases) -> Timings {
         let mut builder = TimingsBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
         records.iter().for_each(|record| builder.add(record).unwrap());
         builder.finish(phases, machine(), &Completeness::new())

@@ -1,4 +1,5 @@
-//! The end of a run: the journal is read once, in dataset order, and all reports are written from it.
+//! The reports of a run, which are built from its records in dataset order. A run adds each record when it is finished; the
+//! rest is read from the journal.
 
 use crate::resamples_file::ResamplesFile;
 use crate::{
@@ -7,7 +8,7 @@ use crate::{
 };
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use gage_record::{FileDigest, JournalIndex, RunFolder, SampleRecord, SamplesWriter};
+use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, SamplesWriter};
 use std::collections::BTreeMap;
 
 /// The reports that were written.
@@ -44,11 +45,127 @@ impl std::fmt::Display for Example {
     }
 }
 
+/// Builds the reports of a run from its records, which come in order.
+pub struct ReportBuilder<'a> {
+    summary: SummaryBuilder<'a>,
+    timings: TimingsBuilder<'a>,
+    samples: SamplesWriter,
+    counts: BTreeMap<String, OutcomeCounts>,
+    examples: Vec<Example>,
+    records: u64,
+}
+
+impl<'a> ReportBuilder<'a> {
+    /// Begins the reports of a run of these tasks. `aggregators` returns the custom aggregators.
+    ///
+    /// # Errors
+    /// If `samples.jsonl` cannot be created.
+    pub fn new(
+        folder: &RunFolder,
+        tasks: &[TaskDescription],
+        aggregators: CustomAggregators<'a>,
+    ) -> Result<ReportBuilder<'a>, FiguresError> {
+        Ok(ReportBuilder {
+            summary: SummaryBuilder::new(tasks, aggregators),
+            timings: TimingsBuilder::new(tasks, aggregators),
+            samples: SamplesWriter::create(folder)?,
+            counts: BTreeMap::new(),
+            examples: Vec::new(),
+            records: 0,
+        })
+    }
+
+    /// Adds the next record. Tasks come in the order of the suite, and their records by index.
+    ///
+    /// # Errors
+    /// If the record has a task or a metric that was not described, or `samples.jsonl` cannot be written.
+    pub fn add(&mut self, record: &RecordView<'_>) -> Result<(), FiguresError> {
+        self.note_example(record);
+        match self.counts.get_mut(record.task_id) {
+            Some(counts) => counts.add(record.outcome),
+            None => self.counts.entry(record.task_id.to_owned()).or_default().add(record.outcome),
+        }
+        self.summary.add(*record)?;
+        self.timings.add(*record)?;
+        self.samples.write(record)?;
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Returns the number of records.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Keeps the first failed sample of each task and outcome.
+    fn note_example(&mut self, record: &RecordView<'_>) {
+        let is_new =
+            |example: &Example| example.task_id != record.task_id || example.outcome != record.outcome;
+        if let Some(error) = record.error
+            && self.examples.iter().all(is_new)
+        {
+            self.examples.push(Example {
+                task_id: record.task_id.to_owned(),
+                sample_id: record.sample_id.to_owned(),
+                outcome: record.outcome,
+                message: recorded_message(error),
+            });
+        }
+    }
+
+    /// Adds the records of a journal after those that were already added, which must be the first of it.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, and those of [`ReportBuilder::add`].
+    pub fn add_rest(&mut self, folder: &RunFolder, tasks: &[TaskDescription]) -> Result<(), FiguresError> {
+        let index = JournalIndex::read(folder)?;
+        let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
+        let known = usize::try_from(self.records).unwrap_or(usize::MAX);
+        for record in index.records_in_order_after(&order, known) {
+            self.add(&(&record?).into())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files. `tasks` has what is known only at the end of the run; `completeness` holds the planned numbers
+    /// of samples, as the run may have been interrupted.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(
+        self,
+        folder: &RunFolder,
+        tasks: &[TaskDescription],
+        completeness: &Completeness,
+        phases: &Phases,
+    ) -> Result<WrittenReports, FiguresError> {
+        let ReportBuilder { mut summary, timings, samples, counts, examples, .. } = self;
+        summary.describe(tasks);
+        let summary = summary.finish(completeness);
+        let timings = timings.finish(phases, Machine::this(), completeness);
+        let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
+        for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
+            files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);
+        }
+        if let Some(resamples) = ResamplesFile::of(&summary.metrics) {
+            let text = resamples.to_json()?;
+            let digest = folder.write_atomically(RESAMPLES_FILE, text.as_bytes())?;
+            files.insert(RESAMPLES_FILE.to_owned(), digest);
+        }
+        let counts =
+            tasks.iter().map(|task| counts.get(&task.task_id).cloned().unwrap_or_default()).collect();
+        Ok(WrittenReports { summary, timings, counts, files, examples })
+    }
+}
+
+/// Returns the message of an error as records have it: without secrets.
+fn recorded_message(error: &ErrorNote) -> String {
+    let recorded = serde_json::to_value(error).unwrap_or_default();
+    recorded["message"].as_str().unwrap_or_default().to_owned()
+}
+
 /// Writes `samples.jsonl`, `summary.json`, `timings.json` and, if figures were resampled, `resamples.json` of a run from its
 /// journal.
-///
-/// The journal may lack samples if the run was interrupted; `completeness` holds the planned numbers. `aggregators` returns
-/// the custom aggregators.
 ///
 /// # Errors
 /// If the journal cannot be read or a file cannot be written.
@@ -59,43 +176,7 @@ pub fn write_reports(
     phases: &Phases,
     aggregators: CustomAggregators<'_>,
 ) -> Result<WrittenReports, FiguresError> {
-    let index = JournalIndex::read(folder)?;
-    let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
-    let mut summary = SummaryBuilder::new(tasks, aggregators);
-    let mut timings = TimingsBuilder::new(tasks, aggregators);
-    let mut samples = SamplesWriter::create(folder)?;
-    let mut examples: Vec<Example> = Vec::new();
-    for record in index.records_in_order(&order) {
-        let record = record?;
-        note_example(&mut examples, &record);
-        summary.add(&record)?;
-        timings.add(&record)?;
-        samples.write(record)?;
-    }
-    let summary = summary.finish(completeness);
-    let timings = timings.finish(phases, Machine::this(), completeness);
-    let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
-    for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
-        files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);
-    }
-    if let Some(resamples) = ResamplesFile::of(&summary.metrics) {
-        let text = resamples.to_json()?;
-        files.insert(RESAMPLES_FILE.to_owned(), folder.write_atomically(RESAMPLES_FILE, text.as_bytes())?);
-    }
-    let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
-    Ok(WrittenReports { summary, timings, counts, files, examples })
-}
-
-fn note_example(examples: &mut Vec<Example>, record: &SampleRecord) {
-    let is_new = |example: &Example| example.task_id != record.task_id || example.outcome != record.outcome;
-    if let Some(error) = &record.error
-        && examples.iter().all(is_new)
-    {
-        examples.push(Example {
-            task_id: record.task_id.clone(),
-            sample_id: record.sample_id.clone(),
-            outcome: record.outcome,
-            message: error.message.clone(),
-        });
-    }
+    let mut builder = ReportBuilder::new(folder, tasks, aggregators)?;
+    builder.add_rest(folder, tasks)?;
+    builder.finish(folder, tasks, completeness, phases)
 }

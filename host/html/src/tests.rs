@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use gage_compare::{CompareOptions, compare};
-use gage_core::Outcome;
+use gage_core::{Outcome, RecordedForm};
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, task};
 use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
@@ -174,7 +174,7 @@ fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
         sample_id: &record.sample_id,
         row_digest: &record.row_digest,
         outcome: record.outcome,
-        sample: (&record.sample).into(),
+        sample: RecordedForm((&record.sample).into()),
         support_output: None,
         model_output: record.model_output.as_ref().unwrap().into(),
         judge_output: None,

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gage_core::{LazyJson, MetricResult, ModelOutput};
+use gage_core::{LazyJson, MetricResult, ModelOutput, RecordedSample};
 use gage_record::{ErrorNote, MediaFolder, SampleRecord, SampleTiming};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,8 +15,8 @@ pub(super) struct TextLine<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ErrorNote>,
-    #[serde(skip_serializing_if = "LazyJson::is_null")]
-    sample: &'a LazyJson,
+    #[serde(skip_serializing_if = "RecordedSample::is_null")]
+    sample: &'a RecordedSample,
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,7 @@ mod manifest;
 mod media_folder;
 mod missing_manifest;
 mod reader;
+mod record_view;
 mod sample_record;
 mod samples;
 
@@ -45,5 +46,6 @@ pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
 pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
+pub use record_view::RecordView;
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};
 pub use samples::{SampleLine, SamplesWriter};

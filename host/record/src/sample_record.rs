@@ -1,6 +1,6 @@
 //! Record of a finished sample.
 
-use gage_core::{LazyJson, MetricResult, Outcome};
+use gage_core::{LazyJson, MetricResult, Outcome, RecordedSample};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -177,7 +177,7 @@ pub struct SampleRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
     /// The Sample as it was sent; null for an invalid row.
-    pub sample: LazyJson,
+    pub sample: RecordedSample,
     /// Beginning of the row, if it is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,

@@ -1,14 +1,16 @@
 //! `samples.jsonl`: one line per sample in dataset order. Runs with the same answers produce the same bytes.
 
 use crate::format::SAMPLES_FILE;
-use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RunFolder, SampleRecord};
-use gage_core::{LazyJson, MetricResult, Outcome};
-use serde::{Deserialize, Serialize};
+use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RecordView, RunFolder};
+use gage_core::{JsonView, LazyJson, ListedForm, MetricResult, Outcome, RecordedSample, ScoreCard};
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::io::{self, Write as _};
 
-/// A line of `samples.jsonl`: a [`SampleRecord`] without the parts that vary from run to run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A line of `samples.jsonl` that was read: a [`SampleRecord`](crate::SampleRecord) without the parts that vary from run to run, and without
+/// what the journal, the manifest and the summary say.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SampleLine {
     /// Task id.
     pub task_id: String,
@@ -19,34 +21,56 @@ pub struct SampleLine {
     /// Outcome of the sample.
     pub outcome: Outcome,
     /// Cause of the failure, if the sample failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub error: Option<ErrorNote>,
     /// The Sample as it was sent; null for an invalid row.
-    pub sample: LazyJson,
+    pub sample: RecordedSample,
     /// Beginning of the row, if it is invalid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub row: Option<String>,
     /// Output of support steps, by adapter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub support_output: Option<Value>,
     /// Output of the model; null if there is none.
+    #[serde(default)]
     pub model_output: Option<LazyJson>,
     /// Output of the judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub judge_output: Option<Value>,
-    /// Results of the metrics, in suite order.
+    /// Results of the metrics, in suite order, without their versions.
     pub metrics: Vec<MetricResult>,
 }
 
-impl From<SampleRecord> for SampleLine {
-    fn from(record: SampleRecord) -> SampleLine {
-        SampleLine {
+/// A line of `samples.jsonl` to be written.
+#[derive(Serialize)]
+struct ListedSample<'a> {
+    task_id: &'a str,
+    index: u64,
+    sample_id: &'a str,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ErrorNote>,
+    sample: ListedForm<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    support_output: Option<&'a Value>,
+    model_output: JsonView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge_output: Option<&'a Value>,
+    #[serde(serialize_with = "without_versions")]
+    metrics: &'a [MetricResult],
+}
+
+impl<'a> From<&RecordView<'a>> for ListedSample<'a> {
+    fn from(record: &RecordView<'a>) -> ListedSample<'a> {
+        ListedSample {
             task_id: record.task_id,
             index: record.index,
             sample_id: record.sample_id,
             outcome: record.outcome,
             error: record.error,
-            sample: record.sample,
+            sample: ListedForm { sample: record.sample, index: record.index },
             row: record.row,
             support_output: record.support_output,
             model_output: record.model_output,
@@ -54,6 +78,25 @@ impl From<SampleRecord> for SampleLine {
             metrics: record.metrics,
         }
     }
+}
+
+/// Writes the results of metrics. Their versions are those of the task, which `summary.json` holds.
+fn without_versions<S: Serializer>(metrics: &[MetricResult], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct ListedResult<'a> {
+        metric_id: &'a str,
+        outcome: Outcome,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        card: Option<&'a ScoreCard>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a str>,
+    }
+    let mut list = serializer.serialize_seq(Some(metrics.len()))?;
+    for MetricResult { metric_id, outcome, card, error, .. } in metrics {
+        let (card, error) = (card.as_ref(), error.as_deref());
+        list.serialize_element(&ListedResult { metric_id, outcome: *outcome, card, error })?;
+    }
+    list.end()
 }
 
 /// Writes `samples.jsonl` one sample at a time, for callers that also process each record while it is in
@@ -76,9 +119,9 @@ impl SamplesWriter {
     ///
     /// # Errors
     /// If the disk is full or fails.
-    pub fn write(&mut self, record: SampleRecord) -> Result<(), RecordError> {
+    pub fn write(&mut self, record: &RecordView<'_>) -> Result<(), RecordError> {
         self.line.clear();
-        let written = serde_json::to_writer(&mut self.line, &SampleLine::from(record))
+        let written = serde_json::to_writer(&mut self.line, &ListedSample::from(record))
             .map_err(io::Error::from)
             .and_then(|()| {
                 self.line.push(b'\n');
@@ -100,14 +143,16 @@ impl SamplesWriter {
 pub(crate) mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalIndex, JournalWriter, Manifest, RunIdentity};
+    use crate::{JournalIndex, JournalWriter, Manifest, RunIdentity, SampleRecord};
     use gage_core::Digest;
     use std::fs;
 
     /// Writes `samples.jsonl` from the journal.
     pub(crate) fn write_samples(folder: &RunFolder, index: &JournalIndex, task_order: &[&str]) -> FileDigest {
         let mut writer = SamplesWriter::create(folder).unwrap();
-        index.records_in_order(task_order).for_each(|record| writer.write(record.unwrap()).unwrap());
+        index
+            .records_in_order(task_order)
+            .for_each(|record| writer.write(&(&record.unwrap()).into()).unwrap());
         writer.finish().unwrap()
     }
 
@@ -141,8 +186,8 @@ pub(crate) mod tests {
             String::from_utf8(text).unwrap(),
             concat!(
                 r#"{"task_id":"a","index":0,"sample_id":"s-0","outcome":"scored","#,
-                r#""sample":{"id":"s-0","messages":[]},"model_output":{"answer":"x"},"#,
-                r#""metrics":[{"metric_id":"exact_match","schema_version":"","scorer_version":"","outcome":"scored","#,
+                r#""sample":{"messages":[]},"model_output":{"answer":"x"},"#,
+                r#""metrics":[{"metric_id":"exact_match","outcome":"scored","#,
                 r#""card":{"primary_score":0.1,"pass":false}}]}"#,
                 "\n"
             )

@@ -27,6 +27,11 @@ impl Aggregators {
         Aggregators(scoring.flat_map(of_task).collect())
     }
 
+    /// Returns true if no metric has an aggregator.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns an empty aggregation, or `None` if the metric has no aggregator.
     pub(super) fn fold(&self, task_id: &str, metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
         let aggregator = self.0.get(&(task_id.to_owned(), metric_id.to_owned()))?;

@@ -81,8 +81,17 @@ fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
     paths
 }
 
+/// Adds the judges of each task.
+pub(crate) fn describe_judges(tasks: &mut [TaskDescription], config: &PipelineConfig) {
+    for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
+        let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
+        task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
+    }
+}
+
 /// Adds the prompts and sampling parameters of each task's requests, and its judges.
 pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
+    describe_judges(tasks, config);
     let prompts = &manifest.identity.prompts;
     let holds_secrets = !config.redacted.is_empty() || !manifest.identity.redacted.is_empty();
     let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
@@ -102,8 +111,6 @@ pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &Pipeline
             })
         };
         task.prompts = roles.into_iter().filter_map(described).collect();
-        let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
-        task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
         // A secret among the parameters is shown by its name here. When a run is scored again, it is no longer known.
         let named = public.as_ref().and_then(|public| {
             let task = public.tasks.iter().find(|task| task.task_id == spec.task_id)?;

@@ -3,6 +3,7 @@
 use crate::RunnerError;
 use crate::aggregators::Aggregators;
 use crate::describe::describe_requests;
+use crate::live_reports::LiveReports;
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
@@ -62,6 +63,8 @@ pub(crate) struct EndedRun<'r> {
     pub(crate) config: &'r PipelineConfig,
     pub(crate) tasks: Vec<TaskDescription>,
     pub(crate) aggregators: Aggregators,
+    /// Reports of the first records; the rest is in the journal.
+    pub(crate) live_reports: Option<LiveReports>,
     pub(crate) origin: Origin,
     pub(crate) report: RunReport,
     pub(crate) began: Instant,
@@ -70,7 +73,7 @@ pub(crate) struct EndedRun<'r> {
 impl EndedRun<'_> {
     /// Writes the reports, and then the manifest with the status of the run.
     pub(crate) fn finish(self) -> Result<RunOutcome, RunnerError> {
-        let EndedRun { config, mut tasks, aggregators, origin, report, began } = self;
+        let EndedRun { config, mut tasks, aggregators, live_reports, origin, report, began } = self;
         let phases = phases(&origin, &report.tasks, began);
         let RunReport { folder, mut manifest, tasks: ran, stopped, spent } = report;
         describe_requests(&mut tasks, config, &manifest);
@@ -79,7 +82,16 @@ impl EndedRun<'_> {
             folder.write_atomically(CONFIG_FILE, document.as_bytes()).map_err(RunnerError::unwritten)?;
         let completeness = completeness(&ran, &origin);
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
-        let reports = write_reports(&folder, &tasks, &completeness, &phases, &custom)?;
+        let finished: u64 = ran.iter().map(|task| task.counts.total()).sum();
+        let reports = match live_reports.and_then(LiveReports::into_builder) {
+            Some(mut builder) => {
+                if builder.records() < finished {
+                    builder.add_rest(&folder, &tasks)?;
+                }
+                builder.finish(&folder, &tasks, &completeness, &phases)?
+            }
+            None => write_reports(&folder, &tasks, &completeness, &phases, &custom)?,
+        };
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
         let ending = Ending::new(stopped, has_unread_data, !shortfalls.is_empty());

@@ -22,6 +22,7 @@ mod error;
 mod finish;
 mod gate_power;
 mod http_exchanges;
+mod live_reports;
 mod lock;
 mod observe;
 mod outcome;

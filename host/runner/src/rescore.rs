@@ -55,6 +55,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
                 _ => completeness_of_parent(&parent, &config),
             },
         },
+        live_reports: None,
         report: scored?,
         began,
     };

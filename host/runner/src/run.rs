@@ -1,10 +1,11 @@
 //! Runs a suite, which creates a run folder.
 
 use crate::aggregators::Aggregators;
-use crate::describe::describe;
+use crate::describe::{describe, describe_judges};
 use crate::finish::{EndedRun, Origin};
 use crate::gate_power::check_gates;
 use crate::http_exchanges::HttpExchanges;
+use crate::live_reports::LiveReports;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
 use crate::request::{ResumeRequest, RunRequest};
@@ -17,6 +18,7 @@ use gage_engine::{
     Datasets, Plan, Progress, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
     planned_identity,
 };
+use gage_figures::TaskDescription;
 use gage_observe::Observability;
 use gage_plugin::Registry;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
@@ -286,8 +288,13 @@ impl SuiteRun<'_> {
         let PreparedSuite { plan, .. } = prepared;
         let progress = &self.request.context.progress;
         let loading = opened.loading.elapsed();
+        let mut tasks: Vec<TaskDescription> =
+            plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect();
+        describe_judges(&mut tasks, &plan.config);
+        let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
+        let live_reports = LiveReports::new(tasks.clone(), &aggregators);
         progress.on_event(&RunEvent::Started);
-        let ran = self.call_engine(prepared, &opened);
+        let ran = self.call_engine(prepared, &opened, &live_reports);
         progress.on_event(&RunEvent::TasksEnded);
         let OpenedModels { observability, recording, runtime, session, .. } = opened;
         let work = observability.meters.work();
@@ -295,8 +302,9 @@ impl SuiteRun<'_> {
         let recorded = recording.map_or(Ok(0), |recording| recording.finish());
         let ended = EndedRun {
             config: &plan.config,
-            tasks: plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect(),
-            aggregators: Aggregators::new(plan.tasks.iter().map(|task| &task.scoring)),
+            tasks,
+            aggregators,
+            live_reports: Some(live_reports),
             origin: Origin::Models { lock, loading, work, backends: session.statistics() },
             report: ran?,
             began,
@@ -307,8 +315,14 @@ impl SuiteRun<'_> {
         Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
     }
 
-    fn call_engine(&self, prepared: &PreparedSuite, opened: &OpenedModels) -> Result<RunReport, RunnerError> {
+    fn call_engine(
+        &self,
+        prepared: &PreparedSuite,
+        opened: &OpenedModels,
+        live_reports: &LiveReports,
+    ) -> Result<RunReport, RunnerError> {
         let request = self.request;
+        let records = live_reports.sink();
         let options = RunOptions {
             concurrency: request.concurrency,
             max_samples: request.max_samples,
@@ -333,6 +347,7 @@ impl SuiteRun<'_> {
             answers_of: self.answers_of,
             options: &options,
             progress: &events,
+            records: Some(&records),
             stop: &request.context.stop,
             runtime: opened.runtime.handle(),
         };

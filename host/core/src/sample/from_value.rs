@@ -1,6 +1,9 @@
 //! Parsing and validation of a Sample, in one pass over the members of each object.
 
-use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
+use super::derived::OF_OPTIONS;
+use super::{
+    ChoiceOption, Choices, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, derived, label,
+};
 use crate::LazyObject;
 use crate::content::{ContentPart, Message, read_tool};
 use crate::fields::FieldError;
@@ -106,7 +109,8 @@ fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Optio
             }
             "predict_result" => sample.predict_result = reading.list(value),
             "eval_result" => sample.eval_result = reading.object(value).into(),
-            "choices" => sample.choices = reading.list(value),
+            "choices" if value.as_str() == Some(OF_OPTIONS) => sample.choices = Choices::OfOptions,
+            "choices" => sample.choices = Choices::Listed(reading.list(value)),
             "inputs" => sample.inputs = checks::inputs(reading.object(value), &mut reading).into(),
             "_dataset_id" => sample.dataset_id = reading.string(value),
             "_dataset_metadata" => sample.dataset_metadata = reading.object(value),
@@ -125,6 +129,7 @@ fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Optio
     }
     checks::schema_version(&schema_version, &mut reading.key("schema_version"));
     sample.label = label::read(label, &sample.references, &sample.options, &mut reading.key("label"));
+    derived::drop_implied(&mut sample);
     checks::tools(&sample.tools, sample.tool_choice.as_ref(), reading);
     let is_present = |name: &str| present.iter().any(|present| present == name);
     checks::unknown_keys(sample.extra.keys(), &FIELDS, is_present, reading);

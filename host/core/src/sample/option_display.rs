@@ -68,6 +68,9 @@ fn instruction(options: &[ChoiceOption], label: Option<&str>) -> &'static str {
 /// Returns whether messages show all options as a list, in their order. Words of a question that happen to be options do
 /// not count.
 pub(super) fn shows_all(messages: &[Message], options: &[ChoiceOption]) -> bool {
+    if messages.iter().any(|message| shows_plain_list(message, options)) {
+        return true;
+    }
     let texts: Vec<String> = messages.iter().map(|message| collapsed(&text_of(&message.content))).collect();
     let text = texts.join("\n");
     let mut from = 0;
@@ -77,6 +80,18 @@ pub(super) fn shows_all(messages: &[Message], options: &[ChoiceOption]) -> bool 
         from = end.unwrap_or(from);
         end.is_some()
     })
+}
+
+/// Returns whether a message shows all options as most preprocessors write them: a line for each, as in `A. Shark`. Other
+/// lists take a hundred times as long to recognize.
+fn shows_plain_list(message: &Message, options: &[ChoiceOption]) -> bool {
+    let [ContentPart::Text { text, .. }] = message.content.as_slice() else { return false };
+    let mut lines = text.split('\n');
+    let is_item = |line: &str, option: &ChoiceOption| {
+        let text = line.strip_prefix(option.id.as_str()).and_then(|line| line.strip_prefix(". "));
+        text == Some(option.content.trim())
+    };
+    options.iter().all(|option| !option.id.is_empty() && lines.any(|line| is_item(line, option)))
 }
 
 /// Returns the end of the first list item with an option, at `from` or later.

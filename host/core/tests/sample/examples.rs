@@ -29,7 +29,7 @@ fn comes_back(text: &str, task_type: &TaskType) {
 }
 
 /// Expands the shorthands of an example: a string becomes a list with one text part, and a missing label
-/// becomes the text of the first reference.
+/// becomes the text of the first reference. What follows from the options is added.
 fn spelled_out(mut example: Value, sample: &Sample) -> Value {
     let trajectories = example.get_mut("golden_trajectories").and_then(Value::as_array_mut);
     for message in trajectories.into_iter().flatten().filter_map(Value::as_array_mut).flatten() {
@@ -38,6 +38,7 @@ fn spelled_out(mut example: Value, sample: &Sample) -> Value {
         }
     }
     if let Value::Object(members) = &mut example {
+        gage_core::add_derived(members);
         members.entry("label").or_insert_with(|| sample.references[0].text().into());
     }
     example

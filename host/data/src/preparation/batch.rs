@@ -72,7 +72,7 @@ impl<'f> Batch<'f> {
         let is_first =
             self.items.iter().all(|item| matches!(item.state, ItemState::Row | ItemState::Rejected(_)))
                 && self.items.iter().any(|item| matches!(item.state, ItemState::Row));
-        self.check_converted();
+        self.complete_converted();
         let later: Vec<RawRow> = self.items.iter().filter_map(|item| item.converted(&self.raw)).collect();
         // Initially all are rows; afterwards all are converted.
         let rows = if is_first { &self.raw } else { &later };
@@ -90,13 +90,14 @@ impl<'f> Batch<'f> {
         }
     }
 
-    /// Rejects results of a preprocessor that are not JSON, before the next one reads them.
-    fn check_converted(&mut self) {
+    /// Completes the results of a preprocessor before the next one reads them, and rejects those that are not JSON.
+    fn complete_converted(&mut self) {
         for item in &mut self.items {
-            if let ItemState::Converted(text) = &item.state
-                && let Err(error) = text.parse()
-            {
-                item.state = Rejection::of_plugin(&self.preprocessor, error).into();
+            if let ItemState::Converted(text) = &item.state {
+                item.state = match text.with_derived() {
+                    Ok(text) => ItemState::Converted(text),
+                    Err(error) => Rejection::of_plugin(&self.preprocessor, error).into(),
+                };
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::resume::row_work::{PreparedRow, RowWork};
 use crate::run_error::RunError;
 use crate::sample::result::SampleResult;
 use crate::sample::span;
-use gage_core::{LazyJson, Outcome, Sample};
+use gage_core::{Outcome, RecordedSample, Sample};
 use gage_data::{Rejection, RejectionStage};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use parking_lot::Mutex;
@@ -330,7 +330,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
             message: rejection.message,
             pointer: rejection.pointer,
         }),
-        sample: LazyJson::default(),
+        sample: RecordedSample::default(),
         row: Some(clean(rejection.row.into_string())),
         support_output: None,
         model_output: None,

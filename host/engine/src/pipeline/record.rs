@@ -3,11 +3,13 @@
 
 pub(crate) mod events;
 pub(crate) mod journal_item;
+pub(crate) mod ordered_records;
 
 use crate::progress::Progress;
 use events::Events;
 use gage_record::{JournalWriter, RecordError};
 use journal_item::{JournalItem, RecordRequest};
+use ordered_records::OrderedRecords;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
@@ -29,6 +31,7 @@ pub(crate) fn run(
     waiting: &mut mpsc::Receiver<RecordRequest>,
     progress: &dyn Progress,
     events: &Events,
+    mut records: OrderedRecords<'_>,
 ) -> Result<(), RecordError> {
     let mut batch = Vec::with_capacity(MAX_BATCH_ENTRIES);
     let mut permits = Vec::with_capacity(MAX_BATCH_ENTRIES);
@@ -57,10 +60,14 @@ pub(crate) fn run(
                 }
             }
             permits.extend(permit);
+            if let Some((index, record)) = item.into_record() {
+                records.add(&task, index, record);
+            }
         }
         // A task's last permit is released only after everything is reported. Releasing all permits at once wakes a waiter
         // once, not for each.
         permits.clear();
     }
+    records.finish();
     Ok(())
 }

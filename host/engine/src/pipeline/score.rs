@@ -53,7 +53,7 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, ru
             task.on_finished(entry.outcome, &entry.sample_id);
             let request = RecordRequest {
                 task: Arc::clone(&task),
-                item: JournalItem::Scores(Box::new(entry)),
+                item: JournalItem::Scores(pending.answer, Box::new(entry)),
                 permit: Some(pending.unscored),
                 is_awaited: false,
             };

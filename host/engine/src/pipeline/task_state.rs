@@ -8,7 +8,7 @@ use gage_config::FailurePolicy;
 use gage_core::{Outcome, OutcomeCounts};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A running task: its plan, its results so far, and the tokens that end it.
@@ -22,6 +22,7 @@ pub(crate) struct TaskState {
     pub(crate) budget: Arc<BudgetTracker>,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
+    has_ended: AtomicBool,
 }
 
 impl TaskState {
@@ -37,7 +38,18 @@ impl TaskState {
             budget: Arc::clone(budget),
             counts: Mutex::default(),
             evaluation_ns: AtomicU64::new(0),
+            has_ended: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that all samples of the task are recorded.
+    pub(crate) fn end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    /// Returns whether all samples of the task are recorded.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     pub(crate) fn id(&self) -> &str {

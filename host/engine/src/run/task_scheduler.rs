@@ -10,6 +10,7 @@ use crate::pipeline::post_process::follow_up::FollowUp;
 use crate::pipeline::post_process::judging::{JudgeMediaSources, JudgeStep};
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
+use crate::pipeline::record::ordered_records::{OrderedRecords, SharedSink};
 use crate::pipeline::reply_media::ReplyMediaStore;
 use crate::pipeline::result_router::Sinks;
 use crate::pipeline::score::{ScoreQueue, ScoreRequest};
@@ -63,11 +64,12 @@ impl<'r> TaskScheduler<'r> {
         TaskScheduler { run, index, events, permits, reply_media, is_rejudged }
     }
 
-    /// Runs the tasks, with shared scorers and a shared recorder.
+    /// Runs the tasks, with shared scorers and a shared recorder. `records` receives the finished records in order.
     pub(crate) fn run_tasks(
         &self,
         tasks: &[Arc<TaskState>],
         writer: &mut JournalWriter,
+        records: Option<&SharedSink>,
     ) -> Result<Vec<TaskReport>, RunError> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
         let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
@@ -87,7 +89,9 @@ impl<'r> TaskScheduler<'r> {
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
-                let result = record::run(writer, &mut entries, self.run.progress.as_ref(), self.events);
+                let records = OrderedRecords::new(records, tasks);
+                let progress = self.run.progress.as_ref();
+                let result = record::run(writer, &mut entries, progress, self.events, records);
                 // Without a receiver, no sender waits for a journal that cannot be written.
                 drop(entries);
                 if result.is_err() {
@@ -131,6 +135,7 @@ impl<'r> TaskScheduler<'r> {
                         if result.is_err() {
                             self.run.stop.cancel();
                         }
+                        task.end();
                         ended.lock().push((place, result));
                     }
                 });

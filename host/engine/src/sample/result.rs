@@ -1,7 +1,7 @@
 //! The result of a sample, from its answer to its scores.
 
 use super::failure::SampleFailure;
-use gage_core::{LazyJson, Outcome, OutputView, SampleView};
+use gage_core::{LazyJson, Outcome, OutputView, RecordedForm, SampleView};
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
 use serde_json::Value;
@@ -80,7 +80,7 @@ impl SampleResult {
             sample_id: &self.sample_id,
             row_digest: &self.row_digest,
             outcome: self.outcome,
-            sample: self.sample.document(),
+            sample: RecordedForm(self.sample.document()),
             support_output: Some(&self.support_output).filter(|output| !output.is_null()),
             model_output: self.model_output.document(),
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),

@@ -10,7 +10,7 @@ use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
 use gage_core::{
     MetricResult, OTHER_LABEL, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard, label, number_label,
 };
-use gage_record::SampleRecord;
+use gage_record::RecordView;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ impl<'a> FigureBuilder<'a> {
     pub(super) fn add(
         &mut self,
         results: &[MetricResult],
-        record: &SampleRecord,
+        record: &RecordView<'_>,
         membership: &SliceMembership,
     ) {
         let result = results.iter().find(|result| result.metric_id == self.description.metric_id);
@@ -104,7 +104,7 @@ impl<'a> FigureBuilder<'a> {
         card.into_iter().flat_map(|card| &card.error_tags).for_each(|tag| self.error_tags.add(tag));
         let cluster = self.is_clustered.then_some(membership.cluster);
         let row = scored.map(|(card, _)| AggregationRow {
-            sample_id: &record.sample_id,
+            sample_id: record.sample_id,
             weight: weight(card),
             card,
             cluster,

@@ -6,7 +6,7 @@ use crate::custom_aggregation::CustomAggregators;
 use crate::slicing::Slicing;
 use crate::{FiguresError, MetricDescription, TaskCompleteness, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
-use gage_record::SampleRecord;
+use gage_record::RecordView;
 
 /// Builds the figures of metrics of a task from its records, in one pass, in dataset order.
 pub(crate) struct FigureSet<'a> {
@@ -39,26 +39,27 @@ impl<'a> FigureSet<'a> {
     ///
     /// # Errors
     /// If a result belongs to a metric that was not described.
-    pub(crate) fn add(
+    pub(crate) fn add<'r>(
         &mut self,
         results: &[MetricResult],
-        record: &SampleRecord,
+        record: impl Into<RecordView<'r>>,
     ) -> Result<(), FiguresError> {
+        let record = &record.into();
         let is_known =
             |result: &&MetricResult| self.figures.iter().any(|figure| figure.metric_id() == result.metric_id);
         if let Some(unknown) = results.iter().find(|result| !is_known(result)) {
             return Err(FiguresError::UnknownMetric {
-                task_id: record.task_id.clone(),
-                sample_id: record.sample_id.clone(),
+                task_id: record.task_id.to_owned(),
+                sample_id: record.sample_id.to_owned(),
                 metric_id: unknown.metric_id.to_string(),
             });
         }
         if self.figures.is_empty() {
             return Ok(());
         }
-        if self.slicing.is_next(record) {
+        if self.slicing.is_next(*record) {
             self.end_sample();
-            self.slicing.begin(record);
+            self.slicing.begin(*record);
             self.has_sample = true;
         }
         self.records += 1;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::no_custom_aggregators;
 use crate::test_records::{failed, sample, task};
+use gage_record::SampleRecord;
 use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use serde_json::json;

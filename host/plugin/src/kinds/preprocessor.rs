@@ -8,6 +8,7 @@ use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
 use crate::limits::Limits;
 use crate::validate_output;
 use crate::world::World;
+use gage_core::add_derived;
 use serde_json::Value;
 
 pub use crate::bindings::preprocessor_exports::RawRow;
@@ -44,6 +45,19 @@ impl SampleText {
     /// `invalid_result` if it is not JSON.
     pub fn parse(&self) -> Result<Value, ItemError> {
         validate_output::parsed(&self.0, "the Sample")
+    }
+
+    /// Returns the text with what the host derives from other members, as the next preprocessor expects it.
+    ///
+    /// # Errors
+    /// `invalid_result` if it is not JSON.
+    pub fn with_derived(&self) -> Result<SampleText, ItemError> {
+        let mut sample = self.parse()?;
+        if let Some(members) = sample.as_object_mut().filter(|members| members.contains_key("schema_version"))
+        {
+            add_derived(members);
+        }
+        Ok(SampleText(sample.to_string()))
     }
 }
 

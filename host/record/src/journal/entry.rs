@@ -3,7 +3,7 @@
 use crate::sample_record::{finite, is_nothing, microseconds};
 use crate::{ErrorNote, SampleRecord, SampleTiming};
 use compact_str::CompactString;
-use gage_core::{JsonView, MetricResult, Object, Outcome};
+use gage_core::{JsonView, MetricResult, Object, Outcome, RecordedForm};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub struct AnswerEntry<'a> {
     /// `scored`, unless the scorers reject it.
     pub outcome: Outcome,
     /// The Sample as it was sent.
-    pub sample: JsonView<'a>,
+    pub sample: RecordedForm<'a>,
     /// Output of support steps, by adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support_output: Option<&'a Value>,
@@ -103,22 +103,30 @@ pub struct Scores {
     pub finished_unix_ms: u64,
 }
 
+impl Scores {
+    /// Adds what the extractors found to the output of the model, and keeps the text that it had written.
+    pub fn add_extracted(&self, model_output: &mut Value) {
+        if let Value::Object(output) = model_output {
+            let written = output.get("answer").cloned().unwrap_or_default();
+            output.extend(self.extracted.clone());
+            output.insert("written".to_owned(), written);
+        }
+    }
+}
+
 impl SampleRecord {
     /// Adds an answer's scores to its record.
     pub(super) fn add_scores(&mut self, entry: ScoresEntry) {
         let ScoresEntry { outcome, scores, .. } = entry;
         self.outcome = outcome;
-        self.error = scores.error;
         if let Some(model_output) = &mut self.model_output
             && !scores.extracted.is_empty()
-            && model_output.is_object()
-            && let Value::Object(mut output) = std::mem::take(model_output).into_value()
         {
-            let written = output.get("answer").cloned().unwrap_or_default();
-            output.extend(scores.extracted);
-            output.insert("written".to_owned(), written);
-            *model_output = Value::Object(output).into();
+            let mut output = std::mem::take(model_output).into_value();
+            scores.add_extracted(&mut output);
+            *model_output = output.into();
         }
+        self.error = scores.error;
         self.metrics = scores.metrics;
         self.timing_metrics = scores.timing_metrics;
         self.timing.scoring_ms = scores.scoring_ms;

@@ -164,6 +164,17 @@ impl JournalIndex {
         self.records_so_far(task_order).ended()
     }
 
+    /// Like `records_in_order`, without the first records. Those are not read.
+    pub fn records_in_order_after<'a, T: AsRef<str>>(
+        &'a self,
+        task_order: &[T],
+        skipped: usize,
+    ) -> impl Iterator<Item = Result<SampleRecord, RecordError>> + use<'a, T> {
+        let mut records = self.records_so_far(task_order);
+        records.skip_ended(skipped);
+        records.ended()
+    }
+
     /// Like `records_in_order`, but includes answers that await judges or scores, each in its place. These
     /// have neither judges' replies nor scores.
     pub fn records_so_far<T: AsRef<str>>(&self, task_order: &[T]) -> PartialRecords<'_> {
@@ -316,6 +327,7 @@ mod tests {
     use crate::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunIdentity, SampleRecord, Scores, ScoresEntry,
     };
+    use gage_core::RecordedForm;
     use gage_recorded_messages::RecordedError as _;
 
     fn written(batches: &[Vec<SampleRecord>]) -> (tempfile::TempDir, RunFolder) {
@@ -375,7 +387,7 @@ mod tests {
             sample_id: &record.sample_id,
             row_digest: &record.row_digest,
             outcome: record.outcome,
-            sample: (&record.sample).into(),
+            sample: RecordedForm((&record.sample).into()),
             support_output: None,
             model_output: record.model_output.as_ref().unwrap().into(),
             judge_output: None,

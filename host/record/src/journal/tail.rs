@@ -167,6 +167,7 @@ mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, ScoresEntry};
+    use gage_core::RecordedForm;
     use gage_recorded_messages::RecordedError as _;
     use std::fs::OpenOptions;
     use std::io::Write as _;
@@ -219,7 +220,7 @@ mod tests {
             sample_id: "s",
             row_digest: "d",
             outcome: Outcome::Scored,
-            sample: (&whole.sample).into(),
+            sample: RecordedForm((&whole.sample).into()),
             support_output: None,
             model_output: (&output).into(),
             judge_output: None,

@@ -1,5 +1,5 @@
 use super::*;
-use gage_core::{MetricResult, Outcome, ScoreCard};
+use gage_core::{MetricResult, Outcome, RecordedForm, ScoreCard};
 use gage_record::{
     AnswerEntry, JournalEntry, JournalWriter, RunFolder, RunIdentity, RunStatus, SampleRecord, SampleTiming,
     Scores, ScoresEntry,
@@ -126,7 +126,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
         sample_id: "s0",
         row_digest: "",
         outcome: Outcome::Scored,
-        sample: (&whole.sample).into(),
+        sample: RecordedForm((&whole.sample).into()),
         support_output: None,
         model_output: (&nothing).into(),
         judge_output: None,

@@ -1,6 +1,6 @@
 //! `multi_choice_accuracy`: tests whether the answer names the right option.
 
-use gage_choice_kit::{Choices, extract, extract_all, list_of, several};
+use gage_choice_kit::{Choices, extract, extract_all, is_several, list_of, several};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json::{self, Map};
 use gage_sdk::text::strip_thought_tags;
@@ -80,6 +80,9 @@ pub(crate) fn with_references(spec: MetricSpec) -> MetricSpec {
 /// Returns the right options of a Sample with several references, where each reference is one. Empty if there is at most
 /// one reference, or if the label differs from the first.
 pub(crate) fn alternatives(label: &Value, references: &Value, choices: &Choices) -> Vec<String> {
+    if !is_several(references) {
+        return Vec::new();
+    }
     let Some(references) = several(references).filter(|references| references.len() > 1) else {
         return Vec::new();
     };
@@ -170,7 +173,9 @@ impl Metric for MultiChoiceAccuracy {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
         let choices = Choices::new(inputs.value(OPTIONS));
-        if let Some(references) = several(reference).filter(|references| references.len() > 1) {
+        if is_several(reference)
+            && let Some(references) = several(reference).filter(|references| references.len() > 1)
+        {
             let expected = references.iter().map(|reference| choices.resolve(reference)).collect();
             return Ok(self.score_several(prediction, expected, &choices, Several::All));
         }

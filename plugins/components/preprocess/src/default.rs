@@ -191,8 +191,9 @@ pub(crate) fn convert(
     add_rest(&mut sample, &mut metadata, slots.rest, origin);
     keep_assets(&mut sample, &mut metadata, assets);
     for (name, value) in made {
-        // A Sample states its own options.
-        if !(is_sample && metadata.contains_key(&name)) {
+        // A Sample states its own options, and the host derives the rest from them.
+        let is_implied = name == "option_map" || sample.get("label") == Some(&value);
+        if !(is_sample && (is_implied || metadata.contains_key(&name))) {
             metadata.insert(name, value);
         }
     }

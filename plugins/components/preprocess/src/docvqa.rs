@@ -120,8 +120,16 @@ impl DocVqaParams {
         add_system(&mut messages, self.system_prompt.as_deref());
         // Field in which older programs store the right answer.
         let choices = answers_field.starts_with("choices.").then(|| row.shift_remove("choices")).flatten();
-        let draft =
-            Draft { task_type: "doc-qa", messages, options: None, references, label, choices, metadata };
+        let draft = Draft {
+            task_type: "doc-qa",
+            messages,
+            options: None,
+            references,
+            label,
+            choices,
+            metadata,
+            implied: &[],
+        };
         Ok(draft.finish(row, &[question_field, answers_field, content_field]))
     }
 

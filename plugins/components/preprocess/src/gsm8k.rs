@@ -86,6 +86,7 @@ impl Conversion for Gsm8k {
             label: Some(problem.number),
             choices: None,
             metadata: Fields::from_iter([("solution".to_owned(), Value::from(problem.solution))]),
+            implied: &[],
         };
         Ok(draft.finish(row, &[&self.question_field, &self.answer_field]))
     }

@@ -1,5 +1,6 @@
 //! Layout of a question for the model.
 
+use crate::one_pass::text::{Text, write_text_parts};
 use crate::question::Question;
 use crate::sample::message;
 use gage_row_kit::fields::Fields;
@@ -44,6 +45,8 @@ pub(crate) struct Layout {
     style: Style,
     spacing: Spacing,
     few_shot: Vec<Value>,
+    /// The messages before the question, as JSON text with a comma after each.
+    leading: String,
 }
 
 impl Layout {
@@ -63,6 +66,7 @@ impl Layout {
             style,
             spacing,
             few_shot: Vec::new(),
+            leading: String::new(),
         })
     }
 
@@ -81,6 +85,8 @@ impl Layout {
             let user = message("user", self.user_text(&question));
             self.few_shot.extend([user, message("assistant", answer.as_str())]);
         }
+        let system = self.system_prompt.as_deref().map(|text| message("system", text));
+        self.leading = system.iter().chain(&self.few_shot).map(|message| format!("{message},")).collect();
         Ok(self)
     }
 
@@ -97,6 +103,30 @@ impl Layout {
         let system = system_prompt.map(|text| message("system", text));
         let user = message("user", self.user_text(question));
         system.into_iter().chain(self.few_shot.iter().cloned()).chain([user]).collect()
+    }
+
+    /// Appends the messages for a question to JSON text. The options are given with their labels.
+    pub(crate) fn write_messages<'text>(
+        &'text self,
+        json: &mut String,
+        question: &'text Text<'text>,
+        options: impl Iterator<Item = (&'text str, &'text Text<'text>)>,
+    ) {
+        let mut pieces = vec![question.borrowed()];
+        if self.style == Style::Letters {
+            for (index, (label, text)) in options.enumerate() {
+                let before = if index == 0 { self.spacing.before_options } else { "\n" };
+                pieces.extend([Text::made(before), Text::made(label), Text::Plain(". "), text.stripped()]);
+            }
+        }
+        if let Some(instruction) = &self.instruction {
+            pieces.extend([Text::made(self.spacing.before_instruction), Text::made(instruction)]);
+        }
+        json.push('[');
+        json.push_str(&self.leading);
+        json.push_str(r#"{"role":"user","content":"#);
+        write_text_parts(json, &pieces);
+        json.push_str("}]");
     }
 
     /// Returns the text of a question, as the user asks it.

@@ -138,6 +138,7 @@ impl Mmmu {
             references,
             label,
             metadata: Fields::from_iter([("question_text".to_owned(), Value::from(question))]),
+            implied: &[],
         };
         Ok((prompt, draft))
     }

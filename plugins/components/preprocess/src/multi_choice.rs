@@ -4,6 +4,7 @@ use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, prompt_schema};
 use crate::question::QuestionFields;
+use crate::question_fast::{self, OptionSource};
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
@@ -37,6 +38,10 @@ impl Conversion for MultiChoice {
         let messages = self.layout.messages(&question);
         Ok(self.fields.sample(question, row, messages))
     }
+
+    fn sample_text(&self, row: &str) -> Option<String> {
+        question_fast::sample(row, &self.fields, &OptionSource::List(&self.fields.choices), &self.layout)
+    }
 }
 
 #[cfg(test)]
@@ -62,15 +67,10 @@ mod tests {
             "options": [{ "id": "A", "content": "Shark" }, { "id": "B", "content": "Dolphin" }],
             "references": [{ "answer": [{ "type": "text", "text": "B" }] }],
             "label": "B",
-            "choices": [
-                { "index": 0, "message": { "role": "assistant", "content": [{ "type": "text", "text": "Shark" }] } },
-                { "index": 1, "message": { "role": "assistant", "content": [{ "type": "text", "text": "Dolphin" }] } },
-            ],
+            "choices": "options",
             "data_tag": { "language": "en" },
             "metadata": {
                 "subject": "biology",
-                "option_map": { "A": "Shark", "B": "Dolphin" },
-                "correct_choice": "B",
                 "question_field": "question",
                 "choices_field": "choices",
                 "answer_field": "answer",
@@ -112,10 +112,7 @@ mod tests {
         assert_eq!(converted["messages"], messages);
         assert_eq!(converted["label"], "B");
         assert_eq!(converted["references"][0]["answer"][0]["text"], "B");
-        let metadata = json!({
-            "subject": "biology", "option_map": { "A": "Shark", "B": "Dolphin" }, "correct_choice": "B",
-            "question_text": "Which one is a mammal?",
-        });
+        let metadata = json!({ "subject": "biology", "question_text": "Which one is a mammal?" });
         assert_eq!(converted["metadata"], metadata);
     }
 
@@ -167,8 +164,6 @@ mod tests {
                 json!(expected.iter().map(|label| crate::sample::reference(*label)).collect::<Vec<_>>());
             assert_eq!(sample["references"], references, "{answer}");
             assert_eq!(sample["label"], expected[0], "{answer}");
-            let only = (expected.len() == 1).then_some(expected[0]);
-            assert_eq!(sample["metadata"]["correct_choice"].as_str(), only, "{answer}");
         }
         let row = json!({ "question": "q", "choices": ["Paris", "Oslo"], "answer": ["A", "Z"] });
         let error = convert::<MultiChoice>(json!({}), row).err();

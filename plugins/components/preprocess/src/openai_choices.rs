@@ -1,7 +1,6 @@
 //! `choices` in the format of an OpenAI API response, `[{"index": 0, "message": {…}}]`. Older programs store either the
 //! options of a question or its right answer in it.
 
-use crate::options::Choice;
 use crate::sample::message;
 use gage_row_kit::fields::object;
 use gage_sdk::serde_json::Value;
@@ -29,11 +28,6 @@ pub(crate) fn content_text(content: &Value) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Returns one choice for each option.
-pub(crate) fn of_options(options: &[Choice]) -> Value {
-    of_texts(options.iter().map(|option| option.text.as_str()))
 }
 
 /// Returns choices with these texts.

@@ -4,6 +4,7 @@ use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, prompt_schema};
 use crate::question::{Question, QuestionFields, TRIM_OPTIONS, trim_options_schema};
+use crate::question_fast::{self, OptionSource};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
 use gage_sdk::serde_json::Value;
@@ -58,6 +59,10 @@ impl Conversion for Piqa {
         let used = [self.fields.question.as_str(), first, second, &self.fields.answer];
         Ok(question.into_draft(&self.fields, messages).finish(row, &used))
     }
+
+    fn sample_text(&self, row: &str) -> Option<String> {
+        question_fast::sample(row, &self.fields, &OptionSource::Each(&self.solutions), &self.layout)
+    }
 }
 
 fn read(fields: &QuestionFields, solutions: &[String; 2], row: &Fields) -> Result<Question, PluginError> {
@@ -82,7 +87,10 @@ mod tests {
                 [(json!({}), "a ", " b"), (json!({ "trim_options": true }), "a", "b")]
             {
                 let trimmed = convert::<Piqa>(params, row.clone()).unwrap_or_default();
-                assert_eq!(trimmed["metadata"]["option_map"], json!({ "A": first, "B": second }));
+                assert_eq!(
+                    trimmed["options"],
+                    json!([{ "id": "A", "content": first }, { "id": "B", "content": second }])
+                );
             }
             let sample = convert::<Piqa>(json!({}), row).unwrap_or_default();
             assert_eq!(sample["label"], "B");

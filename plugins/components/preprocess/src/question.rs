@@ -1,7 +1,6 @@
 //! A multiple-choice question, read from a row, and the Sample that it becomes.
 
 use crate::conversation::Conversation;
-use crate::openai_choices;
 use crate::options::{self, Choice, Labels, Places};
 use crate::param_schema::field_schema;
 use crate::references::reference_text;
@@ -16,6 +15,12 @@ use gage_text_kit::text::strip;
 /// Fields of a Sample that are written again from its question.
 pub(crate) const FIELDS_OF_SAMPLE: [&str; 6] =
     ["messages", "options", "references", "label", "choices", "task_type"];
+
+/// Value of `choices` in a Sample: the host derives them from the options.
+pub(crate) const CHOICES_OF_OPTIONS: &str = "options";
+
+/// Fields of `metadata` that the host derives from the options and the label.
+const IMPLIED: [&str; 2] = ["option_map", "correct_choice"];
 
 /// A question with its options and the right one.
 pub(crate) struct Question {
@@ -179,16 +184,13 @@ fn answers_of(row: &Fields) -> Option<Value> {
 }
 
 impl Question {
-    /// Returns the Sample of this question with these messages, before the rest of its row is added.
+    /// Returns the Sample of this question with these messages, before the rest of its row is added. The host derives
+    /// `choices`, `metadata.option_map` and `metadata.correct_choice`.
     pub(crate) fn into_draft(self, fields: &QuestionFields, messages: Vec<Value>) -> Draft {
         let is_sample = self.conversation.is_some();
         let label = self.correct.label;
         let also_correct = self.also_correct.iter().map(String::as_str);
-        // With several right options, none is the right one.
-        let correct_choice = self.also_correct.is_empty().then_some(label.as_str());
-        let mut metadata =
-            Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);
-        metadata.extend(correct_choice.map(|label| ("correct_choice".to_owned(), label.into())));
+        let mut metadata = Fields::new();
         if !is_sample {
             metadata.extend([
                 ("question_field".to_owned(), Value::from(fields.question.as_str())),
@@ -203,8 +205,10 @@ impl Question {
             options: Some(options::sample_options(&self.options)),
             references: std::iter::once(label.as_str()).chain(also_correct).map(reference).collect(),
             label: Some(label),
-            choices: Some(openai_choices::of_options(&self.options)),
+            choices: Some(CHOICES_OF_OPTIONS.into()),
             metadata,
+            // With several right options, none is the right one.
+            implied: if self.also_correct.is_empty() { &IMPLIED } else { &IMPLIED[..1] },
         }
     }
 }

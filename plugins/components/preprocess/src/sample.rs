@@ -92,6 +92,8 @@ pub(crate) struct Draft {
     pub(crate) label: Option<String>,
     pub(crate) choices: Option<Value>,
     pub(crate) metadata: Fields,
+    /// Fields of `metadata` that follow from others, so that those of the row do not count.
+    pub(crate) implied: &'static [&'static str],
 }
 
 impl Draft {
@@ -122,6 +124,9 @@ impl Draft {
         let mut sample: Fields = present.collect();
         let mut metadata = take_metadata(row.shift_remove("metadata"));
         add_rest(&mut sample, &mut metadata, row, origin);
+        for name in self.implied {
+            metadata.shift_remove(*name);
+        }
         metadata.extend(self.metadata);
         sample.insert("metadata".to_owned(), metadata.into());
         Value::Object(sample)

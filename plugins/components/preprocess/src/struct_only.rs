@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(
             sample["metadata"],
             json!({
-                "option_map": { "A": "x", "B": "y" }, "correct_choice": "B", "question_text": "g",
+                "question_text": "g",
                 "question_field": "goal", "choices_field": "choices", "answer_field": "label",
             })
         );

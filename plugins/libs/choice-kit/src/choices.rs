@@ -7,8 +7,11 @@ use gage_sdk::serde_json::{self, Map};
 use gage_text_kit::references;
 use gage_text_kit::text::{fold, is_space, strip};
 use gage_text_kit::value::as_text;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::fmt;
 
 /// Keys of a list entry that may hold the label or the text.
 const LABEL_KEYS: &[&str] = &["label", "id", "key", "letter"];
@@ -16,6 +19,9 @@ const TEXT_KEYS: &[&str] = &["text", "content", "value", "message"];
 
 /// Key of a list entry that may hold its place instead of a label.
 const PLACE_KEY: &str = "index";
+
+/// Maximum number of options of a [`PlainMap`]: each label is compared with those before it.
+const MAX_PLAIN: usize = 16;
 
 /// Text of a list entry that has none.
 static NO_TEXT: serde_json::Value = serde_json::Value::Null;
@@ -38,6 +44,8 @@ pub struct Choices {
     letters: u32,
     /// Texts that answers are compared with: the position of the option, and one of its texts. Built on first use.
     compared: OnceCell<Vec<(usize, String)>>,
+    /// The same for texts as spelled.
+    spelled: OnceCell<Vec<(usize, String)>>,
 }
 
 impl Choices {
@@ -48,21 +56,27 @@ impl Choices {
     /// A whole number under `index` is a place: the first option, 0 or 1, is A. An answer may name the place too.
     pub fn new(value: &Value) -> Choices {
         let Value::Json(json) = value else { return Choices::default() };
-        let choices: Vec<Choice> = match serde_json::from_str::<serde_json::Value>(json) {
-            Ok(serde_json::Value::Object(map)) => {
+        // Most maps hold texts, and need no tree of values.
+        let plain = serde_json::from_str::<PlainMap<'_>>(json).ok();
+        let value = || serde_json::from_str::<serde_json::Value>(json);
+        let choices: Vec<Choice> = match plain.map_or_else(|| Err(value()), Ok) {
+            Ok(PlainMap(texts)) => {
+                texts.into_iter().map(|(label, text)| Choice::of_text(&label, text.into_owned())).collect()
+            }
+            Err(Ok(serde_json::Value::Object(map))) => {
                 map.iter().map(|(label, text)| Choice::new(label, text, text.as_object())).collect()
             }
-            Ok(serde_json::Value::Array(list)) => {
+            Err(Ok(serde_json::Value::Array(list))) => {
                 let first = first_place(&list);
                 list.iter().filter_map(|entry| Choice::from_entry(entry, first)).collect()
             }
-            _ => Vec::new(),
+            Err(_) => Vec::new(),
         };
         let letters = choices
             .iter()
             .filter_map(|choice| only_letter(&choice.label))
             .fold(0, |letters, letter| letters | letter_bit(letter));
-        Choices { choices, letters, compared: OnceCell::new() }
+        Choices { choices, letters, compared: OnceCell::new(), spelled: OnceCell::new() }
     }
 
     /// Returns whether the options are unknown.
@@ -118,29 +132,32 @@ impl Choices {
     }
 
     /// Returns labels and texts as spelled, except for case and white space, in the order of the options.
-    pub(crate) fn spelled_texts(&self) -> impl Iterator<Item = (&str, String)> {
-        self.choices.iter().flat_map(move |choice| {
-            let texts = choice.texts.iter().map(|text| normalized(&fold(text)).into_owned());
-            texts.filter(|text| !text.is_empty()).map(move |text| (choice.label.as_str(), text))
-        })
+    pub(crate) fn spelled_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let spelled = self.spelled.get_or_init(|| self.forms(|text| normalized(&fold(text)).into_owned()));
+        self.with_labels(spelled)
     }
 
     /// Returns labels and texts without quotes, brackets and full stops around the texts. Answers are compared with
     /// these.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.compared().iter().filter_map(|(place, text)| {
-            let choice = self.choices.get(*place)?;
-            Some((choice.label.as_str(), text.as_str()))
-        })
+        self.with_labels(self.compared())
     }
 
     fn compared(&self) -> &[(usize, String)] {
-        self.compared.get_or_init(|| {
-            let texts = self.choices.iter().enumerate().flat_map(|(place, choice)| {
-                let form = |text: &String| normalized(undecorated(&fold(text))).into_owned();
-                choice.texts.iter().map(form).map(move |text| (place, text))
-            });
-            texts.filter(|(_, text)| !text.is_empty()).collect()
+        self.compared.get_or_init(|| self.forms(|text| normalized(undecorated(&fold(text))).into_owned()))
+    }
+
+    /// Returns a form of each text, with the position of its option.
+    fn forms(&self, form: impl Fn(&str) -> String) -> Vec<(usize, String)> {
+        let texts = self.choices.iter().enumerate();
+        let texts = texts.flat_map(|(place, choice)| choice.texts.iter().map(move |text| (place, text)));
+        texts.map(|(place, text)| (place, form(text))).filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    fn with_labels<'c>(&'c self, texts: &'c [(usize, String)]) -> impl Iterator<Item = (&'c str, &'c str)> {
+        texts.iter().filter_map(|(place, text)| {
+            let choice = self.choices.get(*place)?;
+            Some((choice.label.as_str(), text.as_str()))
         })
     }
 
@@ -242,8 +259,20 @@ fn has_same_letters(text: &str, option: &str) -> bool {
     let visible = |text: &str| text.chars().filter(|character| !is_space(*character)).collect::<String>();
     // A longer answer is not an option, and needs no copy.
     text.len() <= 4 * option.len()
+        && may_be_same(text, option)
         && option.chars().any(char::is_alphabetic)
         && normalized(&visible(text)) == visible(option)
+}
+
+/// Returns false if the first visible characters of two texts differ, as they mostly do. The option is in lower case.
+fn may_be_same(text: &str, option: &str) -> bool {
+    let first = |text: &str| text.chars().find(|character| !is_space(*character));
+    match (first(text), first(option)) {
+        (Some(left), Some(right)) => {
+            !left.is_ascii() || !right.is_ascii() || left.to_ascii_lowercase() == right
+        }
+        (left, right) => left.is_none() == right.is_none(),
+    }
 }
 
 /// Returns the place of the first option in a list whose entries have an `index`: 1 if no entry has 0.
@@ -272,7 +301,45 @@ fn letter_bit(letter: char) -> u32 {
     if letter.is_ascii_uppercase() { 1 << (letter as u32 - 'A' as u32) } else { 0 }
 }
 
+/// An option map of texts, whose labels differ.
+struct PlainMap<'json>(Vec<(Cow<'json, str>, Cow<'json, str>)>);
+
+impl<'json> Deserialize<'json> for PlainMap<'json> {
+    fn deserialize<D: Deserializer<'json>>(deserializer: D) -> Result<PlainMap<'json>, D::Error> {
+        deserializer.deserialize_map(PlainMapVisitor)
+    }
+}
+
+struct PlainMapVisitor;
+
+impl<'json> Visitor<'json> for PlainMapVisitor {
+    type Value = PlainMap<'json>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a map of texts")
+    }
+
+    fn visit_map<A: MapAccess<'json>>(self, mut map: A) -> Result<PlainMap<'json>, A::Error> {
+        let mut texts: Vec<(Cow<'json, str>, Cow<'json, str>)> = Vec::with_capacity(MAX_PLAIN);
+        while let Some((JsonText(label), JsonText(text))) = map.next_entry()? {
+            if texts.len() == MAX_PLAIN || texts.iter().any(|(other, _)| *other == label) {
+                return Err(A::Error::custom("not a plain map"));
+            }
+            texts.push((label, text));
+        }
+        Ok(PlainMap(texts))
+    }
+}
+
+/// A text that is borrowed if it has no escapes.
+#[derive(Deserialize)]
+struct JsonText<'json>(#[serde(borrow)] Cow<'json, str>);
+
 impl Choice {
+    fn of_text(label: &str, text: String) -> Choice {
+        Choice { label: strip(&fold(label)).to_uppercase(), place: None, texts: vec![text] }
+    }
+
     fn new(label: &str, text: &serde_json::Value, entry: Option<&Map<String, serde_json::Value>>) -> Choice {
         let aliases = entry.and_then(|entry| entry.get("aliases")).and_then(serde_json::Value::as_array);
         let texts = std::iter::once(text).chain(aliases.into_iter().flatten());
@@ -323,6 +390,17 @@ fn joined_parts(parts: &[serde_json::Value]) -> Option<String> {
         part => part.get("text")?.as_str().map(str::to_owned),
     };
     if parts.is_empty() { None } else { parts.iter().map(text).collect() }
+}
+
+/// Returns whether a reference is a list of several members. Builds none of them.
+pub fn is_several(reference: &Value) -> bool {
+    match reference {
+        Value::Texts(texts) => texts.len() > 1,
+        Value::Json(json) if json.starts_with('[') => {
+            serde_json::from_str::<Vec<IgnoredAny>>(json).is_ok_and(|items| items.len() > 1)
+        }
+        _ => false,
+    }
 }
 
 /// Returns the members of a reference that is a list.

@@ -22,6 +22,6 @@ mod selection;
 mod verdict;
 mod vocabulary;
 
-pub use choices::{Choices, several};
+pub use choices::{Choices, is_several, several};
 pub use extraction::{boxed, extract, last_letter};
 pub use selection::{extract_all, list_of};

@@ -127,7 +127,7 @@ fn has_case(mut characters: impl Iterator<Item = char>) -> Option<bool> {
 
 /// Replaces fullwidth forms (`Ｂ`, `（`, `：`) and curly quotes with ASCII.
 pub fn fold(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|character| folded(character) == character) {
+    if text.is_ascii() || text.chars().all(|character| folded(character) == character) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(folded).collect())

@@ -73,7 +73,7 @@ impl Events {
             // Reported once it is judged.
             JournalItem::AnswerAwaitingPostInference(_) => {}
             JournalItem::Answer(result) => self.answered(task_id, result),
-            JournalItem::Scores(entry) => {
+            JournalItem::Scores(_, entry) => {
                 let answered = self.remove_answer(task_id, entry.index);
                 let scoring_ms = entry.scores.scoring_ms;
                 let stages = answered.map(|(_, _, stages)| stages).unwrap_or_default();

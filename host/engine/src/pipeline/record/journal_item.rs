@@ -1,5 +1,6 @@
 //! The items of the journal.
 
+use super::ordered_records::FinishedRecord;
 use crate::pipeline::task_state::TaskState;
 use crate::progress::FinishedSample;
 use crate::sample::result::SampleResult;
@@ -24,7 +25,7 @@ pub(crate) enum JournalItem {
     /// An answer that awaits its scores.
     Answer(Arc<SampleResult>),
     /// The scores of an answer that is already recorded.
-    Scores(Box<ScoresEntry>),
+    Scores(Arc<SampleResult>, Box<ScoresEntry>),
     /// A sample that is finished without scores.
     FinishedWithoutScores {
         record: Box<SampleRecord>,
@@ -40,8 +41,19 @@ impl JournalItem {
                 JournalEntry::Answer(AnswerEntry { awaits_judges: true, ..result.entry(task_id) })
             }
             JournalItem::Answer(result) => JournalEntry::Answer(result.entry(task_id)),
-            JournalItem::Scores(entry) => JournalEntry::Scores(entry),
+            JournalItem::Scores(_, entry) => JournalEntry::Scores(entry),
             JournalItem::FinishedWithoutScores { record, .. } => JournalEntry::FinishedWithoutScores(record),
+        }
+    }
+
+    /// Returns the record of the sample with its index, if this item finishes it.
+    pub(super) fn into_record(self) -> Option<(u64, FinishedRecord)> {
+        match self {
+            JournalItem::AnswerAwaitingPostInference(_) | JournalItem::Answer(_) => None,
+            JournalItem::Scores(answer, entry) => Some((entry.index, FinishedRecord::Scored(answer, entry))),
+            JournalItem::FinishedWithoutScores { record, .. } => {
+                Some((record.index, FinishedRecord::Whole(record)))
+            }
         }
     }
 
@@ -49,7 +61,7 @@ impl JournalItem {
     pub(super) fn finished_sample(&self) -> Option<FinishedSample<'_>> {
         match self {
             JournalItem::AnswerAwaitingPostInference(_) | JournalItem::Answer(_) => None,
-            JournalItem::Scores(entry) => Some(FinishedSample::of_scores(entry)),
+            JournalItem::Scores(_, entry) => Some(FinishedSample::of_scores(entry)),
             JournalItem::FinishedWithoutScores { record, .. } => Some(FinishedSample::of_record(record)),
         }
     }

@@ -62,6 +62,15 @@ impl<'a> PartialRecords<'a> {
         })
     }
 
+    /// Skips records of samples that ended, without reading them.
+    pub(super) fn skip_ended(&mut self, count: usize) {
+        for _ in 0..count {
+            if self.next_entry(EntryState::has_ended).is_none() {
+                break;
+            }
+        }
+    }
+
     fn next_entry(&mut self, is_wanted: impl Fn(EntryState) -> bool) -> Option<SampleEntry> {
         loop {
             if let Some((_, entry)) = self.entries.find(|(_, entry)| is_wanted(entry.state)) {

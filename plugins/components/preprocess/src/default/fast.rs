@@ -1,26 +1,20 @@
-//! The fast path from a row to its Sample: serde_json reads the row in one pass without a tree of values. Fields that
-//! are passed on are written as text while they are read. Values are created only if the ordinary steps need them.
-//!
-//! **It gives byte for byte the Sample of [`super::convert`], or declines the row** if anything is in doubt.
-//! `docs/contributing/json.md` has the figures that justify it.
+//! The fast path from a row to its Sample: see [`crate::one_pass`]. Fields that are passed on are written as text while
+//! they are read. Values are created only if the ordinary steps, [`super::convert`], need them.
 
 use super::{DefaultParams, TEXT};
 use crate::media::kind_of;
+use crate::one_pass::field::{Field, Row};
+use crate::one_pass::row;
+use crate::one_pass::text::{Text, known_member, member, write_text, write_text_parts};
 use crate::sample::{Origin, SCHEMA_VERSION, is_of_sample};
 use crate::slots::Slots;
 use crate::task_type::known;
 use answers::ResolvedAnswer;
-use field::{Field, Row};
 use options::Options;
-use text::{Text, known_member, member, write_text, write_text_parts};
 
 mod answers;
-mod field;
 mod metadata;
-mod nested;
 mod options;
-mod row;
-mod text;
 
 /// Extra room for the parts of a Sample that its row lacks, not counting the parameters.
 const MADE_BYTES: usize = 256;

@@ -34,7 +34,6 @@ fn images_stand_in_their_places() {
     );
     assert_eq!(sample["task_type"], "multiple-choice");
     assert_eq!(sample["options"][0], json!({ "id": "A", "content": "a" }));
-    assert_eq!(sample["metadata"]["correct_choice"], "B");
     assert_eq!(sample["label"], "B");
     assert_eq!(sample.pointer("/choices/0/message/content/0/text"), Some(&json!("B")));
     assert_eq!(sample["data_tag"], json!({ "subject": "Optics", "difficulty": "Hard" }));

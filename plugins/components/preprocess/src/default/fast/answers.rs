@@ -2,9 +2,9 @@
 //! in their standard form; `settle` handles the rest.
 
 use super::Fields;
-use super::field::Field;
-use super::text::{Text, known_member, write_text_parts};
 use crate::answers::{self, GivenAnswer};
+use crate::one_pass::field::Field;
+use crate::one_pass::text::{Text, known_member, write_text_parts};
 use crate::options::{self, Choice, Places};
 use crate::references::reference_text;
 use gage_sdk::serde_json::{self, Value};

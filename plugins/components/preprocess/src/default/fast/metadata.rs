@@ -1,9 +1,9 @@
 //! The `metadata` of a Sample: that of the row, and all fields without their own place.
 
 use super::answers::ResolvedAnswer;
-use super::field::Field;
 use super::options::Options;
-use super::text::{Text, known_member, member, write_text};
+use crate::one_pass::field::Field;
+use crate::one_pass::text::{Text, known_member, member, write_text};
 use crate::sample::Origin;
 use gage_sdk::serde_json;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -42,14 +42,17 @@ pub(super) fn write(
         let is_there = is_own(name) || others.iter().any(|(other, _)| other.as_str() == name);
         if is_there && origin != Origin::Sample { None } else { Some(!is_there) }
     };
+    let is_sample = origin == Origin::Sample;
     if let Some(options) = options
         && is_new("option_map")?
+        && !is_sample
     {
         known_member!(json, "option_map");
         options.write_map(json);
     }
     if let Some(correct_choice) = &settled.correct_choice
         && is_new("correct_choice")?
+        && !(is_sample && settled.label.as_ref().is_some_and(|label| label.as_str() == correct_choice))
     {
         known_member!(json, "correct_choice");
         write_text(json, correct_choice);

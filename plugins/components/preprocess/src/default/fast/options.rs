@@ -1,8 +1,8 @@
 //! The options of a row, from `options` or `choices`.
 
 use super::Fields;
-use super::field::Field;
-use super::text::{Text, known_member, member, write_text};
+use crate::one_pass::field::Field;
+use crate::one_pass::text::{Text, known_member, member, write_text};
 use crate::openai_choices::is_openai;
 use crate::options::{self, Choice, Labels};
 use crate::sample::Origin;

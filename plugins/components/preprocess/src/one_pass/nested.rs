@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Maximum number of members of an object read here: each name is compared with those before it.
-pub(super) const MAX_MEMBERS: usize = 64;
+pub(crate) const MAX_MEMBERS: usize = 64;
 
 /// Returns the error for input that is left to the ordinary path.
-pub(super) fn too_odd<E: Error>() -> E {
+pub(crate) fn too_odd<E: Error>() -> E {
     E::custom("not read in one pass")
 }
 
@@ -44,11 +44,11 @@ macro_rules! visit_scalars {
     };
 }
 
-pub(super) use visit_scalars;
+pub(crate) use visit_scalars;
 
 /// Place of a value. Message content that is a text is written as a list of parts.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Messages,
     Message,
     Content,
@@ -66,10 +66,10 @@ impl Place {
 }
 
 /// Writes a value while it is read. `names` has the member names so far of all open objects.
-pub(super) struct Writer<'read, 'row> {
-    pub(super) json: &'read mut String,
-    pub(super) names: &'read mut Vec<Text<'row>>,
-    pub(super) place: Place,
+pub(crate) struct Writer<'read, 'row> {
+    pub(crate) json: &'read mut String,
+    pub(crate) names: &'read mut Vec<Text<'row>>,
+    pub(crate) place: Place,
 }
 
 impl<'row> Writer<'_, 'row> {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A text of a row.
-pub(super) enum Text<'row> {
+pub(crate) enum Text<'row> {
     /// JSON text between its quotes, unchanged: text without escapes needs none.
     Plain(&'row str),
     /// Any other text: escaped in the input, or made here.
@@ -15,18 +15,18 @@ pub(super) enum Text<'row> {
 }
 
 impl<'row> Text<'row> {
-    pub(super) fn made(text: &'row str) -> Text<'row> {
+    pub(crate) fn made(text: &'row str) -> Text<'row> {
         Text::Any(Cow::Borrowed(text))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         match self {
             Text::Plain(text) => text,
             Text::Any(text) => text,
         }
     }
 
-    pub(super) fn borrowed(&self) -> Text<'_> {
+    pub(crate) fn borrowed(&self) -> Text<'_> {
         match self {
             Text::Plain(text) => Text::Plain(text),
             Text::Any(text) => Text::Any(Cow::Borrowed(text)),
@@ -34,7 +34,7 @@ impl<'row> Text<'row> {
     }
 
     /// Returns the text without white space at the ends.
-    pub(super) fn stripped(&self) -> Text<'_> {
+    pub(crate) fn stripped(&self) -> Text<'_> {
         match self {
             Text::Plain(text) => Text::Plain(strip(text)),
             Text::Any(text) => Text::Any(Cow::Borrowed(strip(text))),
@@ -42,14 +42,14 @@ impl<'row> Text<'row> {
     }
 
     /// Appends the text to JSON text, in quotes.
-    pub(super) fn write(&self, json: &mut String) {
+    pub(crate) fn write(&self, json: &mut String) {
         json.push('"');
         self.write_inside(json);
         json.push('"');
     }
 
     /// Appends the text to JSON text, without the quotes.
-    pub(super) fn write_inside(&self, json: &mut String) {
+    pub(crate) fn write_inside(&self, json: &mut String) {
         match self {
             Text::Plain(text) => json.push_str(text),
             Text::Any(text) => write_escaped(json, text),
@@ -58,7 +58,7 @@ impl<'row> Text<'row> {
 }
 
 /// Appends the name of a member to JSON text, with a comma before it unless it is the first.
-pub(super) fn member(json: &mut String, name: &Text<'_>) {
+pub(crate) fn member(json: &mut String, name: &Text<'_>) {
     separate(json);
     name.write(json);
     json.push(':');
@@ -68,27 +68,27 @@ pub(super) fn member(json: &mut String, name: &Text<'_>) {
 macro_rules! known_member {
     ($json:expr, $name:literal) => {{
         let json: &mut String = $json;
-        $crate::default::fast::text::separate(json);
+        $crate::one_pass::text::separate(json);
         json.push_str(concat!("\"", $name, "\":"));
     }};
 }
 
-pub(super) use known_member;
+pub(crate) use known_member;
 
 /// Appends a comma, unless the member is the first.
-pub(super) fn separate(json: &mut String) {
+pub(crate) fn separate(json: &mut String) {
     if json.as_bytes().last() != Some(&b'{') {
         json.push(',');
     }
 }
 
 /// Appends a text to JSON text, in quotes.
-pub(super) fn write_text(json: &mut String, text: &str) {
+pub(crate) fn write_text(json: &mut String, text: &str) {
     Text::made(text).write(json);
 }
 
 /// Appends content with one text part to JSON text; the text is given in pieces.
-pub(super) fn write_text_parts(json: &mut String, pieces: &[Text<'_>]) {
+pub(crate) fn write_text_parts(json: &mut String, pieces: &[Text<'_>]) {
     json.push_str(r#"[{"type":"text","text":""#);
     for piece in pieces {
         piece.write_inside(json);

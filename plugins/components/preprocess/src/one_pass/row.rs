@@ -16,7 +16,7 @@ const NESTED_BYTES: usize = 128;
 
 /// Reads a row; `None` if it is not an object of distinct names, if a nested object is not, or if one has more than
 /// [`MAX_MEMBERS`].
-pub(super) fn read(row: &str) -> Option<Row<'_>> {
+pub(crate) fn read(row: &str) -> Option<Row<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(row);
     let fields = deserializer.deserialize_map(RowVisitor).ok()?;
     deserializer.end().ok()?;

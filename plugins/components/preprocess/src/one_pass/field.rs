@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Room for the fields of most rows.
-pub(super) const TYPICAL_FIELDS: usize = 16;
+pub(crate) const TYPICAL_FIELDS: usize = 16;
 
 /// The value of a field.
-pub(super) enum Field<'row> {
+pub(crate) enum Field<'row> {
     Null,
     Bool(bool),
     Number(Number),
@@ -21,25 +21,25 @@ pub(super) enum Field<'row> {
 }
 
 /// The fields of a row, in order. Each name is there once.
-pub(super) type Row<'row> = Vec<(Text<'row>, Field<'row>)>;
+pub(crate) type Row<'row> = Vec<(Text<'row>, Field<'row>)>;
 
 impl Field<'_> {
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self, Field::Null)
     }
 
     /// Returns whether it is a text, a list or an object.
-    pub(super) fn may_be_media(&self) -> bool {
+    pub(crate) fn may_be_media(&self) -> bool {
         matches!(self, Field::Text(_) | Field::Nested(_))
     }
 
     /// Returns the text of a list; `None` for anything else.
-    pub(super) fn as_list(&self) -> Option<&str> {
+    pub(crate) fn as_list(&self) -> Option<&str> {
         self.as_nested().filter(|text| text.starts_with('['))
     }
 
     /// Returns the text of an object; `None` for anything else.
-    pub(super) fn as_object(&self) -> Option<&str> {
+    pub(crate) fn as_object(&self) -> Option<&str> {
         self.as_nested().filter(|text| text.starts_with('{'))
     }
 
@@ -51,7 +51,7 @@ impl Field<'_> {
     }
 
     /// Returns a scalar as text, like [`fields::text`].
-    pub(super) fn as_text(&self) -> Option<Text<'_>> {
+    pub(crate) fn as_text(&self) -> Option<Text<'_>> {
         match self {
             Field::Text(text) => Some(text.borrowed()),
             Field::Null | Field::Nested(_) => None,
@@ -63,7 +63,7 @@ impl Field<'_> {
     }
 
     /// Returns the value itself, for the ordinary steps.
-    pub(super) fn to_value(&self) -> Option<Value> {
+    pub(crate) fn to_value(&self) -> Option<Value> {
         match self {
             Field::Null => Some(Value::Null),
             Field::Bool(value) => Some(Value::Bool(*value)),
@@ -74,7 +74,7 @@ impl Field<'_> {
     }
 
     /// Adds it to JSON text.
-    pub(super) fn write(&self, json: &mut String) {
+    pub(crate) fn write(&self, json: &mut String) {
         match self {
             Field::Null => json.push_str("null"),
             Field::Bool(value) => json.push_str(if *value { "true" } else { "false" }),
