@@ -15,6 +15,7 @@ mod meters;
 mod observability;
 mod otlp;
 mod recorder;
+mod sample_scope;
 mod sampling;
 mod scrape;
 mod shutdown;
@@ -29,6 +30,7 @@ pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
 pub use recorder::{
     FileRecorder, HttpRecorder, HttpRecorderError, HttpRecorderSettings, MemoryRecorder, Recorder,
 };
+pub use sample_scope::{SampleScope, in_sample_scope};
 pub use sampling::Sampling;
 pub use scrape::serve_metrics;
 pub use shutdown::{SHUTDOWN_TIMEOUT, SHUTDOWN_TIMEOUT_AFTER_FAILURE};

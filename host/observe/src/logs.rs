@@ -1,10 +1,11 @@
 //! Logs: on standard error, in a file, and among the events of a run.
 
+use crate::sample_scope::{SampleScope, with_current};
 use crate::{Event, Level, Trace};
 use gage_core::Object;
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
@@ -17,7 +18,7 @@ use tracing_log::NormalizeEvent as _;
 use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{ParseError, Targets};
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{self, Format, Json, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
@@ -120,7 +121,7 @@ where
         .log_internal_errors(false);
     match format {
         LogFormat::Text => Box::new(layer.event_format(MessageFormat)),
-        LogFormat::Json => Box::new(layer.json()),
+        LogFormat::Json => Box::new(layer.json().event_format(JsonFormat(format::format().json()))),
     }
 }
 
@@ -163,10 +164,38 @@ where
             let fields = extensions.get::<FormattedFields<N>>().map(|fields| fields.fields.trim().to_owned());
             spans.extend(fields.filter(|fields| !fields.is_empty()));
         }
+        spans.extend(with_current(|SampleScope { task_id, sample_id }| {
+            format!("task={task_id:?} sample={sample_id:?}")
+        }));
         if !spans.is_empty() {
             write!(writer, " ({})", spans.join(" "))?;
         }
         writeln!(writer)
+    }
+}
+
+/// Format of a line of JSON: that of `tracing`, and the sample that the line is about.
+struct JsonFormat(Format<Json>);
+
+impl<S, N> FormatEvent<S, N> for JsonFormat
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &tracing::Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        let about =
+            with_current(|scope| json!({ "task": *scope.task_id, "sample": *scope.sample_id }).to_string());
+        match (about, line.trim_end().strip_suffix('}')) {
+            (Some(about), Some(object)) => writeln!(writer, "{object},{}", &about[1..]),
+            _ => writer.write_str(&line),
+        }
     }
 }
 
@@ -228,7 +257,10 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogSink {
         if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
             fields.extend(own.into_iter().filter(|(name, _)| !name.starts_with("log.")));
         }
-        let (mut task_id, mut sample_id) = (None, None);
+        let about = |scope: &SampleScope| {
+            [&*scope.task_id, &*scope.sample_id].map(|text| Some(redact(text).into_owned()))
+        };
+        let [mut task_id, mut sample_id] = with_current(about).unwrap_or_default();
         for span in context.event_scope(event).into_iter().flatten() {
             let extensions = span.extensions();
             for (name, text) in extensions.get::<SpanTexts>().into_iter().flat_map(|texts| &texts.0) {
@@ -251,7 +283,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogSink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryRecorder;
+    use crate::{MemoryRecorder, in_sample_scope};
 
     #[test]
     fn a_filter_names_the_target_of_llama_cpp() {
@@ -272,6 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn a_line_about_a_sample_names_it() {
+        for (format, expected) in [
+            (LogFormat::Text, "warning: slow count=3 (task=\"math\" sample=\"q\\\"7\")\n"),
+            (LogFormat::Json, ",\"task\":\"math\",\"sample\":\"q\\\"7\"}\n"),
+        ] {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            let layer = lines(format, false, move || writer.try_clone().expect("a writer"));
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                let sample = SampleScope::new(&"math".into(), "q\"7");
+                in_sample_scope(Some(sample), || tracing::warn!(count = 3, "slow"));
+                tracing::warn!("of no sample");
+            });
+            let text = std::io::read_to_string(reader).expect("a text");
+            let (first, second) = text.split_at(text.find('\n').map_or(0, |end| end + 1));
+            assert!(first.ends_with(expected), "{text}");
+            assert!(second.contains("of no sample") && !second.contains("math"), "{text}");
+            if format == LogFormat::Json {
+                let line: Value = serde_json::from_str(first).expect("JSON");
+                assert_eq!((&line["fields"]["message"], &line["sample"]), (&json!("slow"), &json!("q\"7")));
+            }
+        }
+    }
+
+    #[test]
     fn logs_are_among_the_events_of_the_run_that_goes_on() {
         let subscriber = tracing_subscriber::registry().with(LogSink);
         let memory = MemoryRecorder::default();
@@ -282,8 +338,8 @@ mod tests {
             tracing::warn!(count = 3, name = "a", "something {}", "happened");
             tracing::debug!("small");
             tracing::error_span!("task", task = "math").in_scope(|| {
-                tracing::error_span!("sample", task = "math", sample = "q7")
-                    .in_scope(|| tracing::warn!("slow"));
+                let sample = SampleScope::new(&"math".into(), "q7");
+                in_sample_scope(Some(sample), || tracing::warn!("slow"));
                 tracing::error_span!("score", first = "q1", last = "q8").in_scope(|| tracing::warn!("odd"));
             });
             send_logs_to(None);

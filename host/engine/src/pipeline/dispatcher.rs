@@ -13,9 +13,9 @@ use crate::plan::PlannedTask;
 use crate::resume::row_work::{PreparedRow, RowWork};
 use crate::run_error::RunError;
 use crate::sample::result::SampleResult;
-use crate::sample::span;
 use gage_core::{Outcome, RecordedSample, Sample};
 use gage_data::{Rejection, RejectionStage};
+use gage_observe::SampleScope;
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use parking_lot::Mutex;
 use std::pin::pin;
@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
-use tracing::Instrument as _;
 
 /// Starts every row of a task. Shared by its workers.
 pub(crate) struct Dispatcher {
@@ -167,9 +166,8 @@ impl Dispatcher {
     async fn run_worker(self: Arc<Dispatcher>, mut started: StartedRow) -> WorkerReport {
         let mut report = WorkerReport::default();
         loop {
-            let span = span::of_sample(self.router.task.id(), started.work.sample_id());
-            let RowResult { is_recorded, was_resumed, in_flight } =
-                self.run_row(started).instrument(span).await;
+            let scope = SampleScope::new(&self.router.task.log_id, started.work.sample_id());
+            let RowResult { is_recorded, was_resumed, in_flight } = scope.scope(self.run_row(started)).await;
             *if is_recorded { &mut report.begun } else { &mut report.unrecorded } += 1;
             report.resumed += u64::from(is_recorded && was_resumed);
             match in_flight.and_then(|in_flight| self.try_next_row(in_flight)) {

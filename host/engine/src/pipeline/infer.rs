@@ -14,13 +14,13 @@ use crate::sample::result::SampleResult;
 use gage_backend::{Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput};
 use gage_core::{ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
+use gage_observe::{SampleScope, in_sample_scope};
 use gage_record::{ErrorNote, SampleTiming, Stage, StageTimes};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
 use support_role::{SupportRole, SupportStepsResult};
 use tool_loop::ToolLoop;
-use tracing::Span;
 
 /// Asks the model about the samples of a task.
 pub(crate) struct InferenceStep {
@@ -186,8 +186,8 @@ impl InferenceStep {
         };
         let mut owned = std::mem::take(messages).into_vec();
         let media = Arc::clone(&self.media);
-        let span = Span::current();
-        let embed = move || span.in_scope(|| media.embed(&mut owned).map(|()| owned));
+        let scope = SampleScope::current();
+        let embed = move || in_sample_scope(scope, || media.embed(&mut owned).map(|()| owned));
         let embedded = tokio::task::spawn_blocking(embed).await;
         match embedded {
             Ok(Ok(embedded)) => {

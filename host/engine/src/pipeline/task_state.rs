@@ -14,6 +14,8 @@ use std::time::Duration;
 /// A running task: its plan, its results so far, and the tokens that end it.
 pub(crate) struct TaskState {
     pub(crate) planned: Arc<PlannedTask>,
+    /// Its id, for log lines.
+    pub(crate) log_id: Arc<str>,
     /// Ends this task. Cancelled together with the run's token.
     pub(crate) stop: CancelToken,
     /// Ends the run.
@@ -33,6 +35,7 @@ impl TaskState {
     ) -> TaskState {
         TaskState {
             planned: Arc::clone(planned),
+            log_id: planned.spec.task_id.as_str().into(),
             stop: run_stop.child(),
             run_stop: run_stop.clone(),
             budget: Arc::clone(budget),

@@ -1,13 +1,8 @@
-//! The spans that tie a log line to its samples. All have level `error`, so that every line that passes the filter has
-//! them.
+//! The spans that tie a log line to a batch of samples. They have level `error`, so that every line that passes the filter
+//! has them. Work on one sample has a `SampleScope` instead.
 
 use super::result::SampleResult;
 use tracing::{Span, error_span};
-
-/// Creates the span of all work on one sample.
-pub(crate) fn of_sample(task_id: &str, sample_id: &str) -> Span {
-    error_span!("sample", task = task_id, sample = sample_id)
-}
 
 /// Creates the span of a scored batch: its task, its first and last samples, and their number.
 pub(crate) fn of_batch(task_id: &str, batch: &[&SampleResult]) -> Span {
@@ -53,18 +48,13 @@ mod tests {
     }
 
     #[test]
-    fn log_lines_name_the_task_and_the_samples() {
+    fn log_lines_name_the_task_and_the_batch() {
         let [mut first, mut second] = [SampleResult::for_test(0), SampleResult::for_test(1)];
         (first.sample_id, second.sample_id) = ("q1".to_owned(), "q2".to_owned());
         let lines = lines_of(LevelFilter::WARN, || {
-            of_sample("math", "q7").in_scope(|| tracing::warn!("slow"));
             of_batch("math", &[&first, &second]).in_scope(|| tracing::warn!("scored"));
         });
         let lines: Vec<&str> = lines.lines().map(str::trim).collect();
-        assert!(
-            lines[0].contains("sample{task=\"math\" sample=\"q7\"}") && lines[0].ends_with("slow"),
-            "{lines:?}"
-        );
-        assert!(lines[1].contains("score{task=\"math\" first=\"q1\" last=\"q2\" samples=2}"), "{lines:?}");
+        assert!(lines[0].contains("score{task=\"math\" first=\"q1\" last=\"q2\" samples=2}"), "{lines:?}");
     }
 }

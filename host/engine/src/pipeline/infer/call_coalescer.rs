@@ -1,11 +1,11 @@
 //! Coalescer of component calls: batches the calls that arrive while the component is busy, and runs them off the async
 //! runtime.
 
+use gage_observe::{SampleScope, in_sample_scope};
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use tracing::Span;
 
 /// Maximum number of items in one call.
 const MAX_BATCH_CALLS: usize = 32;
@@ -22,11 +22,11 @@ struct CoalescerState<T, R> {
     queue: Mutex<CallQueue<T, R>>,
 }
 
-/// An item waiting for its call, with the span of its sample.
+/// An item waiting for its call, with the scope of its sample.
 struct PendingCall<T, R> {
     item: T,
     reply: oneshot::Sender<R>,
-    span: Span,
+    scope: Option<SampleScope>,
 }
 
 struct CallQueue<T, R> {
@@ -49,7 +49,7 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
         let (sender, receiver) = oneshot::channel();
         let starts_worker = {
             let mut queue = self.shared.queue.lock();
-            queue.waiting.push(PendingCall { item, reply: sender, span: Span::current() });
+            queue.waiting.push(PendingCall { item, reply: sender, scope: SampleScope::current() });
             let starts_worker = queue.running < self.shared.max_running.max(1);
             queue.running += usize::from(starts_worker);
             starts_worker
@@ -76,13 +76,13 @@ impl<T, R> CoalescerState<T, R> {
                 }
                 queue.waiting.drain(..count).collect()
             };
-            // A call for several samples is logged in the span of the first.
-            let span = calls.first().map_or_else(Span::none, |first| first.span.clone());
+            // A call for several samples is logged in the scope of the first.
+            let scope = calls.first().and_then(|first| first.scope.clone());
             let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) =
                 calls.into_iter().map(|call| (call.item, call.reply)).unzip();
             // If a call panics, dropping its senders notifies its callers. The remaining calls still run.
-            let results =
-                catch_unwind(AssertUnwindSafe(|| span.in_scope(|| (self.call)(&items)))).unwrap_or_default();
+            let results = catch_unwind(AssertUnwindSafe(|| in_sample_scope(scope, || (self.call)(&items))))
+                .unwrap_or_default();
             for (sender, result) in senders.into_iter().zip(results) {
                 // A caller that no longer waits was stopped.
                 drop(sender.send(result));

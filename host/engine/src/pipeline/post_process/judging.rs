@@ -20,6 +20,7 @@ use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_config::ScoreCombination;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usage};
+use gage_observe::{SampleScope, in_sample_scope};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
 use gage_template::{InjectionFence, PromptContext, PromptRenderer};
@@ -27,7 +28,6 @@ use media::JudgeMedia;
 pub(crate) use media::{JudgeMediaSources, add_shown_media};
 use serde_json::Value;
 use std::sync::Arc;
-use tracing::Span;
 
 /// Labels in a judge's prompt for text from the model under test, and from the roles that support it.
 const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
@@ -301,8 +301,8 @@ async fn parse(
 async fn call_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
 ) -> Result<T, SampleFailure> {
-    let span = Span::current();
-    match tokio::task::spawn_blocking(move || span.in_scope(call)).await {
+    let scope = SampleScope::current();
+    match tokio::task::spawn_blocking(move || in_sample_scope(scope, call)).await {
         Ok(Some(called)) => Ok(called?),
         Ok(None) => Err(SampleFailure::of_plugin("internal", "the judge gave no result")),
         Err(_) => Err(SampleFailure::of_plugin("internal", "the call of the judge failed")),

@@ -6,12 +6,12 @@ use crate::sample::result::SampleResult;
 use gage_backend::{Backend, MediaSupport};
 use gage_core::{ContentPart, LazyObject, MediaKind, Message, Outcome, OutputView, Role, SampleView};
 use gage_data::{MediaStore, data_url_of};
+use gage_observe::{SampleScope, in_sample_scope};
 use gage_record::MediaFolder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tracing::Span;
 
 /// Labels of media in a judge's prompt. The first is used if both have media.
 const QUESTION_LABEL: &str = "The media of the question:";
@@ -108,9 +108,9 @@ impl JudgeMedia {
 
     /// Replaces local media by `data:` URLs.
     async fn embedded(&self, parts: Vec<ContentPart>) -> Result<Vec<ContentPart>, SampleFailure> {
-        let (store, span) = (Arc::clone(&self.store), Span::current());
+        let (store, scope) = (Arc::clone(&self.store), SampleScope::current());
         let embed = move || {
-            span.in_scope(|| {
+            in_sample_scope(scope, || {
                 let mut messages = [Message::new(Role::User, parts)];
                 store.embed(&mut messages).map(|()| messages)
             })
