@@ -5,6 +5,7 @@ use crate::lab::Lab;
 use crate::process::{Terminal, run};
 use crate::table::{Table, median, whole};
 use anyhow::Context as _;
+use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::net::TcpListener;
@@ -122,11 +123,13 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
 fn suite(folder: &Path, count: usize, port: u16) -> anyhow::Result<PathBuf> {
     let rows = folder.join("choices.jsonl");
     let mut file = BufWriter::new(File::create(&rows)?);
+    let mut words = Words(1);
     for number in 0..count {
-        writeln!(
-            file,
-            r#"{{"id":"q{number}","question":"A train of {number} wagons leaves at noon, and each of them carries two crates. Which of these statements about its load is right?","choices":["It carries {number} crates in all its wagons","It carries twice as many crates as wagons","It carries no crates until it has left","It carries half as many crates as wagons"],"answer":"B"}}"#
-        )?;
+        let question = words.text(9);
+        let options = [2, 2, 2, 2].map(|count| words.text(count));
+        let row =
+            json!({ "id": format!("q{number}"), "question": question, "choices": options, "answer": "B" });
+        writeln!(file, "{row}")?;
     }
     file.flush()?;
     let suite = folder.join("choices.yaml");
@@ -151,10 +154,42 @@ custom:
     Ok(suite)
 }
 
+/// Words in a fixed random order, so that rows have as much to compress as real ones.
+struct Words(u64);
+
+impl Words {
+    fn text(&mut self, count: usize) -> String {
+        const BEGINS: [&str; 16] = [
+            "ba", "cor", "del", "fen", "gar", "hol", "jun", "kel", "lum", "mar", "nor", "pil", "ras", "sen",
+            "tor", "vel",
+        ];
+        const ENDS: [&str; 16] = [
+            "an", "ber", "dal", "et", "fin", "gor", "is", "kum", "len", "mas", "nit", "or", "pex", "ral",
+            "sum", "ty",
+        ];
+        let mut next = || {
+            // From Knuth, The Art of Computer Programming, volume 2, section 3.3.4.
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 >> 40
+        };
+        let mut word = || {
+            let number = next() as usize;
+            format!("{}{}", BEGINS[number % 16], ENDS[number / 16 % 16])
+        };
+        (0..count).map(|_| word()).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Writes the request of wrk, which is as long as those of the program.
 fn script(folder: &Path) -> anyhow::Result<PathBuf> {
     let path = folder.join("request.lua");
-    let content = "A train of 12 wagons leaves at noon, and each of them carries two crates. Which of these statements about its load is right?\\\\n\\\\nA. It carries 12 crates in all its wagons\\\\nB. It carries twice as many crates as wagons\\\\nC. It carries no crates until it has left\\\\nD. It carries half as many crates as wagons\\\\n\\\\nAnswer:";
+    let mut words = Words(1);
+    let options = ['A', 'B', 'C', 'D'].map(|letter| format!("{letter}. {}", words.text(2)));
+    let content = format!(
+        "{}\\\\n\\\\n{}\\\\n\\\\nAnswer with the letter of the correct option only.",
+        words.text(9),
+        options.join("\\\\n")
+    );
     let text = format!(
         "wrk.method = \"POST\"\nwrk.headers[\"Content-Type\"] = \"application/json\"\nwrk.body = '{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":\"{content}\"}}]}}'\n"
     );
