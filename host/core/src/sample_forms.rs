@@ -18,8 +18,6 @@ use serde_json_borrow::Value as BorrowedValue;
 const NOT_LISTED: [&str; 2] = ["id", "_dataset_id"];
 /// The same of `metadata`: parameters of the preprocessor, and a text that is part of the messages.
 const METADATA_NOT_LISTED: [&str; 4] = ["question_field", "choices_field", "answer_field", "question_text"];
-/// The same of `_dataset_metadata`.
-const DATASET_NOT_LISTED: [&str; 1] = ["path"];
 
 /// A Sample in its recorded form, for the journal.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +124,8 @@ fn list_dataset<'m, M: SerializeMap, V: Serialize + Copy>(
 ) -> Result<(), M::Error> {
     let is_listed = |(key, value): &(&str, V)| match *key {
         "row" => !is_index(*value),
-        key => !DATASET_NOT_LISTED.contains(&key),
+        // The manifest has the dataset.
+        key => key != "path",
     };
     list(map, "_dataset_metadata", dataset.filter(is_listed))
 }

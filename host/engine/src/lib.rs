@@ -41,7 +41,7 @@ pub use identity::{SCORING_VERSION, facts_before_run, identity, planned_identity
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;
-pub use pipeline::record::ordered_records::{RecordSink, SharedSink};
+pub use pipeline::record::ordered_records::RecordSink;
 pub use pipeline::task_report::TaskReport;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,

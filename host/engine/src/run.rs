@@ -62,7 +62,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     // The records of an earlier process are only in the journal.
     let records = context.records.filter(|_| index.is_empty() && !manifest.is_rejudged);
     if let Some(records) = records {
-        records.lock().begin(&folder);
+        records.begin(&folder);
     }
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));

@@ -1,62 +1,57 @@
 //! The reports of a run that are built while it runs, so that its journal need not be read again.
 
 use crate::aggregators::Aggregators;
-use gage_engine::{RecordSink, SharedSink};
+use gage_engine::RecordSink;
 use gage_figures::{ReportBuilder, TaskDescription, no_custom_aggregators};
 use gage_record::{RecordView, RunFolder};
 use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// The reports of a run so far. If something fails, they are dropped, and the journal is read at the end. Its error then
 /// says what failed.
-pub(crate) struct LiveReports(Arc<Mutex<State>>);
+pub(crate) struct LiveReports(Mutex<State>);
 
 enum State {
     Waiting(Vec<TaskDescription>),
     Begun(Box<ReportBuilder<'static>>),
-    Failed,
+    Dropped,
 }
 
 impl LiveReports {
     /// Prepares the reports of these tasks. Components that aggregate read the journal at the end: the recorder must not
     /// wait for them.
     pub(crate) fn new(tasks: Vec<TaskDescription>, aggregators: &Aggregators) -> LiveReports {
-        let state = if aggregators.is_empty() { State::Waiting(tasks) } else { State::Failed };
-        LiveReports(Arc::new(Mutex::new(state)))
-    }
-
-    /// Returns the receiver of the records.
-    pub(crate) fn sink(&self) -> SharedSink {
-        Mutex::new(Box::new(Sink(Arc::clone(&self.0))))
+        LiveReports(Mutex::new(if aggregators.is_empty() { State::Waiting(tasks) } else { State::Dropped }))
     }
 
     /// Returns the reports of the first records of the run, if there are any.
     pub(crate) fn into_builder(self) -> Option<ReportBuilder<'static>> {
-        match std::mem::replace(&mut *self.0.lock(), State::Failed) {
+        match self.0.into_inner() {
             State::Begun(builder) => Some(*builder),
-            State::Waiting(_) | State::Failed => None,
+            State::Waiting(_) | State::Dropped => None,
         }
     }
 }
 
-struct Sink(Arc<Mutex<State>>);
-
-impl RecordSink for Sink {
-    fn begin(&mut self, folder: &RunFolder) {
+impl RecordSink for LiveReports {
+    fn begin(&self, folder: &RunFolder) {
         let mut state = self.0.lock();
         if let State::Waiting(tasks) = &*state {
             let begun = ReportBuilder::new(folder, tasks, &no_custom_aggregators);
-            *state = begun.map_or(State::Failed, |builder| State::Begun(Box::new(builder)));
+            *state = begun.map_or(State::Dropped, |builder| State::Begun(Box::new(builder)));
         }
     }
 
-    fn add(&mut self, record: &RecordView<'_>) -> bool {
+    fn add(&self, record: &RecordView<'_>) -> bool {
         let mut state = self.0.lock();
         let State::Begun(builder) = &mut *state else { return false };
         let is_added = builder.add(record).is_ok();
         if !is_added {
-            *state = State::Failed;
+            *state = State::Dropped;
         }
         is_added
+    }
+
+    fn discard(&self) {
+        *self.0.lock() = State::Dropped;
     }
 }

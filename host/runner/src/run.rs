@@ -322,7 +322,6 @@ impl SuiteRun<'_> {
         live_reports: &LiveReports,
     ) -> Result<RunReport, RunnerError> {
         let request = self.request;
-        let records = live_reports.sink();
         let options = RunOptions {
             concurrency: request.concurrency,
             max_samples: request.max_samples,
@@ -347,7 +346,7 @@ impl SuiteRun<'_> {
             answers_of: self.answers_of,
             options: &options,
             progress: &events,
-            records: Some(&records),
+            records: Some(live_reports),
             stop: &request.context.stop,
             runtime: opened.runtime.handle(),
         };

@@ -21,7 +21,7 @@ pub(crate) const OPTION_MAP: &str = "option_map";
 /// Key of the id of the right option, in `metadata`.
 pub(crate) const CORRECT_CHOICE: &str = "correct_choice";
 
-/// Value of `choices` that stands for the options.
+/// Value of `choices` that represents the options.
 pub(crate) const OF_OPTIONS: &str = "options";
 
 /// Structured candidates of a Sample.

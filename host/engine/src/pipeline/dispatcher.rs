@@ -166,7 +166,7 @@ impl Dispatcher {
     async fn run_worker(self: Arc<Dispatcher>, mut started: StartedRow) -> WorkerReport {
         let mut report = WorkerReport::default();
         loop {
-            let scope = SampleScope::new(&self.router.task.log_id, started.work.sample_id());
+            let scope = SampleScope::new(&self.router.task.marker.id, started.work.sample_id());
             let RowResult { is_recorded, was_resumed, in_flight } = scope.scope(self.run_row(started)).await;
             *if is_recorded { &mut report.begun } else { &mut report.unrecorded } += 1;
             report.resumed += u64::from(is_recorded && was_resumed);

@@ -61,7 +61,7 @@ pub(crate) fn run(
             }
             permits.extend(permit);
             if let Some((index, record)) = item.into_record() {
-                records.add(&task, index, record);
+                records.add(&task.marker, index, record);
             }
         }
         // A task's last permit is released only after everything is reported. Releasing all permits at once wakes a waiter

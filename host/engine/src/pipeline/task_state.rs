@@ -14,8 +14,8 @@ use std::time::Duration;
 /// A running task: its plan, its results so far, and the tokens that end it.
 pub(crate) struct TaskState {
     pub(crate) planned: Arc<PlannedTask>,
-    /// Its id, for log lines.
-    pub(crate) log_id: Arc<str>,
+    /// Its id, and whether it has ended.
+    pub(crate) marker: Arc<TaskMarker>,
     /// Ends this task. Cancelled together with the run's token.
     pub(crate) stop: CancelToken,
     /// Ends the run.
@@ -24,25 +24,17 @@ pub(crate) struct TaskState {
     pub(crate) budget: Arc<BudgetTracker>,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
+}
+
+/// The id of a task, and whether all its samples are recorded.
+pub(crate) struct TaskMarker {
+    pub(crate) id: Arc<str>,
     has_ended: AtomicBool,
 }
 
-impl TaskState {
-    pub(crate) fn new(
-        planned: &Arc<PlannedTask>,
-        run_stop: &CancelToken,
-        budget: &Arc<BudgetTracker>,
-    ) -> TaskState {
-        TaskState {
-            planned: Arc::clone(planned),
-            log_id: planned.spec.task_id.as_str().into(),
-            stop: run_stop.child(),
-            run_stop: run_stop.clone(),
-            budget: Arc::clone(budget),
-            counts: Mutex::default(),
-            evaluation_ns: AtomicU64::new(0),
-            has_ended: AtomicBool::new(false),
-        }
+impl TaskMarker {
+    pub(crate) fn new(id: &str) -> TaskMarker {
+        TaskMarker { id: id.into(), has_ended: AtomicBool::new(false) }
     }
 
     /// Notes that all samples of the task are recorded.
@@ -53,6 +45,24 @@ impl TaskState {
     /// Returns whether all samples of the task are recorded.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
+    }
+}
+
+impl TaskState {
+    pub(crate) fn new(
+        planned: &Arc<PlannedTask>,
+        run_stop: &CancelToken,
+        budget: &Arc<BudgetTracker>,
+    ) -> TaskState {
+        TaskState {
+            planned: Arc::clone(planned),
+            marker: Arc::new(TaskMarker::new(&planned.spec.task_id)),
+            stop: run_stop.child(),
+            run_stop: run_stop.clone(),
+            budget: Arc::clone(budget),
+            counts: Mutex::default(),
+            evaluation_ns: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn id(&self) -> &str {

@@ -1,7 +1,7 @@
 //! The inputs of a run, and its settings.
 
 use crate::limits::cancel_token::CancelToken;
-use crate::pipeline::record::ordered_records::SharedSink;
+use crate::pipeline::record::ordered_records::RecordSink;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::session::Session;
@@ -56,7 +56,7 @@ pub struct RunContext<'r> {
     /// The observer of the run's progress.
     pub progress: &'r Arc<dyn Progress>,
     /// Receives the records of a new run in order; `None` if they are only read from the journal.
-    pub records: Option<&'r SharedSink>,
+    pub records: Option<&'r dyn RecordSink>,
     /// Ends the run.
     pub stop: &'r CancelToken,
     /// The runtime that requests run on.

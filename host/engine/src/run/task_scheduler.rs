@@ -10,7 +10,7 @@ use crate::pipeline::post_process::follow_up::FollowUp;
 use crate::pipeline::post_process::judging::{JudgeMediaSources, JudgeStep};
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
-use crate::pipeline::record::ordered_records::{OrderedRecords, SharedSink};
+use crate::pipeline::record::ordered_records::{OrderedRecords, RecordSink};
 use crate::pipeline::reply_media::ReplyMediaStore;
 use crate::pipeline::result_router::Sinks;
 use crate::pipeline::score::{ScoreQueue, ScoreRequest};
@@ -69,7 +69,7 @@ impl<'r> TaskScheduler<'r> {
         &self,
         tasks: &[Arc<TaskState>],
         writer: &mut JournalWriter,
-        records: Option<&SharedSink>,
+        records: Option<&dyn RecordSink>,
     ) -> Result<Vec<TaskReport>, RunError> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
         let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
@@ -89,7 +89,8 @@ impl<'r> TaskScheduler<'r> {
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
-                let records = OrderedRecords::new(records, tasks);
+                let markers = tasks.iter().map(|task| Arc::clone(&task.marker)).collect();
+                let records = OrderedRecords::new(records, markers);
                 let progress = self.run.progress.as_ref();
                 let result = record::run(writer, &mut entries, progress, self.events, records);
                 // Without a receiver, no sender waits for a journal that cannot be written.
@@ -135,7 +136,7 @@ impl<'r> TaskScheduler<'r> {
                         if result.is_err() {
                             self.run.stop.cancel();
                         }
-                        task.end();
+                        task.marker.end();
                         ended.lock().push((place, result));
                     }
                 });

@@ -1,10 +1,9 @@
 //! The finished records of a run in the order of its reports, from memory rather than from the journal.
 
-use crate::pipeline::task_state::TaskState;
+use crate::pipeline::task_state::TaskMarker;
 use crate::sample::result::SampleResult;
 use gage_core::JsonView;
 use gage_record::{RecordView, RunFolder, SampleRecord, SampleTiming, ScoresEntry, StageTimes};
-use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +13,17 @@ use std::sync::Arc;
 const MAX_WAITING_RECORDS: usize = 8_192;
 
 /// Receives the records of a run: the tasks in the order of the suite, and the records of each by index.
-pub trait RecordSink: Send {
+pub trait RecordSink: Send + Sync {
     /// Begins a run in this folder.
-    fn begin(&mut self, folder: &RunFolder);
+    fn begin(&self, folder: &RunFolder);
 
     /// Adds the next record, which is in the journal. Returns false if no further records are wanted. The sink may miss
     /// the last records of a run; the journal has them all.
-    fn add(&mut self, record: &RecordView<'_>) -> bool;
-}
+    fn add(&self, record: &RecordView<'_>) -> bool;
 
-/// A sink that is shared with the caller of the run.
-pub type SharedSink = Mutex<Box<dyn RecordSink>>;
+    /// Drops all records: one of them was replaced, or came out of order.
+    fn discard(&self);
+}
 
 /// A finished sample.
 pub(crate) enum FinishedRecord {
@@ -37,28 +36,29 @@ pub(crate) enum FinishedRecord {
 /// Passes records on in their order.
 pub(crate) struct OrderedRecords<'s> {
     /// `None` if records are not wanted, or no longer.
-    sink: Option<&'s SharedSink>,
-    tasks: &'s [Arc<TaskState>],
+    sink: Option<&'s dyn RecordSink>,
+    tasks: Vec<Arc<TaskMarker>>,
     /// Position of the task and index of the record that comes next.
     next: (usize, u64),
     waiting: BTreeMap<(usize, u64), FinishedRecord>,
 }
 
 impl<'s> OrderedRecords<'s> {
-    pub(crate) fn new(sink: Option<&'s SharedSink>, tasks: &'s [Arc<TaskState>]) -> OrderedRecords<'s> {
+    pub(crate) fn new(sink: Option<&'s dyn RecordSink>, tasks: Vec<Arc<TaskMarker>>) -> OrderedRecords<'s> {
         OrderedRecords { sink, tasks, next: (0, 0), waiting: BTreeMap::new() }
     }
 
     /// Adds a record of a task. Passes on all records that follow each other.
-    pub(crate) fn add(&mut self, task: &Arc<TaskState>, index: u64, record: FinishedRecord) {
-        if self.sink.is_none() {
-            return;
-        }
+    pub(crate) fn add(&mut self, task: &Arc<TaskMarker>, index: u64, record: FinishedRecord) {
+        let Some(sink) = self.sink else { return };
         let position = self.tasks.iter().position(|known| Arc::ptr_eq(known, task)).unwrap_or(usize::MAX);
         self.waiting.insert((position, index), record);
         // A record that comes again has replaced an earlier one.
         let is_late = self.waiting.first_key_value().is_some_and(|(first, _)| *first < self.next);
-        if is_late || self.waiting.len() > MAX_WAITING_RECORDS {
+        if is_late {
+            sink.discard();
+            self.give_up();
+        } else if self.waiting.len() > MAX_WAITING_RECORDS {
             self.give_up();
         } else {
             self.pass_on();
@@ -77,8 +77,8 @@ impl<'s> OrderedRecords<'s> {
             }
             let Some(((task, index), record)) = self.waiting.pop_first() else { return };
             self.next = (task, index + 1);
-            let task_id = self.tasks.get(task).map(|task| task.id()).unwrap_or_default();
-            let is_wanted = record.with_view(task_id, |record| sink.lock().add(record));
+            let task_id = self.tasks.get(task).map(|task| &*task.id).unwrap_or_default();
+            let is_wanted = record.with_view(task_id, |record| sink.add(record));
             if !is_wanted {
                 self.give_up();
             }
@@ -133,5 +133,90 @@ impl FinishedRecord {
             },
             timing_metrics: &scores.timing_metrics,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::{Outcome, RecordedSample};
+    use parking_lot::Mutex;
+
+    #[derive(Default)]
+    struct Received(Mutex<Vec<String>>);
+
+    impl RecordSink for Received {
+        fn begin(&self, _folder: &RunFolder) {}
+
+        fn add(&self, record: &RecordView<'_>) -> bool {
+            self.0.lock().push(format!("{}{}", record.task_id, record.index));
+            true
+        }
+
+        fn discard(&self) {
+            self.0.lock().clear();
+        }
+    }
+
+    fn whole(task_id: &str, index: u64) -> FinishedRecord {
+        FinishedRecord::Whole(Box::new(SampleRecord {
+            task_id: task_id.to_owned(),
+            index,
+            sample_id: String::new(),
+            row_digest: String::new(),
+            outcome: Outcome::InvalidSample,
+            error: None,
+            sample: RecordedSample::default(),
+            row: None,
+            support_output: None,
+            model_output: None,
+            judge_output: None,
+            metrics: Vec::new(),
+            timing: SampleTiming::default(),
+            timing_metrics: Vec::new(),
+        }))
+    }
+
+    /// Adds records of the tasks `a` and `b`, and returns those that were passed on. A task ends at a record of the index
+    /// `END`.
+    fn passed_on(records: &[(usize, u64)]) -> Vec<String> {
+        let tasks: Vec<_> = ["a", "b"].map(|id| Arc::new(TaskMarker::new(id))).into();
+        let received = Received::default();
+        let mut ordered = OrderedRecords::new(Some(&received), tasks.clone());
+        for (task, index) in records {
+            match *index {
+                END => tasks[*task].end(),
+                index => ordered.add(&tasks[*task], index, whole(&tasks[*task].id, index)),
+            }
+        }
+        ordered.finish();
+        received.0.into_inner()
+    }
+
+    const END: u64 = u64::MAX;
+
+    #[test]
+    fn records_are_passed_on_in_order() {
+        for (records, expected) in [
+            (&[(0, 1), (0, 0), (0, 2)][..], &["a0", "a1", "a2"][..]),
+            (&[(0, 1), (0, 2)], &[]),
+            (&[(0, 0), (0, 2), (0, END), (1, 0)], &["a0"]),
+            (&[(0, 0), (1, 0), (1, 1)], &["a0"]),
+            (&[(1, 0), (0, 0), (0, END), (1, 1)], &["a0", "b0", "b1"]),
+            (&[(1, 0), (0, END)], &["b0"]),
+            (&[(0, 0), (0, END), (1, 1)], &["a0"]),
+            // A record that comes again voids everything.
+            (&[(0, 0), (0, 1), (0, 0), (0, 2)], &[]),
+        ] {
+            assert_eq!(passed_on(records), expected, "{records:?}");
+        }
+    }
+
+    #[test]
+    fn the_rest_is_left_out_after_too_long_a_wait() {
+        let waiting = (2..MAX_WAITING_RECORDS as u64 + 3).map(|index| (0, index));
+        let records: Vec<(usize, u64)> = [(0, 0)].into_iter().chain(waiting).chain([(0, 1)]).collect();
+        assert_eq!(passed_on(&records), ["a0"]);
+        assert_eq!(passed_on(&records[1..records.len() - 1]), [""; 0]);
     }
 }
