@@ -75,10 +75,18 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
     let reports = scheduler.run_tasks(&tasks, &mut writer, records)?;
+    finish_journal(writer);
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());
     Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: budget.usage() })
+}
+
+/// Seals the journal. A journal that cannot be sealed is only larger.
+fn finish_journal(writer: JournalWriter) {
+    if let Err(error) = writer.finish() {
+        tracing::warn!(%error, "the journal is not compressed, and no record is lost");
+    }
 }
 
 /// Logs the repairs made when the journal was opened.

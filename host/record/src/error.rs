@@ -167,6 +167,17 @@ impl RecordError {
         RecordError::Io { action, path: path.to_owned(), source }
     }
 
+    /// Creates the error of a journal file that cannot be read, or whose compressed content is damaged.
+    pub(crate) fn unreadable_journal(path: &Path, source: io::Error) -> RecordError {
+        match source.kind() {
+            io::ErrorKind::InvalidData => RecordError::invalid(
+                path,
+                format!("{source}; restore it from a copy, or start again with another --run-id"),
+            ),
+            _ => RecordError::io("read", path, source),
+        }
+    }
+
     pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> RecordError {
         RecordError::Invalid { path: path.to_owned(), reason: reason.into() }
     }

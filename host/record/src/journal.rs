@@ -1,7 +1,8 @@
 //! The journal: an append-only log of checksummed records.
 //!
 //! Files are named `journal/000001.jsonl` and so on. They are read in name order, and records are appended to
-//! the last one. A line is the CRC-32 of the JSON as eight hexadecimal digits, a space, the JSON, and a
+//! the last one. Once a file is large enough, the next one begins, and the file is sealed: it becomes
+//! `000001.jsonl.zst`, which holds the same lines in compressed frames. A line is the CRC-32 of the JSON as eight hexadecimal digits, a space, the JSON, and a
 //! newline. The first line of a file is a header, every other line a [`JournalEntry`]. An entry is a whole
 //! [`SampleRecord`](crate::SampleRecord), an answer that awaits its judges or its scores, or the scores of an
 //! earlier answer. If a sample has several records or several scores, the last one counts.
@@ -18,15 +19,21 @@ mod entry;
 mod index;
 mod line;
 mod scan;
+mod sealed;
+mod sealer;
+mod segments;
 mod tail;
 mod writer;
 
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod sealing_tests;
 
 pub(crate) use durable_count::{DurableCount, durable_lines};
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
 pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, SampleStage};
+pub(crate) use segments::segment_paths;
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
 
@@ -35,8 +42,7 @@ use crate::format_version::JournalVersion;
 use crate::{FileDigest, RecordError, RunFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The first line of a journal file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,24 +112,4 @@ pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest
         }
     }
     Ok(digests)
-}
-
-/// Returns the name of a journal file, given its number from 1.
-fn segment_name(number: u64) -> String {
-    format!("{number:06}.jsonl")
-}
-
-/// Returns the journal files of a run folder, in order.
-pub(crate) fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let journal = folder.join(JOURNAL_FOLDER);
-    let failed = |source| RecordError::io("list", &journal, source);
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(&journal).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }

@@ -119,6 +119,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         let (task_id, cut_off) = (task.task_id.clone(), stop.reason());
         reports.push(TaskReport { task_id, counts, evaluation, planned, cut_off, ..TaskReport::default() });
     }
+    super::finish_journal(writer);
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
 

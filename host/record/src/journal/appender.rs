@@ -48,6 +48,11 @@ impl<S: Store> Appender<S> {
         Appender { store, length, is_torn: false, buffer: Vec::new(), seed: ChecksumSeed::NONE, next: None }
     }
 
+    /// Number of bytes that are known to be good.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Switches to appending records of a run, starting with this line number.
     pub(super) fn begin_records(&mut self, seed: ChecksumSeed, next: u64) {
         self.seed = seed;

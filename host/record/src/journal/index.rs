@@ -2,15 +2,14 @@
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
-use super::{Header, check_number, durable_count, durable_lines, segment_name, segment_paths};
+use super::segments::{SegmentReader, segment_name, segment_paths, unsealed_name};
+use super::{Header, check_number, durable_count, durable_lines};
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::BufReader;
 use std::path::PathBuf;
 
 mod entries;
@@ -240,19 +239,20 @@ impl<'a> IndexBuilder<'a> {
     /// Adds the next file. Only the last one may have a torn end.
     pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<ScanResult, RecordError> {
         let expected = segment_name(self.index.segments.len() as u64 + 1);
-        if path.file_name().is_some_and(|name| name != expected.as_str()) {
+        if unsealed_name(&path) != expected {
             let reason = format!(
                 "{expected}, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
             );
             return Err(RecordError::invalid(&path, reason));
         }
-        let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
+        let reader =
+            SegmentReader::open(&path).map_err(|source| RecordError::unreadable_journal(&path, source))?;
         let start = self.length;
         let run_id = self.run_id;
         let seed = ChecksumSeed::of_run(run_id);
         let mut lines = 0;
         let index = &mut self.index;
-        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), ChecksumSeed::NONE, |line| {
+        let scanned = scan(&path, reader, ChecksumSeed::NONE, |line| {
             if line.number == 1 {
                 Header::check(&path, line.json, run_id)?;
             } else {

@@ -42,8 +42,9 @@ pub(super) fn scan(
     let (mut number, mut offset, mut good_bytes, mut torn_lines) = (0, 0, 0, 0);
     loop {
         buffer.clear();
-        let length =
-            reader.read_until(b'\n', &mut buffer).map_err(|source| RecordError::io("read", path, source))?;
+        let length = reader
+            .read_until(b'\n', &mut buffer)
+            .map_err(|source| RecordError::unreadable_journal(path, source))?;
         if length == 0 {
             return Ok(ScanResult { good_bytes, torn_bytes: offset - good_bytes, torn_lines });
         }

@@ -2,13 +2,12 @@
 
 use super::line::ChecksumSeed;
 use super::scan::scan;
-use super::{Header, Scores, check_number, segment_paths};
+use super::segments::{SegmentReader, segment_paths, unsealed_name};
+use super::{Header, Scores, check_number};
 use crate::{RecordError, SampleTiming};
 use gage_core::{MetricResult, Outcome};
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Reads what was added to a journal since the last read. Takes no lock and keeps no records.
@@ -23,7 +22,8 @@ pub struct JournalTail {
 /// A position in a journal file.
 #[derive(Clone, Debug)]
 struct TailPosition {
-    path: PathBuf,
+    /// Its name while it is not sealed.
+    name: String,
     /// Number of bytes and of lines before it.
     bytes: u64,
     lines: u64,
@@ -73,25 +73,24 @@ impl JournalTail {
     pub fn read_new(&mut self, mut on_entry: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
         let mut count = 0;
         for path in segment_paths(&self.folder)? {
-            let place = match &self.at {
-                Some(last) if path < last.path => continue,
-                Some(last) if path == last.path => last.clone(),
-                _ => TailPosition { path: path.clone(), bytes: 0, lines: 0 },
+            let name = unsealed_name(&path);
+            let (start, before) = match &self.at {
+                Some(last) if name < last.name => continue,
+                Some(last) if name == last.name => (last.bytes, last.lines),
+                _ => (0, 0),
             };
-            let TailPosition { bytes: start, lines: before, .. } = place;
             let seed = ChecksumSeed::of_run(&self.run_id);
             let first = if before == 0 { ChecksumSeed::NONE } else { seed };
-            let failed = |source| RecordError::io("read", &path, source);
-            let mut file = File::open(&path).map_err(failed)?;
-            let length = file.metadata().map_err(failed)?.len();
+            let failed = |source| RecordError::unreadable_journal(&path, source);
+            let mut reader = SegmentReader::open(&path).map_err(failed)?;
+            let length = reader.length();
             if length < start {
                 self.at = None;
                 return Ok(TailRead::Restarted);
             }
             if length > start {
-                file.seek(SeekFrom::Start(start)).map_err(failed)?;
+                reader.seek_to(start).map_err(failed)?;
                 let run_id = &self.run_id;
-                let reader = BufReader::with_capacity(1 << 16, file);
                 let mut lines = before;
                 let scanned = scan(&path, reader, first, |line| {
                     lines = before + line.number;
@@ -109,7 +108,7 @@ impl JournalTail {
                     Ok(seed)
                 })?;
                 let bytes = start + scanned.good_bytes;
-                self.at = Some(TailPosition { path, bytes, lines });
+                self.at = Some(TailPosition { name, bytes, lines });
             }
         }
         Ok(TailRead::Added(count))

@@ -4,7 +4,9 @@ use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
 use super::line::ChecksumSeed;
 use super::scan::ScanResult;
-use super::{DurableCount, Header, JournalEntry, durable_count, durable_lines, segment_name, segment_paths};
+use super::sealer::Sealer;
+use super::segments::{is_sealed, sealed_path, segment_name, segment_paths};
+use super::{DurableCount, Header, JournalEntry, durable_count, durable_lines};
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
@@ -14,14 +16,28 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+/// Size at which a segment is sealed and the next one begins, in bytes.
+const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// Minimum size of the last segment to be sealed when the run ends, in bytes. A smaller one stays readable as text.
+const MIN_SEALED_BYTES: u64 = 1 << 20;
+
 /// Appends records to the journal of a run.
 #[derive(Debug)]
 pub struct JournalWriter {
+    run_id: String,
+    /// The segment that grows, and its number.
     path: PathBuf,
+    number: u64,
     appender: Appender<File>,
     recorded: DurableCount,
     /// Number of lines in all files.
     lines: u64,
+    sealer: Sealer,
+    /// Length at which a segment is full, and length of this segment at which the next one begins. They differ
+    /// if that has failed.
+    segment_bytes: u64,
+    next_segment_at: u64,
 }
 
 /// A journal that is ready for writing, and its previous content.
@@ -66,7 +82,11 @@ impl JournalWriter {
         if paths.is_empty() {
             durable_count::check(folder, recorded, 0)?;
         }
-        let path = paths.pop().unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(1)));
+        // A sealed segment is not appended to.
+        let last = paths.pop_if(|path| !is_sealed(path));
+        let number = paths.len() as u64 + 1;
+        let path = last.unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(number)));
+        let unsealed: Vec<PathBuf> = paths.iter().filter(|path| !is_sealed(path)).cloned().collect();
         for path in paths {
             builder.add_segment(path, false)?;
         }
@@ -80,11 +100,23 @@ impl JournalWriter {
         let lines = builder.lines;
         let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
         let appender = Appender::new(file, good_bytes);
-        let mut writer = JournalWriter { path, appender, recorded, lines };
+        let mut writer = JournalWriter {
+            run_id: folder.run_id().to_owned(),
+            path,
+            number,
+            appender,
+            recorded,
+            lines,
+            sealer: Sealer::default(),
+            segment_bytes: SEGMENT_BYTES,
+            next_segment_at: SEGMENT_BYTES,
+        };
+        writer.remove_interrupted_seal()?;
         if good_bytes == 0 {
             writer.append([Header::new(folder.run_id())])?;
         }
         writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
+        unsealed.into_iter().for_each(|path| writer.sealer.add(path));
         Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, quarantined })
     }
 
@@ -97,7 +129,54 @@ impl JournalWriter {
         &mut self,
         entries: impl IntoIterator<Item = E>,
     ) -> Result<(), RecordError> {
-        self.append(entries)
+        self.append(entries)?;
+        if self.appender.length() >= self.next_segment_at {
+            self.begin_segment();
+        }
+        Ok(())
+    }
+
+    /// Seals what is not sealed, unless it is short. Call it before the digests of the journal are taken.
+    ///
+    /// # Errors
+    /// If the file system refuses. No record is lost: a segment that is not sealed is read as it is.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        if self.appender.length() >= MIN_SEALED_BYTES {
+            self.sealer.add(self.path.clone());
+        }
+        self.sealer.finish()
+    }
+
+    /// Begins the next segment, and has the one before it sealed. If that fails, the current one grows on.
+    fn begin_segment(&mut self) {
+        let number = self.number + 1;
+        let path = self.path.with_file_name(segment_name(number));
+        match create_segment(&path, &self.run_id) {
+            Ok(appender) => {
+                self.appender = appender;
+                self.sealer.add(std::mem::replace(&mut self.path, path));
+                self.number = number;
+                self.next_segment_at = self.segment_bytes;
+                self.lines += 1;
+                self.recorded.store(self.lines);
+            }
+            Err(_) => {
+                // Unless it is removed, it is an empty segment at the end, which the next attempt fills.
+                let _ = std::fs::remove_file(&path);
+                self.next_segment_at += self.segment_bytes;
+            }
+        }
+    }
+
+    /// Removes the sealed form of the segment that is appended to. A killed process may have left both.
+    fn remove_interrupted_seal(&self) -> Result<(), RecordError> {
+        let sealed = sealed_path(&self.path);
+        match std::fs::remove_file(&sealed) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(RecordError::io("delete", &sealed, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> Result<(), RecordError> {
@@ -135,6 +214,16 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
     }
 }
 
+/// Creates a segment that has only its header.
+fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordError> {
+    let file = File::create(path).map_err(|source| RecordError::io("create", path, source))?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    let mut appender = Appender::new(file, 0);
+    appender.append([Header::new(run_id)]).map_err(|source| RecordError::io("write", path, source))?;
+    appender.begin_records(ChecksumSeed::of_run(run_id), 2);
+    Ok(appender)
+}
+
 fn open_to_write(path: &Path) -> Result<File, RecordError> {
     let mut options = OpenOptions::new();
     let options = options.create(true).truncate(false).write(true);
@@ -145,7 +234,12 @@ fn open_to_write(path: &Path) -> Result<File, RecordError> {
 impl JournalWriter {
     /// Appends whole records.
     pub(crate) fn append_whole(&mut self, records: &[crate::SampleRecord]) -> Result<(), RecordError> {
-        self.append(records)
+        self.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores))
+    }
+
+    /// Makes every segment that has this many bytes a full one.
+    pub(crate) fn set_segment_bytes(&mut self, bytes: u64) {
+        (self.segment_bytes, self.next_segment_at) = (bytes, bytes);
     }
 }
 

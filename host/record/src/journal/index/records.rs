@@ -1,13 +1,13 @@
 //! Reads records in an order other than the journal's.
 
+use super::super::segments::SegmentReader;
 use super::super::{ScoresEntry, line};
 use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
 use serde::de::DeserializeOwned;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _};
 use std::path::Path;
 
 /// Stage that a recorded sample has reached.
@@ -143,16 +143,20 @@ impl<'a> AnswerReader<'a> {
     }
 }
 
+/// Maximum number of segments that a reader keeps open. Neighbouring samples may be in two segments.
+const MAX_OPEN_SEGMENTS: usize = 2;
+
 /// Reads lines of the journal by position.
 struct LineReader<'a> {
     index: &'a JournalIndex,
-    file: Option<OpenFile>,
+    /// Open segments by number, the one used last at the end.
+    open: Vec<(usize, SegmentReader)>,
     buffer: Vec<u8>,
 }
 
 impl<'a> LineReader<'a> {
     fn new(index: &'a JournalIndex) -> LineReader<'a> {
-        LineReader { index, file: None, buffer: Vec::new() }
+        LineReader { index, open: Vec::new(), buffer: Vec::new() }
     }
 
     fn read<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, RecordError> {
@@ -166,7 +170,7 @@ impl<'a> LineReader<'a> {
         };
         let position = offset - segment.start;
         self.read_line(number, segment, position)
-            .map_err(|source| RecordError::io("read", &segment.path, source))?;
+            .map_err(|source| RecordError::unreadable_journal(&segment.path, source))?;
         let malformed = |reason: String| {
             RecordError::invalid(
                 &segment.path,
@@ -178,34 +182,23 @@ impl<'a> LineReader<'a> {
     }
 
     /// Reads the line at a position into the buffer. Usually records are close together, so most reads hit
-    /// the buffered data.
+    /// buffered data.
     fn read_line(&mut self, number: usize, segment: &Segment, position: u64) -> io::Result<()> {
-        let mut file = match self.file.take() {
-            Some(file) if file.number == number => file,
-            _ => {
-                let reader = BufReader::with_capacity(1 << 16, File::open(&segment.path)?);
-                OpenFile { number, position: 0, reader }
+        match self.open.iter().position(|(open, _)| *open == number) {
+            Some(place) => self.open[place..].rotate_left(1),
+            None => {
+                let reader = SegmentReader::open(&segment.path)?;
+                if self.open.len() == MAX_OPEN_SEGMENTS {
+                    self.open.remove(0);
+                }
+                self.open.push((number, reader));
             }
-        };
-        file.read_line_at(position, &mut self.buffer)?;
-        self.file = Some(file);
-        Ok(())
-    }
-}
-
-/// An open journal file.
-struct OpenFile {
-    number: usize,
-    position: u64,
-    reader: BufReader<File>,
-}
-
-impl OpenFile {
-    fn read_line_at(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
-        self.reader.seek_relative(position.wrapping_sub(self.position).cast_signed())?;
-        buffer.clear();
-        let length = self.reader.read_until(b'\n', buffer)?;
-        self.position = position + length as u64;
+        }
+        self.buffer.clear();
+        if let Some((_, reader)) = self.open.last_mut() {
+            reader.seek_to(position)?;
+            reader.read_until(b'\n', &mut self.buffer)?;
+        }
         Ok(())
     }
 }

@@ -1,0 +1,239 @@
+//! Sealed segments: journal files that are compressed because nothing more is appended to them.
+//!
+//! A sealed file is a series of zstd frames, each with the checksum of its content, followed by the seek table of zstd's
+//! [seekable format](https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md).
+//! `zstd -dc` prints the file as it was before. A line may cross from one frame into the next.
+
+use super::segments::sealed_path;
+use crate::atomic_file::sync_folder;
+use crate::{AtomicFile, RecordError};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::CParameter;
+
+/// Number of bytes that are compressed together. To read a line, its whole frame is decompressed.
+const FRAME_BYTES: usize = 128 << 10;
+
+/// Maximum content of a frame that is read, which limits the memory that a damaged or foreign file can take.
+const MAX_FRAME_BYTES: u32 = 16 << 20;
+
+/// Level of compression; higher levels save little and cost much.
+const LEVEL: i32 = 3;
+
+/// Size of the decompressed frames that a reader keeps. Lines are read almost in the order in which they were written, but
+/// one slow sample can be thousands of lines late.
+const MAX_CACHE_BYTES: usize = 8 << 20;
+
+/// Begin and end of the seek table.
+const TABLE_MAGIC: u32 = 0x184D_2A5E;
+const FOOTER_MAGIC: u32 = 0x8F92_EAB1;
+const FOOTER_BYTES: u64 = 9;
+const ENTRY_BYTES: u64 = 8;
+/// Magic number and size before the entries.
+const TABLE_HEADER_BYTES: u64 = 8;
+
+/// Replaces a file by its sealed form. Whatever happens meanwhile, one of the two is whole and in place.
+///
+/// # Errors
+/// If the file system refuses. The unsealed file is then still in place.
+pub(super) fn seal(path: &Path) -> Result<(), RecordError> {
+    let failed = |source| RecordError::io("compress", path, source);
+    let mut from = File::open(path).map_err(failed)?;
+    let target = sealed_path(path);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut file = AtomicFile::create(folder, &name)?;
+    write_frames(&mut from, &mut file).map_err(failed)?;
+    file.commit()?;
+    fs::remove_file(path).map_err(|source| RecordError::io("delete", path, source))?;
+    sync_folder(folder)
+}
+
+fn write_frames(from: &mut File, file: &mut AtomicFile) -> io::Result<()> {
+    let mut compressor = Compressor::new(LEVEL)?;
+    compressor.set_parameter(CParameter::ChecksumFlag(true))?;
+    let mut content = Vec::with_capacity(FRAME_BYTES);
+    let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(FRAME_BYTES));
+    let mut table = Vec::new();
+    loop {
+        content.clear();
+        from.take(FRAME_BYTES as u64).read_to_end(&mut content)?;
+        if content.is_empty() {
+            break;
+        }
+        frame.clear();
+        compressor.compress_to_buffer(&content, &mut frame)?;
+        file.write_all(&frame)?;
+        table.extend(size_of_frame(frame.len())?.to_le_bytes());
+        table.extend(size_of_frame(content.len())?.to_le_bytes());
+    }
+    let count = size_of_frame(table.len() / ENTRY_BYTES as usize)?;
+    file.write_all(&TABLE_MAGIC.to_le_bytes())?;
+    file.write_all(&size_of_frame(table.len() + FOOTER_BYTES as usize)?.to_le_bytes())?;
+    file.write_all(&table)?;
+    file.write_all(&count.to_le_bytes())?;
+    // The descriptor: the table has no checksums, because the frames have their own.
+    file.write_all(&[0])?;
+    file.write_all(&FOOTER_MAGIC.to_le_bytes())
+}
+
+fn size_of_frame(bytes: usize) -> io::Result<u32> {
+    u32::try_from(bytes).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))
+}
+
+/// Reads a sealed segment from any position.
+pub(super) struct SealedReader {
+    file: File,
+    frames: Vec<Frame>,
+    length: u64,
+    position: u64,
+    decompressor: Decompressor<'static>,
+    compressed: Vec<u8>,
+    /// Decompressed frames by number, the one used last at the front.
+    cache: VecDeque<(usize, Vec<u8>)>,
+    cached_bytes: usize,
+}
+
+/// A place in the compressed file and what it holds.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Offset and number of its compressed bytes.
+    offset: u64,
+    compressed_bytes: u32,
+    /// Offset and number of its bytes in the lines.
+    start: u64,
+    bytes: u32,
+}
+
+impl SealedReader {
+    /// Opens a sealed file and reads its seek table.
+    pub(super) fn open(path: &Path) -> io::Result<SealedReader> {
+        let mut file = File::open(path)?;
+        let frames = read_table(&mut file)?;
+        let length = frames.last().map_or(0, |last| last.start + u64::from(last.bytes));
+        Ok(SealedReader {
+            file,
+            frames,
+            length,
+            position: 0,
+            decompressor: Decompressor::new()?,
+            compressed: Vec::new(),
+            cache: VecDeque::new(),
+            cached_bytes: 0,
+        })
+    }
+
+    /// Number of bytes of all lines.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(super) fn seek_to(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    pub(super) fn consume(&mut self, length: usize) {
+        self.position += length as u64;
+    }
+
+    /// Returns the bytes from the position to the end of its frame. At the end of the file, there are none.
+    pub(super) fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.position >= self.length {
+            return Ok(&[]);
+        }
+        let number = self.frames.partition_point(|frame| frame.start <= self.position).saturating_sub(1);
+        if self.cache.front().is_none_or(|(cached, _)| *cached != number) {
+            match self.cache.iter().position(|(cached, _)| *cached == number) {
+                Some(place) => {
+                    let frame = self.cache.remove(place);
+                    self.cache.extend(frame);
+                    self.cache.rotate_right(1);
+                }
+                None => self.decompress(number)?,
+            }
+        }
+        let (frame, content) = (self.frames.get(number), self.cache.front());
+        let begin = frame.map_or(0, |frame| self.position - frame.start);
+        Ok(content.and_then(|(_, content)| content.get(usize::try_from(begin).ok()?..)).unwrap_or_default())
+    }
+
+    fn decompress(&mut self, number: usize) -> io::Result<()> {
+        let Some(Frame { offset, compressed_bytes, bytes, .. }) = self.frames.get(number).copied() else {
+            return Ok(());
+        };
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.compressed.resize(compressed_bytes as usize, 0);
+        self.file.read_exact(&mut self.compressed)?;
+        // The capacity of the content limits what is decompressed.
+        let mut content = match self.cached_bytes + bytes as usize > MAX_CACHE_BYTES {
+            true => self.cache.pop_back().map(|(_, content)| content).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        self.cached_bytes -= content.len();
+        content.clear();
+        content.reserve_exact(bytes as usize);
+        let decompressed = self.decompressor.decompress_to_buffer(&self.compressed, &mut content);
+        match decompressed {
+            Ok(length) if length == bytes as usize => {}
+            Ok(length) => {
+                return Err(damaged(format!("the frame at byte {offset} has {length} bytes, not {bytes}")));
+            }
+            Err(error) => return Err(damaged(format!("the frame at byte {offset} is damaged ({error})"))),
+        }
+        self.cached_bytes += content.len();
+        self.cache.push_front((number, content));
+        Ok(())
+    }
+}
+
+fn damaged(reason: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, reason.into())
+}
+
+/// Reads the seek table at the end of a file.
+fn read_table(file: &mut File) -> io::Result<Vec<Frame>> {
+    let cut_off = || damaged("it has no table of frames at its end: it is cut off or was changed");
+    let length = file.metadata()?.len();
+    let begin = length.checked_sub(FOOTER_BYTES).ok_or_else(cut_off)?;
+    file.seek(SeekFrom::Start(begin))?;
+    let count = read_u32(file)?;
+    let mut descriptor = [0];
+    file.read_exact(&mut descriptor)?;
+    if read_u32(file)? != FOOTER_MAGIC || descriptor != [0] {
+        return Err(cut_off());
+    }
+    let entries_bytes = u64::from(count) * ENTRY_BYTES;
+    let table = begin.checked_sub(entries_bytes + TABLE_HEADER_BYTES).ok_or_else(cut_off)?;
+    file.seek(SeekFrom::Start(table))?;
+    if read_u32(file)? != TABLE_MAGIC || u64::from(read_u32(file)?) != entries_bytes + FOOTER_BYTES {
+        return Err(cut_off());
+    }
+    let mut entries = vec![0; usize::try_from(entries_bytes).map_err(|_| cut_off())?];
+    file.read_exact(&mut entries)?;
+    let mut frames = Vec::with_capacity(count as usize);
+    let (mut offset, mut start) = (0, 0);
+    for entry in entries.as_chunks::<8>().0 {
+        let [a, b, c, d, e, f, g, h] = *entry;
+        let (compressed_bytes, bytes) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let is_too_large = compressed_bytes as usize > zstd::zstd_safe::compress_bound(bytes as usize);
+        if bytes == 0 || bytes > MAX_FRAME_BYTES || is_too_large {
+            return Err(damaged(format!("its table has a frame of {compressed_bytes} bytes for {bytes}")));
+        }
+        frames.push(Frame { offset, compressed_bytes, start, bytes });
+        offset += u64::from(compressed_bytes);
+        start += u64::from(bytes);
+    }
+    if offset != table {
+        return Err(damaged("its frames do not fill the file: it was changed"));
+    }
+    Ok(frames)
+}
+
+fn read_u32(file: &mut File) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    file.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
