@@ -10,6 +10,7 @@ use crate::content::{ContentPart, Message};
 use crate::output::{ContinuationScore, FinishReason, RollingScore, Usage};
 use crate::sample::derived::{DerivedChoices, MetadataMember};
 use crate::sample::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
+use content::BriefMessages;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -35,6 +36,7 @@ pub(crate) enum Member<'s> {
     Media(MediaMember<'s>),
     Parts(&'s [ContentPart]),
     Messages(&'s [Message]),
+    BriefMessages(BriefMessages<'s>),
     Conversations(&'s [Vec<Message>]),
     Options(&'s [ChoiceOption]),
     References(&'s [Reference]),

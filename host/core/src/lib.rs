@@ -52,7 +52,7 @@ pub use sample::{
     AnswerProblem, ChoiceOption, Choices, FewShotExample, Messages, OptionDisplay, RecordedSample, Reference,
     Sample, SandboxSpec, TaskType, add_derived,
 };
-pub use sample_forms::{ListedForm, RecordedForm};
+pub use sample_forms::{ListedCard, ListedForm, ListedOutput, RecordedForm, RepeatedTexts};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};

@@ -6,18 +6,22 @@
 //! | recorded | the journal | what follows from other members |
 //! | listed | `samples.jsonl` | also what the rest of the line or the manifest says |
 
-use crate::json_encode::Member;
+use crate::json_encode::{JsonMembers as _, Member};
 use crate::sample::compact;
-use crate::{JsonView, Object, RecordedSample};
+use crate::{JsonView, LazyJson, ModelOutput, Object, RecordedSample, ScoreCard};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
+use std::borrow::Cow;
 
 /// Members that the listed form leaves out: the line has the id, and the manifest the dataset.
 const NOT_LISTED: [&str; 2] = ["id", "_dataset_id"];
 /// The same of `metadata`: parameters of the preprocessor, and a text that is part of the messages.
 const METADATA_NOT_LISTED: [&str; 4] = ["question_field", "choices_field", "answer_field", "question_text"];
+
+/// Members of a model's output that the listed form leaves out: the summary counts them.
+const OUTPUT_NOT_LISTED: [&str; 2] = [ModelOutput::SERVED_MODEL_KEY, ModelOutput::FINGERPRINT_KEY];
 
 /// A Sample in its recorded form, for the journal.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +107,129 @@ impl Serialize for ListedForm<'_> {
     }
 }
 
+/// A model's output in its listed form, for `samples.jsonl`.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedOutput<'a>(pub JsonView<'a>);
+
+impl Serialize for ListedOutput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_listed = |key: &str| !OUTPUT_NOT_LISTED.contains(&key);
+        let borrowed = match self.0 {
+            JsonView::Output(output) => {
+                let known = |key: &str| output.members().any(|(known, _)| known == key);
+                let mut map = serializer.serialize_map(None)?;
+                for (key, member) in output.members() {
+                    map.serialize_entry(key, &member)?;
+                }
+                for (key, value) in output.extra().iter().filter(|(key, _)| is_listed(key) && !known(key)) {
+                    map.serialize_entry(key, value)?;
+                }
+                return map.end();
+            }
+            JsonView::Lazy(json) => json.text().and_then(|text| serde_json::from_str(text).ok()),
+            _ => None,
+        };
+        if let Some(BorrowedValue::Object(members)) = &borrowed {
+            return serializer.collect_map(members.iter().filter(|(key, _)| is_listed(key)));
+        }
+        match &*self.0.value() {
+            Value::Object(members) => {
+                serializer.collect_map(members.iter().filter(|(key, _)| is_listed(key)))
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+/// The texts of a sample that its score cards repeat.
+#[derive(Clone, Debug)]
+pub struct RepeatedTexts<'a> {
+    answer: Option<Cow<'a, str>>,
+    label: Option<Cow<'a, str>>,
+}
+
+impl<'a> RepeatedTexts<'a> {
+    /// Returns the answer of a model and the label of a Sample.
+    pub fn of(sample: JsonView<'a>, model_output: JsonView<'a>) -> RepeatedTexts<'a> {
+        let label = match sample {
+            JsonView::Sample(sample) => sample.label.as_deref().map(Cow::Borrowed),
+            JsonView::Recorded(sample) => text_member(&sample.recorded, "label"),
+            other => owned_text(other, "label"),
+        };
+        let answer = match model_output {
+            JsonView::Output(output) => Some(Cow::Borrowed(output.answer.as_str())),
+            JsonView::Lazy(output) => text_member(output, "answer"),
+            other => owned_text(other, "answer"),
+        };
+        RepeatedTexts { answer, label }
+    }
+
+    /// Returns whether the detail of a score card says only again what the record says: the answer as the prediction, or
+    /// the label as what was expected.
+    fn has(&self, key: &str, value: &str) -> bool {
+        let text = match key {
+            "prediction" => &self.answer,
+            "reference" | "expected" => &self.label,
+            _ => &None,
+        };
+        text.as_deref() == Some(value)
+    }
+}
+
+/// A score card in its listed form, for `samples.jsonl`.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedCard<'a> {
+    /// The card.
+    pub card: &'a ScoreCard,
+    /// Texts that are not repeated.
+    pub texts: &'a RepeatedTexts<'a>,
+}
+
+impl Serialize for ListedCard<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parsed = self.card.detail.text().map(serde_json::from_str);
+        let Some(Ok(BorrowedValue::Object(detail))) = &parsed else { return self.card.serialize(serializer) };
+        let is_listed = |(key, value): &(&str, &BorrowedValue<'_>)| {
+            !value.as_str().is_some_and(|value| self.texts.has(key, value))
+        };
+        let kept: Vec<_> = detail.iter().filter(is_listed).collect();
+        if kept.len() == detail.len() {
+            return self.card.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        let ScoreCard { primary_score, pass, sub_scores, error_tags, explain, detail: _ } = self.card;
+        map.serialize_entry("primary_score", primary_score)?;
+        pass.map_or(Ok(()), |pass| map.serialize_entry("pass", &pass))?;
+        if !sub_scores.is_empty() {
+            map.serialize_entry("sub_scores", sub_scores)?;
+        }
+        if !error_tags.is_empty() {
+            map.serialize_entry("error_tags", error_tags)?;
+        }
+        explain.as_ref().map_or(Ok(()), |explain| map.serialize_entry("explain", explain))?;
+        list(&mut map, "detail", kept.into_iter())?;
+        map.end()
+    }
+}
+
+/// Returns a text member of a JSON object.
+fn text_member<'a>(json: &'a LazyJson, key: &str) -> Option<Cow<'a, str>> {
+    match json.text() {
+        Some(text) => match serde_json::from_str(text) {
+            Ok(BorrowedValue::Object(members)) => match members.get(key)? {
+                BorrowedValue::Str(text) => Some(text.clone()),
+                _ => None,
+            },
+            _ => None,
+        },
+        None => owned_text(JsonView::Lazy(json), key),
+    }
+}
+
+fn owned_text<'a>(document: JsonView<'a>, key: &str) -> Option<Cow<'a, str>> {
+    document.get(key).and_then(|value| value.as_str().map(|text| Cow::Owned(text.to_owned())))
+}
+
 /// Returns members with their keys as texts.
 fn texts(object: &Object) -> impl Iterator<Item = (&str, &Value)> {
     object.iter().map(|(key, value)| (key.as_str(), value))
@@ -184,6 +311,53 @@ mod tests {
     }
 
     #[test]
+    fn listed_cards_do_not_repeat_the_answer_and_the_label() {
+        let sample = &samples()[2];
+        let recorded = RecordedSample::from(sample.to_value());
+        let value = json!({"answer": "y", "finish_reason": "stop", "served_model": "m", "system_fingerprint": "f", "own": 1});
+        let lazy = LazyJson::from(value.clone());
+        let text = LazyJson::from_text(value.to_string()).expect("JSON");
+        let output = ModelOutput {
+            extra: [("served_model".to_owned(), json!("m")), ("own".to_owned(), json!(1))]
+                .into_iter()
+                .collect(),
+            ..ModelOutput::generated("y".to_owned(), crate::FinishReason::Stop, None)
+        };
+        let views =
+            [JsonView::Output(&output), JsonView::Lazy(&text), JsonView::Lazy(&lazy), JsonView::Json(&value)];
+        for output in views {
+            let listed = serde_json::to_string(&ListedOutput(output)).expect("JSON");
+            assert_eq!(listed, r#"{"answer":"y","finish_reason":"stop","own":1}"#);
+            for sample in [JsonView::Sample(sample), JsonView::Recorded(&recorded), JsonView::Json(&recorded)]
+            {
+                let texts = RepeatedTexts::of(sample, output);
+                let listed = |detail: Value| {
+                    let detail = LazyJson::from_text(detail.to_string()).expect("JSON");
+                    let card = ScoreCard {
+                        primary_score: Some(1.0),
+                        pass: Some(true),
+                        detail,
+                        ..ScoreCard::default()
+                    };
+                    serde_json::to_value(ListedCard { card: &card, texts: &texts }).expect("JSON")["detail"]
+                        .clone()
+                };
+                assert_eq!(listed(json!({"prediction": "y", "reference": "B"})), Value::Null);
+                assert_eq!(
+                    listed(json!({"prediction": "B", "expected": "B", "a": 1.5})),
+                    json!({"prediction": "B", "a": 1.5})
+                );
+                assert_eq!(
+                    listed(json!({"prediction": "y", "reference": ["B"]})),
+                    json!({"reference": ["B"]})
+                );
+                assert_eq!(listed(json!({"b": "y"})), json!({"b": "y"}));
+                assert_eq!(listed(Value::Null), Value::Null);
+            }
+        }
+    }
+
+    #[test]
     fn a_recorded_sample_is_restored() {
         for sample in samples() {
             let full = sample.to_value();
@@ -215,8 +389,8 @@ mod tests {
         for (number, recorded, listed) in [
             (
                 2,
-                r#"{"id":"3","messages":[{"role":"user","content":[{"type":"text","text":"?"}]}],"options":[{"id":"A","content":"x"},{"id":"B","content":"y","more":1}],"label":"B","own":{"a":1}}"#,
-                r#"{"messages":[{"role":"user","content":[{"type":"text","text":"?"}]}],"options":[{"id":"A","content":"x"},{"id":"B","content":"y","more":1}],"label":"B","own":{"a":1}}"#,
+                r#"{"id":"3","messages":[{"role":"user","content":"?"}],"options":[{"id":"A","content":"x"},{"id":"B","content":"y","more":1}],"label":"B","own":{"a":1}}"#,
+                r#"{"messages":[{"role":"user","content":"?"}],"options":[{"id":"A","content":"x"},{"id":"B","content":"y","more":1}],"label":"B","own":{"a":1}}"#,
             ),
             (
                 6,

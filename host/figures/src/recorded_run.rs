@@ -195,7 +195,8 @@ pub type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>
 pub type PartialRecords<'a> = Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
 /// Returns the record of a line of `samples.jsonl`, as far as the line has it.
-fn record_of(line: SampleLine) -> SampleRecord {
+fn record_of(mut line: SampleLine) -> SampleRecord {
+    let metrics = line.take_results();
     let mut sample = line.sample.into_value();
     if let Some(members) = sample.as_object_mut() {
         members.insert("id".to_owned(), line.sample_id.as_str().into());
@@ -212,7 +213,7 @@ fn record_of(line: SampleLine) -> SampleRecord {
         support_output: line.support_output,
         model_output: line.model_output,
         judge_output: line.judge_output,
-        metrics: line.metrics,
+        metrics,
         timing: SampleTiming::default(),
         timing_metrics: Vec::new(),
     }

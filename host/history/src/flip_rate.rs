@@ -117,10 +117,10 @@ fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordErro
             before.next();
         } else if other < one {
             now.next();
-        } else if let (Some(one), Some(other)) = (before.next().transpose()?, now.next().transpose()?)
+        } else if let (Some(mut one), Some(mut other)) = (before.next().transpose()?, now.next().transpose()?)
             && one.sample_id == other.sample_id
         {
-            add(&mut counts, &one, &other);
+            add(&mut counts, &mut one, &mut other);
         }
     }
     Ok(counts)
@@ -145,9 +145,10 @@ fn task_order(run: &RunReader) -> HashMap<String, usize> {
     tasks.filter_map(|task| task["task_id"].as_str().map(str::to_owned)).zip(0..).collect()
 }
 
-fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
-    for before in &one.metrics {
-        let Some(now) = other.metrics.iter().find(|result| result.metric_id == before.metric_id) else {
+fn add(counts: &mut FlipCounts, one: &mut SampleLine, other: &mut SampleLine) {
+    let others = other.take_results();
+    for before in &one.take_results() {
+        let Some(now) = others.iter().find(|result| result.metric_id == before.metric_id) else {
             continue;
         };
         if before.outcome != Outcome::Scored || now.outcome != Outcome::Scored {

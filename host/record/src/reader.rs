@@ -199,10 +199,11 @@ mod tests {
         let reader = RunReader::open(folder.path()).unwrap();
         assert_eq!(reader.manifest(), &manifest);
         assert_eq!(reader.summary::<Value>().unwrap(), json!({"a": 1}));
-        let lines: Vec<SampleLine> = reader.samples().unwrap().map(Result::unwrap).collect();
-        let answers = lines.iter().map(|line| {
+        let mut lines: Vec<SampleLine> = reader.samples().unwrap().map(Result::unwrap).collect();
+        let answers = lines.iter_mut().map(|line| {
+            let score = line.take_results()[0].score();
             let output = line.model_output.as_ref().unwrap();
-            (line.sample_id.as_str(), output["answer"].as_str().unwrap(), line.metrics[0].score())
+            (line.sample_id.as_str(), output["answer"].as_str().unwrap(), score)
         });
         assert_eq!(answers.collect::<Vec<_>>(), [("s-0", "a", Some(0.1)), ("s-1", "b", Some(0.1))]);
         assert_eq!(reader.journal().unwrap().len(), 2);

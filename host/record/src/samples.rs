@@ -2,11 +2,15 @@
 
 use crate::format::SAMPLES_FILE;
 use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RecordView, RunFolder};
-use gage_core::{JsonView, LazyJson, ListedForm, MetricResult, Outcome, RecordedSample, ScoreCard};
-use serde::ser::SerializeSeq as _;
+use compact_str::CompactString;
+use gage_core::{
+    LazyJson, ListedCard, ListedForm, ListedOutput, MetricResult, Outcome, RecordedSample, RepeatedTexts,
+    ScoreCard,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::io::{self, Write as _};
+use std::iter;
 
 /// A line of `samples.jsonl` that was read: a [`SampleRecord`](crate::SampleRecord) without the parts that vary from run to run, and without
 /// what the journal, the manifest and the summary say.
@@ -37,8 +41,33 @@ pub struct SampleLine {
     /// Output of the judge.
     #[serde(default)]
     pub judge_output: Option<Value>,
-    /// Results of the metrics, in suite order, without their versions.
-    pub metrics: Vec<MetricResult>,
+    metrics: Vec<LineResult>,
+}
+
+/// Result of a metric in a line. It has the outcome of the sample if it has none.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct LineResult {
+    metric_id: CompactString,
+    outcome: Option<Outcome>,
+    card: Option<ScoreCard>,
+    error: Option<String>,
+}
+
+impl SampleLine {
+    /// Takes the results of the metrics, in suite order, without their versions.
+    pub fn take_results(&mut self) -> Vec<MetricResult> {
+        let of_sample = self.outcome;
+        let result = |LineResult { metric_id, outcome, card, error }| MetricResult {
+            metric_id,
+            schema_version: CompactString::default(),
+            scorer_version: CompactString::default(),
+            prompt_version: CompactString::default(),
+            outcome: outcome.unwrap_or(of_sample),
+            card,
+            error,
+        };
+        std::mem::take(&mut self.metrics).into_iter().map(result).collect()
+    }
 }
 
 /// A line of `samples.jsonl` to be written.
@@ -55,11 +84,10 @@ struct ListedSample<'a> {
     row: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     support_output: Option<&'a Value>,
-    model_output: JsonView<'a>,
+    model_output: ListedOutput<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     judge_output: Option<&'a Value>,
-    #[serde(serialize_with = "without_versions")]
-    metrics: &'a [MetricResult],
+    metrics: ListedResults<'a>,
 }
 
 impl<'a> From<&RecordView<'a>> for ListedSample<'a> {
@@ -73,30 +101,43 @@ impl<'a> From<&RecordView<'a>> for ListedSample<'a> {
             sample: ListedForm { sample: record.sample, index: record.index },
             row: record.row,
             support_output: record.support_output,
-            model_output: record.model_output,
+            model_output: ListedOutput(record.model_output),
             judge_output: record.judge_output,
-            metrics: record.metrics,
+            metrics: ListedResults(*record),
         }
     }
 }
 
-/// Writes the results of metrics. Their versions are those of the task, which `summary.json` holds.
-fn without_versions<S: Serializer>(metrics: &[MetricResult], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct ListedResult<'a> {
-        metric_id: &'a str,
-        outcome: Outcome,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        card: Option<&'a ScoreCard>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error: Option<&'a str>,
+/// The results of metrics. Their versions are those of the task, which `summary.json` holds.
+struct ListedResults<'a>(RecordView<'a>);
+
+#[derive(Serialize)]
+struct ListedResult<'a> {
+    metric_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<ListedCard<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl Serialize for ListedResults<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let RecordView { outcome: of_sample, sample, model_output, metrics, .. } = self.0;
+        if metrics.is_empty() {
+            return serializer.collect_seq(iter::empty::<ListedResult<'_>>());
+        }
+        let texts = RepeatedTexts::of(sample, model_output);
+        serializer.collect_seq(metrics.iter().map(
+            |MetricResult { metric_id, outcome, card, error, .. }| ListedResult {
+                metric_id,
+                outcome: (*outcome != of_sample).then_some(*outcome),
+                card: card.as_ref().map(|card| ListedCard { card, texts: &texts }),
+                error: error.as_deref(),
+            },
+        ))
     }
-    let mut list = serializer.serialize_seq(Some(metrics.len()))?;
-    for MetricResult { metric_id, outcome, card, error, .. } in metrics {
-        let (card, error) = (card.as_ref(), error.as_deref());
-        list.serialize_element(&ListedResult { metric_id, outcome: *outcome, card, error })?;
-    }
-    list.end()
 }
 
 /// Writes `samples.jsonl` one sample at a time, for callers that also process each record while it is in
@@ -187,7 +228,7 @@ pub(crate) mod tests {
             concat!(
                 r#"{"task_id":"a","index":0,"sample_id":"s-0","outcome":"scored","#,
                 r#""sample":{"messages":[]},"model_output":{"answer":"x"},"#,
-                r#""metrics":[{"metric_id":"exact_match","outcome":"scored","#,
+                r#""metrics":[{"metric_id":"exact_match","#,
                 r#""card":{"primary_score":0.1,"pass":false}}]}"#,
                 "\n"
             )

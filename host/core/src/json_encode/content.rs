@@ -3,8 +3,38 @@
 use super::{JsonMembers, MediaMember, Member, always, list, serialize, text};
 use crate::Object;
 use crate::content::{ContentPart, Message};
+use serde::{Serialize, Serializer};
 
-serialize!(ContentPart, Message);
+serialize!(ContentPart, Message, BriefMessage<'_>);
+
+/// Messages whose content is a text, if it is a single part of text.
+#[derive(Clone, Copy)]
+pub(crate) struct BriefMessages<'s>(pub(crate) &'s [Message]);
+
+struct BriefMessage<'s>(&'s Message);
+
+impl Serialize for BriefMessages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(BriefMessage))
+    }
+}
+
+impl JsonMembers for BriefMessage<'_> {
+    fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
+        let text = match self.0.content.as_slice() {
+            [ContentPart::Text { text, extra }] if extra.is_empty() => Some(text),
+            _ => None,
+        };
+        self.0.members().map(move |(key, member)| match (member, text) {
+            (Member::Parts(_), Some(text)) => (key, Member::Text(text)),
+            (member, _) => (key, member),
+        })
+    }
+
+    fn extra(&self) -> &Object {
+        &self.0.extra
+    }
+}
 
 impl JsonMembers for ContentPart {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {

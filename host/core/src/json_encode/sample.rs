@@ -1,5 +1,6 @@
 //! Encoding of a Sample in its standard form.
 
+use super::content::BriefMessages;
 use super::{JsonMembers, Member, always, list, object, serialize, text, value};
 use crate::Object;
 use crate::sample::derived::{Choices, DerivedChoices, MetadataMember, OF_OPTIONS, are_references_implied};
@@ -20,7 +21,12 @@ impl JsonMembers for Sample {
         };
         let references = Some(Member::References(&self.references));
         let version = always("schema_version", Member::Text(SCHEMA_VERSION));
-        version.into_iter().chain(self.members_with(references, metadata, choices))
+        version.into_iter().chain(self.members_with(
+            Member::Messages(&self.messages),
+            references,
+            metadata,
+            choices,
+        ))
     }
 
     fn extra(&self) -> &Object {
@@ -41,7 +47,8 @@ impl Sample {
             Choices::OfOptions => Some(Member::Text(OF_OPTIONS)),
             Choices::Listed(choices) => Some(Member::Values(choices)),
         };
-        self.members_with(references, metadata, choices)
+        let messages = Member::BriefMessages(BriefMessages(&self.messages));
+        self.members_with(messages, references, metadata, choices)
     }
 
     /// Returns the unknown members.
@@ -52,6 +59,7 @@ impl Sample {
     /// Returns the known members but the version.
     fn members_with<'s>(
         &'s self,
+        messages: Member<'s>,
         references: Option<Member<'s>>,
         metadata: Option<Member<'s>>,
         choices: Option<Member<'s>>,
@@ -60,7 +68,7 @@ impl Sample {
         [
             always("id", Member::Text(&self.id)),
             text("task_type", self.task_type.as_ref().map(crate::TaskType::name)),
-            always("messages", Member::Messages(&self.messages)),
+            always("messages", messages),
             list("options", &self.options, Member::Options),
             some("references", references),
             text("label", self.label.as_deref()),

@@ -98,6 +98,9 @@ pub(crate) fn compact(mut sample: Value) -> Value {
     if members.get("schema_version").is_some_and(|version| version == SCHEMA_VERSION) {
         members.shift_remove("schema_version");
     }
+    if let Some(Value::Array(messages)) = members.get_mut("messages") {
+        messages.iter_mut().for_each(shorten_content);
+    }
     let derived = DerivedValues::of(members);
     let is_implied = |key: &str, value: &Option<Value>| value.is_some() && members.get(key) == value.as_ref();
     let (has_choices, has_references) = (
@@ -134,8 +137,31 @@ fn restored(mut sample: Value) -> Value {
         let place = members.keys().take_while(|key| BEFORE_REFERENCES.contains(&key.as_str())).count();
         members.shift_insert(place, "references".to_owned(), references);
     }
+    if let Some(Value::Array(messages)) = members.get_mut("messages") {
+        messages.iter_mut().for_each(restore_content);
+    }
     add_derived(members);
     sample
+}
+
+/// Replaces the content of a message by its text, if it is a single part of text.
+fn shorten_content(message: &mut Value) {
+    let Some(content) = message.get_mut("content") else { return };
+    let Some([Value::Object(part)]) = content.as_array_mut().map(Vec::as_mut_slice) else { return };
+    if part.len() == 2
+        && part.get("type").is_some_and(|name| name == "text")
+        && let Some(text @ Value::String(_)) = part.get_mut("text")
+    {
+        *content = text.take();
+    }
+}
+
+/// Replaces the content of a message by a part of text, if it is a text.
+fn restore_content(message: &mut Value) {
+    if let Some(content @ Value::String(_)) = message.get_mut("content") {
+        let text = content.take();
+        *content = json!([{ "type": "text", "text": text }]);
+    }
 }
 
 /// Adds to a Sample what follows from its options and its label, unless it says something else itself.
