@@ -18,6 +18,7 @@ mod label;
 mod lazy_json;
 mod lazy_object;
 mod long_integers;
+mod ordered_workers;
 mod outcome;
 mod output;
 mod rendered;
@@ -44,6 +45,7 @@ pub use label::{NONE_LABEL, OTHER_LABEL, label, number_label};
 pub use lazy_json::LazyJson;
 pub use lazy_object::LazyObject;
 pub use long_integers::quote_long_integers;
+pub use ordered_workers::OrderedWorkers;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,

@@ -3,9 +3,10 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
-use crate::{Digest, LazyObject, Object, SamplingParams, json_decode};
+use crate::{Digest, JsonView, LazyObject, Object, RecordedForm, SamplingParams, json_decode};
 use option_display::missing_options;
 use serde_json::Value;
+use serde_json_borrow::Value as BorrowedValue;
 use std::sync::Arc;
 
 mod answer;
@@ -120,6 +121,24 @@ impl Sample {
             sample.id = content_id(serde_json::from_str(text).map_err(is_not_json)?);
         }
         Ok(Arc::new(sample))
+    }
+
+    /// Returns the Sample of a record, if the record is its recorded form to the byte. A record that was changed after it
+    /// was read, for example because it held a secret, may not be one.
+    pub fn from_recorded(recorded: &RecordedSample) -> Option<Arc<Sample>> {
+        let text = recorded.text()?;
+        let mut members = match serde_json::from_str(text) {
+            Ok(BorrowedValue::Object(members)) => members,
+            _ => return None,
+        };
+        if members.get("references").is_none() {
+            let label = members.get("label").filter(|label| label.is_string()).cloned();
+            members.insert("references", BorrowedValue::Array(label.into_iter().collect()));
+        }
+        let sample = from_value::sample(BorrowedValue::Object(members)).ok()?;
+        let is_same =
+            serde_json::to_string(&RecordedForm(JsonView::Sample(&sample))).is_ok_and(|own| own == text);
+        is_same.then(|| Arc::new(sample))
     }
 
     /// Returns the reason why metrics may have nothing to compare answers with, if any.

@@ -367,6 +367,7 @@ mod tests {
             assert_eq!(read.to_string(), full.to_string());
             assert_eq!(read.clone().into_value(), full);
             assert_eq!(serde_json::to_string(&read).expect("JSON"), recorded);
+            assert_eq!(Sample::from_recorded(&read).as_deref(), Some(&*sample));
             assert_eq!(Sample::from_value(full).as_ref(), Ok(&*sample));
         }
     }

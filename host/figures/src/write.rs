@@ -65,14 +65,30 @@ impl<'a> ReportBuilder<'a> {
         tasks: &[TaskDescription],
         aggregators: CustomAggregators<'a>,
     ) -> Result<ReportBuilder<'a>, FiguresError> {
-        Ok(ReportBuilder {
+        Ok(ReportBuilder::with_samples(SamplesWriter::create(folder)?, tasks, aggregators))
+    }
+
+    /// Begins reports of which the samples are not written; only the digest of their file is computed.
+    pub fn without_samples(
+        tasks: &[TaskDescription],
+        aggregators: CustomAggregators<'a>,
+    ) -> ReportBuilder<'a> {
+        ReportBuilder::with_samples(SamplesWriter::digest_only(), tasks, aggregators)
+    }
+
+    fn with_samples(
+        samples: SamplesWriter,
+        tasks: &[TaskDescription],
+        aggregators: CustomAggregators<'a>,
+    ) -> ReportBuilder<'a> {
+        ReportBuilder {
             summary: SummaryBuilder::new(tasks, aggregators),
             timings: TimingsBuilder::new(tasks, aggregators),
-            samples: SamplesWriter::create(folder)?,
+            samples,
             counts: BTreeMap::new(),
             examples: Vec::new(),
             records: 0,
-        })
+        }
     }
 
     /// Adds the next record. Tasks come in the order of the suite, and their records by index.

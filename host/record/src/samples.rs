@@ -4,13 +4,15 @@ use crate::format::SAMPLES_FILE;
 use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RecordView, RunFolder};
 use compact_str::CompactString;
 use gage_core::{
-    LazyJson, ListedCard, ListedForm, ListedOutput, MetricResult, Outcome, RecordedSample, RepeatedTexts,
-    ScoreCard,
+    Digest, LazyJson, ListedCard, ListedForm, ListedOutput, MetricResult, Outcome, RecordedSample,
+    RepeatedTexts, ScoreCard,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::io::{self, Write as _};
 use std::iter;
+use std::path::Path;
 
 /// A line of `samples.jsonl` that was read: a [`SampleRecord`](crate::SampleRecord) without the parts that vary from run to run, and without
 /// what the journal, the manifest and the summary say.
@@ -143,7 +145,7 @@ impl Serialize for ListedResults<'_> {
 /// Writes `samples.jsonl` one sample at a time, for callers that also process each record while it is in
 /// memory.
 pub struct SamplesWriter {
-    file: AtomicFile,
+    target: Target,
     line: Vec<u8>,
 }
 
@@ -153,7 +155,12 @@ impl SamplesWriter {
     /// # Errors
     /// If the folder was opened for reading, or the file system refuses.
     pub fn create(folder: &RunFolder) -> Result<SamplesWriter, RecordError> {
-        Ok(SamplesWriter { file: folder.create_atomically(SAMPLES_FILE)?, line: Vec::new() })
+        Ok(SamplesWriter { target: Target::File(folder.create_atomically(SAMPLES_FILE)?), line: Vec::new() })
+    }
+
+    /// Writes no file; only its digest is computed.
+    pub fn digest_only() -> SamplesWriter {
+        SamplesWriter { target: Target::Digest(Sha256::new(), 0), line: Vec::new() }
     }
 
     /// Writes the next sample. The caller is responsible for the order.
@@ -166,9 +173,13 @@ impl SamplesWriter {
             .map_err(io::Error::from)
             .and_then(|()| {
                 self.line.push(b'\n');
-                self.file.write_all(&self.line)
+                self.target.write(&self.line)
             });
-        written.map_err(|source| RecordError::io("write", self.file.path(), source))
+        let path = match &self.target {
+            Target::File(file) => file.path(),
+            Target::Digest(..) => Path::new(SAMPLES_FILE),
+        };
+        written.map_err(|source| RecordError::io("write", path, source))
     }
 
     /// Moves the file into place.
@@ -176,7 +187,30 @@ impl SamplesWriter {
     /// # Errors
     /// If the disk is full or fails. The previous file is then unchanged.
     pub fn finish(self) -> Result<FileDigest, RecordError> {
-        self.file.commit()
+        match self.target {
+            Target::File(file) => file.commit(),
+            Target::Digest(hasher, bytes) => Ok(FileDigest { digest: Digest::of_hasher(hasher), bytes }),
+        }
+    }
+}
+
+/// Where the lines go.
+enum Target {
+    File(AtomicFile),
+    /// Nowhere: the digest so far and the number of bytes.
+    Digest(Sha256, u64),
+}
+
+impl Target {
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        match self {
+            Target::File(file) => file.write_all(line),
+            Target::Digest(hasher, bytes) => {
+                hasher.update(line);
+                *bytes += line.len() as u64;
+                Ok(())
+            }
+        }
     }
 }
 
@@ -185,7 +219,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::{JournalIndex, JournalWriter, Manifest, RunIdentity, SampleRecord};
-    use gage_core::Digest;
     use std::fs;
 
     /// Writes `samples.jsonl` from the journal.

@@ -62,9 +62,9 @@ impl Origin {
 pub(crate) struct EndedRun<'r> {
     pub(crate) config: &'r PipelineConfig,
     pub(crate) tasks: Vec<TaskDescription>,
-    pub(crate) aggregators: Aggregators,
+    pub(crate) aggregators: &'r Aggregators,
     /// Reports of the first records; the rest is in the journal.
-    pub(crate) live_reports: Option<LiveReports>,
+    pub(crate) live_reports: Option<LiveReports<'r>>,
     pub(crate) origin: Origin,
     pub(crate) report: RunReport,
     pub(crate) began: Instant,

@@ -5,19 +5,20 @@ mod overrides;
 use crate::aggregators::Aggregators;
 use crate::describe::describe;
 use crate::finish::{EndedRun, Origin, completeness_of_parent};
+use crate::live_reports::LiveReports;
 use crate::outcome::Shortfall;
 use crate::progress::EngineEvents;
 use crate::request::{DEFAULT_CONCURRENCY, RescoreRequest, RunRequest};
-use crate::run::{cores, new_run_id, rejudge};
+use crate::run::{new_run_id, rejudge};
 use crate::suite_source::{SuiteSource, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_config::{
     Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, redacted_digests,
     redacted_of_scoring,
 };
-use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
-use gage_figures::Completeness;
-use gage_record::{RunFolder, RunReader, RunStatus};
+use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring};
+use gage_figures::{Completeness, TaskDescription};
+use gage_record::{JournalIndex, RunFolder, RunReader, RunStatus};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,18 +37,28 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
         return Err(RunnerError::RunExists { run_id, root });
     }
     check_parent(&parent)?;
+    let journal = parent.journal()?;
+    if journal.is_empty() {
+        return Err(RunnerError::NothingToScore { path: parent.path().to_owned() });
+    }
     if let Some(judges) = &request.judges {
         return judge_again(request, &parent, judges, root, run_id);
     }
     let (config, scoring) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started);
-    let scored = call_engine(request, &parent, &config, &scoring, &root, &run_id);
+    let tasks: Vec<TaskDescription> =
+        config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
+    let aggregators = Aggregators::new(scoring.iter());
+    let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
+    let live_reports = LiveReports::new(tasks.clone(), &custom);
+    let run = NewRun { journal: &journal, root: &root, run_id: &run_id, records: &live_reports };
+    let scored = call_engine(request, &parent, &config, &scoring, &run);
     progress.on_event(&RunEvent::TasksEnded);
     let ended = EndedRun {
         config: &config,
-        tasks: config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect(),
-        aggregators: Aggregators::new(scoring.iter()),
+        tasks,
+        aggregators: &aggregators,
         origin: Origin::Answers {
             parent: shortfall_of(&parent),
             completeness: match parent.manifest().status {
@@ -55,7 +66,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
                 _ => completeness_of_parent(&parent, &config),
             },
         },
-        live_reports: None,
+        live_reports: Some(live_reports),
         report: scored?,
         began,
     };
@@ -100,14 +111,11 @@ fn root_of(request: &RescoreRequest) -> PathBuf {
     written.or(canonical.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Rejects a run with a damaged manifest or without samples.
+/// Rejects a run with a damaged manifest.
 fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     let path = parent.path().to_owned();
     if let Some(reason) = parent.integrity().problem() {
         return Err(RunnerError::UntrustedManifest { path, reason: reason.to_owned() });
-    }
-    if parent.journal().is_ok_and(|journal| journal.is_empty()) {
-        return Err(RunnerError::NothingToScore { path });
     }
     Ok(())
 }
@@ -143,13 +151,21 @@ fn planned(
     Ok((config, scoring))
 }
 
+/// The run that is written, and the answers that it scores.
+struct NewRun<'r> {
+    /// The answers.
+    journal: &'r JournalIndex,
+    root: &'r Path,
+    run_id: &'r str,
+    records: &'r dyn RecordSink,
+}
+
 fn call_engine(
     request: &RescoreRequest,
     parent: &RunReader,
     config: &PipelineConfig,
     scoring: &[Scoring],
-    root: &Path,
-    run_id: &str,
+    run: &NewRun<'_>,
 ) -> Result<RunReport, RunnerError> {
     let redacted = match request.suite {
         Some(_) => redacted_digests(&config.redacted),
@@ -159,13 +175,15 @@ fn call_engine(
     let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
     let scored = gage_engine::rescore(&RescoreContext {
         parent,
+        journal: run.journal,
         config: &config.document,
         redacted: &redacted,
         tasks: scoring,
-        root,
-        run_id,
+        root: run.root,
+        run_id: run.run_id,
         host_version: HOST_VERSION,
-        workers: cores(),
+        keeps_journal: true,
+        records: Some(run.records),
         progress: &events,
         stop: &context.stop,
     });

@@ -15,10 +15,10 @@ use gage_backend::{HttpRecording, KernelVariant, OpenOptions, RecordingError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::Outcome;
 use gage_engine::{
-    Datasets, Plan, Progress, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
+    Datasets, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
     planned_identity,
 };
-use gage_figures::TaskDescription;
+use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
 use gage_plugin::Registry;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
@@ -292,9 +292,11 @@ impl SuiteRun<'_> {
             plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect();
         describe_judges(&mut tasks, &plan.config);
         let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
-        let live_reports = LiveReports::new(tasks.clone(), &aggregators);
+        // Components that aggregate read the journal at the end: the recorder must not wait for them.
+        let live_reports =
+            aggregators.is_empty().then(|| LiveReports::new(tasks.clone(), &no_custom_aggregators));
         progress.on_event(&RunEvent::Started);
-        let ran = self.call_engine(prepared, &opened, &live_reports);
+        let ran = self.call_engine(prepared, &opened, live_reports.as_ref());
         progress.on_event(&RunEvent::TasksEnded);
         let OpenedModels { observability, recording, runtime, session, .. } = opened;
         let work = observability.meters.work();
@@ -303,8 +305,8 @@ impl SuiteRun<'_> {
         let ended = EndedRun {
             config: &plan.config,
             tasks,
-            aggregators,
-            live_reports: Some(live_reports),
+            aggregators: &aggregators,
+            live_reports,
             origin: Origin::Models { lock, loading, work, backends: session.statistics() },
             report: ran?,
             began,
@@ -319,7 +321,7 @@ impl SuiteRun<'_> {
         &self,
         prepared: &PreparedSuite,
         opened: &OpenedModels,
-        live_reports: &LiveReports,
+        live_reports: Option<&LiveReports<'_>>,
     ) -> Result<RunReport, RunnerError> {
         let request = self.request;
         let options = RunOptions {
@@ -346,7 +348,7 @@ impl SuiteRun<'_> {
             answers_of: self.answers_of,
             options: &options,
             progress: &events,
-            records: Some(live_reports),
+            records: live_reports.map(|reports| reports as &dyn RecordSink),
             stop: &request.context.stop,
             runtime: opened.runtime.handle(),
         };

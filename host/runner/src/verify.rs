@@ -2,14 +2,14 @@
 
 use crate::aggregators::Aggregators;
 use crate::describe::{describe, describe_requests};
+use crate::live_reports::LiveReports;
 use crate::progress::{EngineEvents, NoProgress};
 use crate::request::VerifyRequest;
 use crate::rescore::load_expanded;
-use crate::run::cores;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
-use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
-use gage_figures::{Phases, Summary, TaskDescription, WrittenReports, write_reports};
+use gage_engine::{Plan, RescoreContext, Scoring};
+use gage_figures::{Completeness, Phases, Summary, TaskDescription, WrittenReports};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run};
@@ -84,7 +84,7 @@ pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     }
     let rescored = match request.files_only || !has_journal(&checked) {
         true => RescoreCheck::NotTried,
-        false => RecordedRun::open(request, &checked.run)?,
+        false => RecordedRun::open(request, &checked)?,
     };
     Ok(VerifyOutcome { checked, rescored })
 }
@@ -108,6 +108,7 @@ fn has_journal(checked: &VerifyReport) -> bool {
 /// A run, with its suite and its scoring.
 struct RecordedRun<'r> {
     request: &'r VerifyRequest,
+    checked: &'r VerifyReport,
     run: &'r RunReader,
     config: PipelineConfig,
     scoring: Vec<Scoring>,
@@ -115,7 +116,8 @@ struct RecordedRun<'r> {
 
 impl RecordedRun<'_> {
     /// Loads the suite and the plugins of a run, and compares its figures if they are available.
-    fn open(request: &VerifyRequest, run: &RunReader) -> Result<RescoreCheck, RunnerError> {
+    fn open(request: &VerifyRequest, checked: &VerifyReport) -> Result<RescoreCheck, RunnerError> {
+        let run = &checked.run;
         let recorded = load_expanded(&run.manifest().identity.config, &[], run);
         let RecordedConfig { config, problems, missing } = recorded;
         let Some(config) = config.filter(|_| !problems.has_errors()) else {
@@ -135,23 +137,34 @@ impl RecordedRun<'_> {
             let first = problems.sorted().first().map(|problem| problem.message.clone());
             return Ok(impossible(first.unwrap_or_default()));
         };
-        RecordedRun { request, run, config, scoring }.compare()
+        RecordedRun { request, checked, run, config, scoring }.compare()
     }
 
     /// Scores the answers into a temporary folder, and compares the results with the run.
     fn compare(&self) -> Result<RescoreCheck, RunnerError> {
         let aside = tempfile::tempdir()
             .map_err(|error| RunnerError::io("cannot make a folder to score in", error))?;
+        let Some(journal) = &self.checked.journal else { return Ok(RescoreCheck::NotTried) };
         let identity = &self.run.manifest().identity;
+        let before: Value = self.run.summary().unwrap_or_default();
+        let specs = &self.config.tasks;
+        let mut tasks: Vec<TaskDescription> =
+            specs.iter().zip(&self.scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
+        describe_requests(&mut tasks, &self.config, self.run.manifest());
+        let aggregators = Aggregators::new(self.scoring.iter());
+        let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
+        let reports = LiveReports::without_samples(&tasks, &custom);
         let scored = gage_engine::rescore(&RescoreContext {
             parent: self.run,
+            journal,
             config: &identity.config,
             redacted: &identity.redacted,
             tasks: &self.scoring,
             root: aside.path(),
             run_id: &self.run.manifest().run_id,
             host_version: HOST_VERSION,
-            workers: cores(),
+            keeps_journal: false,
+            records: Some(&reports),
             progress: &EngineEvents { progress: Arc::new(NoProgress), observability: None },
             stop: &self.request.context.stop,
         });
@@ -159,10 +172,10 @@ impl RecordedRun<'_> {
             Ok(scored) => scored,
             Err(error) => return Ok(impossible(chain(&error))),
         };
-        let before: Value = self.run.summary().unwrap_or_default();
-        let written = self.write_reports(&scored, &before)?;
+        let Some(builder) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
+        let written = builder.finish(&scored.folder, &tasks, &completeness(&before), &Phases::default())?;
         let figures = compare("summary", &before, &json!(written.summary));
-        let samples_differ = self.has_other_samples(&scored)?;
+        let samples_differ = self.has_other_samples(&written)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));
         // Plugins that prepare samples or judge answers are not used for scoring.
         let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
@@ -172,27 +185,22 @@ impl RecordedRun<'_> {
         Ok(RescoreCheck::Different { figures, samples_differ, plugins })
     }
 
-    /// Writes the reports of the scores, with the data that only the recorded summary has.
-    fn write_reports(&self, scored: &RunReport, before: &Value) -> Result<WrittenReports, RunnerError> {
-        let specs = &self.config.tasks;
-        let mut tasks: Vec<TaskDescription> =
-            specs.iter().zip(&self.scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
-        describe_requests(&mut tasks, &self.config, self.run.manifest());
-        // The samples alone do not reveal how many an interrupted run skipped.
-        let summary = Summary::from_value(before.clone()).ok();
-        let tasks_before = summary.iter().flat_map(|summary| &summary.tasks);
-        let completeness = tasks_before.map(|task| (task.task_id.clone(), task.completeness())).collect();
-        let aggregators = Aggregators::new(self.scoring.iter());
-        let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
-        write_reports(&scored.folder, &tasks, &completeness, &Phases::default(), &custom)
-            .map_err(RunnerError::Report)
-    }
-
     /// Returns true if the samples differ from the recorded ones.
-    fn has_other_samples(&self, scored: &RunReport) -> Result<bool, RunnerError> {
-        let [recorded, now] = [self.run.path().join(SAMPLES_FILE), scored.folder.path_of(SAMPLES_FILE)];
-        Ok(digest_of(&recorded)? != digest_of(&now)?)
+    fn has_other_samples(&self, written: &WrittenReports) -> Result<bool, RunnerError> {
+        let now = written.files.get(SAMPLES_FILE).map(|file| file.digest);
+        let recorded = match self.checked.state_of(SAMPLES_FILE) {
+            Some(FileState::Intact) => self.run.manifest().files.get(SAMPLES_FILE).map(|file| file.digest),
+            _ => digest_of(&self.run.path().join(SAMPLES_FILE))?,
+        };
+        Ok(recorded != now)
     }
+}
+
+/// Returns how many samples a run planned, which the samples of an interrupted run do not reveal.
+fn completeness(before: &Value) -> Completeness {
+    let summary = Summary::from_value(before.clone()).ok();
+    let tasks = summary.iter().flat_map(|summary| &summary.tasks);
+    tasks.map(|task| (task.task_id.clone(), task.completeness())).collect()
 }
 
 fn impossible(reason: impl Into<String>) -> RescoreCheck {

@@ -6,7 +6,7 @@ use gage_record::format::{
     CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE, SAMPLES_FILE,
     SET_ASIDE_BEGIN, SUMMARY_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{FileDigest, MediaFolder, RecordError, RunReader, compare, without_limits};
+use gage_record::{FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -54,12 +54,19 @@ pub struct VerifyReport {
     pub run: RunReader,
     /// The files, and the journal with its checksums.
     pub files: Vec<FileFinding>,
+    /// The journal, if it can be read.
+    pub journal: Option<JournalIndex>,
 }
 
 impl VerifyReport {
     /// Returns true if everything is as it was written.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|file| file.state == FileState::Intact)
+    }
+
+    /// Returns the state of a file, if the run has it or should have it.
+    pub fn state_of(&self, name: &str) -> Option<&FileState> {
+        self.files.iter().find(|file| file.name == name).map(|file| &file.state)
     }
 }
 
@@ -95,15 +102,16 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
         !known.contains(name) && !is_medium && !is_made_later(name)
     });
     files.extend(others.map(|name| FileFinding { name, written: None, state: FileState::Foreign }));
-    let journal = match run.journal() {
+    let journal = run.journal();
+    let state = match &journal {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
             FileState::Damaged("it ends in the middle of a record".to_owned())
         }
         Ok(_) => FileState::Intact,
         Err(error) => FileState::Damaged(error.to_string()),
     };
-    files.push(FileFinding { name: CHECKSUMS.to_owned(), written: None, state: journal });
-    Ok(VerifyReport { run, files })
+    files.push(FileFinding { name: CHECKSUMS.to_owned(), written: None, state });
+    Ok(VerifyReport { run, files, journal: journal.ok() })
 }
 
 /// Checks that `config.yaml` holds the configuration in the manifest, which comparisons and scoring use.

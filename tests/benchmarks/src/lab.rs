@@ -141,3 +141,14 @@ fn count(path: &Path) -> anyhow::Result<(usize, usize)> {
     }
     Ok((lines, ids.len()))
 }
+
+/// Returns the bytes of all files below a folder.
+pub(crate) fn size_of(folder: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { size_of(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}

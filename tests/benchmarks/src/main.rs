@@ -9,6 +9,7 @@
 
 mod bare;
 mod costs;
+mod growth;
 mod lab;
 mod machine;
 mod memory;
@@ -20,6 +21,7 @@ mod server;
 mod start;
 mod storm;
 mod table;
+mod words;
 
 use anyhow::{Context as _, bail};
 use lab::Lab;
@@ -27,13 +29,14 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 7] = [
+const MEASUREMENTS: [(&str, Measurement); 8] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),
     ("costs", costs::measure),
     ("storm", storm::measure),
     ("memory", memory::measure),
+    ("growth", growth::measure),
     ("metrics", metrics::measure),
 ];
 

@@ -1,9 +1,10 @@
 //! Samples per second and processor time per sample of multiple-choice questions, beside `wrk`, a bare client, with nginx as
 //! the server of both.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, size_of};
 use crate::process::{Terminal, run};
 use crate::table::{Table, median, whole};
+use crate::words::Words;
 use anyhow::Context as _;
 use serde_json::json;
 use std::fs::File;
@@ -123,7 +124,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
 fn suite(folder: &Path, count: usize, port: u16) -> anyhow::Result<PathBuf> {
     let rows = folder.join("choices.jsonl");
     let mut file = BufWriter::new(File::create(&rows)?);
-    let mut words = Words(1);
+    let mut words = Words::new();
     for number in 0..count {
         let question = words.text(9);
         let options = [2, 2, 2, 2].map(|count| words.text(count));
@@ -154,36 +155,10 @@ custom:
     Ok(suite)
 }
 
-/// Words in a fixed random order, so that rows have as much to compress as real ones.
-struct Words(u64);
-
-impl Words {
-    fn text(&mut self, count: usize) -> String {
-        const BEGINS: [&str; 16] = [
-            "ba", "cor", "del", "fen", "gar", "hol", "jun", "kel", "lum", "mar", "nor", "pil", "ras", "sen",
-            "tor", "vel",
-        ];
-        const ENDS: [&str; 16] = [
-            "an", "ber", "dal", "et", "fin", "gor", "is", "kum", "len", "mas", "nit", "or", "pex", "ral",
-            "sum", "ty",
-        ];
-        let mut next = || {
-            // From Knuth, The Art of Computer Programming, volume 2, section 3.3.4.
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            self.0 >> 40
-        };
-        let mut word = || {
-            let number = next() as usize;
-            format!("{}{}", BEGINS[number % 16], ENDS[number / 16 % 16])
-        };
-        (0..count).map(|_| word()).collect::<Vec<_>>().join(" ")
-    }
-}
-
 /// Writes the request of wrk, which is as long as those of the program.
 fn script(folder: &Path) -> anyhow::Result<PathBuf> {
     let path = folder.join("request.lua");
-    let mut words = Words(1);
+    let mut words = Words::new();
     let options = ['A', 'B', 'C', 'D'].map(|letter| format!("{letter}. {}", words.text(2)));
     let content = format!(
         "{}\\\\n\\\\n{}\\\\n\\\\nAnswer with the letter of the correct option only.",
@@ -207,15 +182,4 @@ fn wrk(port: u16, script: &Path, seconds: usize) -> anyhow::Result<f64> {
     let text = String::from_utf8_lossy(&output.stdout);
     let rate = text.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"));
     rate.and_then(|rate| rate.trim().parse().ok()).with_context(|| format!("wrk printed no rate: {text}"))
-}
-
-/// Returns the bytes of all files below a folder.
-fn size_of(folder: &Path) -> anyhow::Result<u64> {
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        bytes += if metadata.is_dir() { size_of(&entry.path())? } else { metadata.len() };
-    }
-    Ok(bytes)
 }

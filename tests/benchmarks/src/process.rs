@@ -119,7 +119,8 @@ pub(crate) fn processor_of_children() -> Duration {
     Duration::from_secs_f64(ticks().unwrap_or(0.0) / TICKS)
 }
 
-fn peak_of(id: u32) -> Option<u64> {
+/// Returns the peak memory of a process in bytes; `None` if the system does not report it.
+pub(crate) fn peak_of(id: u32) -> Option<u64> {
     let text = read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)

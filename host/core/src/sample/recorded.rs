@@ -48,6 +48,11 @@ impl RecordedSample {
         self.recorded.is_null()
     }
 
+    /// Returns the recorded form, unless it is nested too deep to have a text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.recorded.text()
+    }
+
     /// Returns the whole Sample.
     pub fn into_value(mut self) -> Value {
         match self.full.take() {

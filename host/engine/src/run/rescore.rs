@@ -5,27 +5,22 @@ use super::report::RunReport;
 use crate::identity;
 use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::CancelToken;
+use crate::pipeline::record::ordered_records::{RecordSink, with_view_of_scored};
 use crate::pipeline::score::score;
 use crate::pipeline::task_report::TaskReport;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
-use gage_core::OutcomeCounts;
+use gage_core::{OrderedWorkers, OutcomeCounts};
 use gage_record::{
-    JournalEntry, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RunFolder, RunIdentity,
-    RunReader, SampleRecord, ScoresEntry,
+    AnswerReader, JournalEntry, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RecordView,
+    RunFolder, RunIdentity, RunReader, SampleRecord, ScoresEntry,
 };
-use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
-
-/// Number of batches that may wait, per thread.
-const BATCHES_WAITING: usize = 2;
 
 /// Reason that answers could not be scored.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +37,6 @@ pub enum RescoreError {
         /// The run's tasks.
         known: String,
     },
-    /// A thread of this program panicked. This is a bug.
-    #[error("internal error: the {0} failed")]
-    Internal(&'static str),
 }
 
 /// The inputs of a run that scores the answers of another.
@@ -52,6 +44,8 @@ pub enum RescoreError {
 pub struct RescoreContext<'r> {
     /// The run whose answers are scored.
     pub parent: &'r RunReader,
+    /// The journal of that run.
+    pub journal: &'r JournalIndex,
     /// The suite to score with, in the form that is recorded.
     pub config: &'r Value,
     /// The digests of the values removed from `config`.
@@ -64,8 +58,10 @@ pub struct RescoreContext<'r> {
     pub run_id: &'r str,
     /// The version of the program, for the manifest.
     pub host_version: &'r str,
-    /// Number of scorer threads.
-    pub workers: usize,
+    /// False if the records are needed only by `records`.
+    pub keeps_journal: bool,
+    /// Receives the records in order.
+    pub records: Option<&'r dyn RecordSink>,
     /// The observer of the run's progress.
     pub progress: &'r dyn Progress,
     /// Ends the run.
@@ -79,7 +75,7 @@ pub struct RescoreContext<'r> {
 /// If a folder cannot be read or written, or if no task is one of the run's.
 pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> {
     let RescoreContext { parent, tasks, root, run_id, progress, stop, .. } = *context;
-    let index = parent.journal()?;
+    let index = context.journal;
     let known = index.task_ids();
     let is_known = |task: &&Scoring| known.contains(&task.task_id.as_str());
     // A run without any sample has no tasks in its journal.
@@ -102,24 +98,32 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     manifest.write(&folder)?;
-    MediaFolder::copy(parent.path(), &folder)?;
-    let mut writer = JournalWriter::open(&folder)?.writer;
+    if context.keeps_journal {
+        MediaFolder::copy(parent.path(), &folder)?;
+    }
+    let mut writer = match context.keeps_journal {
+        true => Some(JournalWriter::open(&folder)?.writer),
+        false => None,
+    };
+    if let Some(records) = context.records {
+        records.begin(&folder);
+    }
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
         progress.task_started(
             &task.task_id,
-            Some(count_judged(&index, task)),
+            Some(count_judged(index, task)),
             0,
             task.means().first().copied(),
         );
-        let (counts, evaluation) = rescore_task(context, &index, task, &mut writer)?;
+        let (counts, evaluation) = rescore_task(context, task, writer.as_mut())?;
         progress.task_finished(&task.task_id);
         // Needed if rescoring itself is stopped. Samples missing from the parent run are that run's concern.
         let planned = Some(index.samples(&task.task_id).count() as u64);
         let (task_id, cut_off) = (task.task_id.clone(), stop.reason());
         reports.push(TaskReport { task_id, counts, evaluation, planned, cut_off, ..TaskReport::default() });
     }
-    super::finish_journal(writer);
+    writer.into_iter().for_each(super::finish_journal);
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
 
@@ -128,100 +132,127 @@ fn count_judged(index: &JournalIndex, task: &Scoring) -> u64 {
     index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).count() as u64
 }
 
-/// Neighbouring samples of the parent's journal.
-#[derive(Default)]
-struct RescoreBatch {
-    answers: Vec<SampleResult>,
-    whole: Vec<SampleRecord>,
+/// The rows of neighbouring samples of the parent's journal, and whether each has an answer to score.
+type BatchRows = Vec<(u64, bool)>;
+
+/// A batch with its scores.
+struct ScoredBatch {
+    /// In the order of the rows.
+    samples: Vec<RescoredSample>,
+    spent: Duration,
 }
 
-/// A batch and its scores.
-struct ScoredBatch {
-    batch: RescoreBatch,
-    scores: Vec<ScoresEntry>,
-    spent: Duration,
+/// A sample of the parent's journal.
+enum RescoredSample {
+    /// An answer with its new scores.
+    Scored(Box<SampleResult>, Box<ScoresEntry>),
+    /// A sample without an answer.
+    Whole(Box<SampleRecord>),
+}
+
+impl RescoredSample {
+    /// Returns the lines that the journal holds of it.
+    fn entries<'a>(&'a self, task_id: &'a str) -> impl Iterator<Item = JournalEntry<'a>> {
+        let (first, scores) = match self {
+            RescoredSample::Scored(answer, scores) => {
+                (JournalEntry::Answer(answer.entry(task_id)), Some(JournalEntry::Scores(scores)))
+            }
+            RescoredSample::Whole(record) => (JournalEntry::FinishedWithoutScores(record), None),
+        };
+        std::iter::once(first).chain(scores)
+    }
+
+    fn finished(&self) -> FinishedSample<'_> {
+        match self {
+            RescoredSample::Scored(_, scores) => {
+                FinishedSample { was_answered: false, ..FinishedSample::of_scores(scores) }
+            }
+            RescoredSample::Whole(record) => FinishedSample::of_record(record),
+        }
+    }
+
+    fn with_view<T>(&self, task_id: &str, read: impl FnOnce(&RecordView<'_>) -> T) -> T {
+        match self {
+            RescoredSample::Scored(answer, scores) => with_view_of_scored(task_id, answer, scores, read),
+            RescoredSample::Whole(record) => read(&record.as_ref().into()),
+        }
+    }
 }
 
 fn rescore_task(
     context: &RescoreContext<'_>,
-    index: &JournalIndex,
     task: &Scoring,
-    writer: &mut JournalWriter,
+    mut writer: Option<&mut JournalWriter>,
 ) -> Result<(OutcomeCounts, Duration), RescoreError> {
-    let RescoreContext { progress, stop, .. } = *context;
-    let workers = context.workers.max(1);
-    let (batch_sender, batches) = sync_channel::<RescoreBatch>(workers * BATCHES_WAITING);
-    let (scored_sender, scored) = sync_channel::<ScoredBatch>(workers * BATCHES_WAITING);
-    let batches = Arc::new(Mutex::new(batches));
+    let RescoreContext { journal, progress, stop, records, .. } = *context;
+    let run = context.parent.path();
     std::thread::scope(|threads| {
-        let reader = threads.spawn(|| {
-            let sender = batch_sender;
-            read(index, task, stop, |batch| sender.send(batch).is_ok())
-        });
-        for _ in 0..workers {
-            let (sender, batches) = (scored_sender.clone(), Arc::clone(&batches));
-            threads.spawn(move || {
-                while let Some(batch) = next(&batches) {
-                    let began = Instant::now();
-                    let answers: Vec<&SampleResult> = batch.answers.iter().collect();
-                    let scores = score(task, &answers, context.parent.path());
-                    if sender.send(ScoredBatch { batch, scores, spent: began.elapsed() }).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        // The queue closes with its last scorer. So the reader never waits for scorers that are gone, such as after a
-        // failure of the journal.
-        drop((scored_sender, batches));
+        let mut workers = OrderedWorkers::start(
+            |worker| drop(threads.spawn(worker)),
+            || {
+                let mut answers = journal.answers();
+                move |rows: BatchRows| read_and_score(&mut answers, &rows, task, run)
+            },
+        );
+        let mut batches = batches(journal, task);
+        let mut next = || if stop.is_cancelled() { None } else { batches.next() };
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
-        for ScoredBatch { batch, scores, spent: took } in scored {
+        while let Some(batch) = workers.next(&mut next) {
+            let ScoredBatch { samples, spent: took } = batch?;
             spent += took;
-            let answers = batch.answers.iter().map(|one| JournalEntry::Answer(one.entry(&task.task_id)));
-            let entries = answers.chain(scores.iter().map(JournalEntry::Scores));
-            writer
-                .append_batch(entries.chain(batch.whole.iter().map(JournalEntry::FinishedWithoutScores)))?;
-            let finished = scores
-                .iter()
-                .map(|entry| FinishedSample { was_answered: false, ..FinishedSample::of_scores(entry) });
-            for finished in finished.chain(batch.whole.iter().map(FinishedSample::of_record)) {
+            if let Some(writer) = &mut writer {
+                writer.append_batch(samples.iter().flat_map(|sample| sample.entries(&task.task_id)))?;
+            }
+            for sample in &samples {
+                if let Some(records) = records {
+                    sample.with_view(&task.task_id, |record| records.add(record));
+                }
+                let finished = sample.finished();
                 counts.add(finished.outcome);
                 progress.sample_finished(&finished);
             }
         }
-        reader.join().map_err(|_| RescoreError::Internal("reader"))??;
         Ok((counts, spent))
     })
 }
 
-fn next(batches: &Mutex<Receiver<RescoreBatch>>) -> Option<RescoreBatch> {
-    batches.lock().recv().ok()
-}
-
-/// Reads the samples of a task in order, and hands on neighbours together, until the receiver is gone.
-fn read(
-    index: &JournalIndex,
-    task: &Scoring,
-    stop: &CancelToken,
-    mut send: impl FnMut(RescoreBatch) -> bool,
-) -> Result<(), RecordError> {
-    let mut answers = index.answers();
-    let mut whole = index.whole_records(&task.task_id);
-    let mut batch = RescoreBatch::default();
+/// Returns the samples of a task in order, neighbours together.
+fn batches<'i>(index: &'i JournalIndex, task: &'i Scoring) -> impl Iterator<Item = BatchRows> + 'i {
     // A sample that awaits its judges has nothing to score and has not ended.
     let mut samples = index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).peekable();
-    while let Some((row, sample)) = samples.next() {
-        if stop.is_cancelled() {
-            return Ok(());
+    std::iter::from_fn(move || {
+        let (first, sample) = samples.next()?;
+        let mut rows = vec![(first, sample.is_answered())];
+        while let Some((row, sample)) = samples.next_if(|(row, _)| rows_of_batch(first).contains(row)) {
+            rows.push((row, sample.is_answered()));
         }
-        match sample.is_answered() {
-            true => batch.answers.extend(answers.read(&task.task_id, row)?.map(SampleResult::of_record)),
-            false => batch.whole.extend(whole.next().transpose()?),
-        }
-        let continues_batch = samples.peek().is_some_and(|(next, _)| rows_of_batch(row).contains(next));
-        if !continues_batch && !send(std::mem::take(&mut batch)) {
-            return Ok(());
+        Some(rows)
+    })
+}
+
+/// Reads samples from the journal, and scores their answers together.
+fn read_and_score(
+    journal: &mut AnswerReader<'_>,
+    rows: &[(u64, bool)],
+    task: &Scoring,
+    run: &Path,
+) -> Result<ScoredBatch, RecordError> {
+    let began = Instant::now();
+    let (mut answers, mut whole) = (Vec::with_capacity(rows.len()), VecDeque::new());
+    for (row, is_answered) in rows {
+        match is_answered {
+            true => answers.extend(journal.read(&task.task_id, *row)?.map(SampleResult::of_record)),
+            false => whole.extend(journal.read_whole(&task.task_id, *row)?),
         }
     }
-    Ok(())
+    let scores = score(task, &answers.iter().collect::<Vec<_>>(), run);
+    let mut scored = answers.into_iter().zip(scores);
+    let samples = rows.iter().filter_map(|(_, is_answered)| match is_answered {
+        true => {
+            let (answer, scores) = scored.next()?;
+            Some(RescoredSample::Scored(Box::new(answer), Box::new(scores)))
+        }
+        false => whole.pop_front().map(|record| RescoredSample::Whole(Box::new(record))),
+    });
+    Ok(ScoredBatch { samples: samples.collect(), spent: began.elapsed() })
 }

@@ -1,7 +1,7 @@
 //! The result of a sample, from its answer to its scores.
 
 use super::failure::SampleFailure;
-use gage_core::{LazyJson, Outcome, OutputView, RecordedForm, SampleView};
+use gage_core::{LazyJson, Outcome, OutputView, RecordedForm, Sample, SampleView};
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
 use serde_json::Value;
@@ -37,7 +37,10 @@ impl SampleResult {
             index: record.index,
             row_digest: record.row_digest,
             sample_id: record.sample_id,
-            sample: SampleView::Json(Arc::new(record.sample.into_value())),
+            sample: match Sample::from_recorded(&record.sample) {
+                Some(sample) => SampleView::Read(sample),
+                None => SampleView::Json(Arc::new(record.sample.into_value())),
+            },
             support_output: record.support_output.unwrap_or(Value::Null),
             model_output: OutputView::Json(record.model_output.map_or(Value::Null, LazyJson::into_value)),
             judge_output: record.judge_output.unwrap_or(Value::Null),

@@ -4,13 +4,16 @@ use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
 use super::segments::{SegmentReader, segment_name, segment_paths, unsealed_name};
 use super::{Header, check_number, durable_count, durable_lines};
+use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::{OrderedWorkers, Outcome, OutcomeCounts};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
 mod entries;
 mod records;
@@ -22,10 +25,12 @@ pub use records::{AnswerReader, PartialRecords, SampleStage};
 /// size.
 #[derive(Debug, Default)]
 pub struct JournalIndex {
-    segments: Vec<Segment>,
+    segments: Arc<[Segment]>,
     tasks: Vec<TaskEntries>,
     positions: HashMap<String, usize>,
     torn_bytes: u64,
+    /// Number of bytes of all lines.
+    length: u64,
 }
 
 /// A journal file. `start` is the total length of all files before it, so a single number locates a record.
@@ -93,12 +98,14 @@ impl JournalIndex {
     /// Reads the journal without checking the recorded count. Also returns the number of whole lines.
     pub(crate) fn read_lines(folder: &RunFolder) -> Result<(JournalIndex, u64), RecordError> {
         let mut builder = IndexBuilder::new(folder.run_id());
-        let paths = segment_paths(folder.path())?;
-        let count = paths.len();
-        for (position, path) in paths.into_iter().enumerate() {
-            builder.add_segment(path, position + 1 == count)?;
+        let mut paths = segment_paths(folder.path())?;
+        let last = paths.pop();
+        builder.add_segments(paths)?;
+        if let Some(last) = last {
+            builder.add_last_segment(last)?;
         }
-        Ok((builder.index, builder.lines))
+        let lines = builder.lines;
+        Ok((builder.finish(), lines))
     }
 
     /// Returns the entry of a sample.
@@ -227,89 +234,183 @@ pub(super) struct IndexBuilder<'a> {
     pub(super) lines: u64,
     pub(super) last_lines: u64,
     length: u64,
+    segments: Vec<Segment>,
     /// The last record and the last scores of each sample.
-    pub(super) index: JournalIndex,
+    index: JournalIndex,
 }
 
 impl<'a> IndexBuilder<'a> {
     pub(super) fn new(run_id: &'a str) -> IndexBuilder<'a> {
-        IndexBuilder { run_id, lines: 0, last_lines: 0, length: 0, index: JournalIndex::default() }
+        IndexBuilder {
+            run_id,
+            lines: 0,
+            last_lines: 0,
+            length: 0,
+            segments: Vec::new(),
+            index: JournalIndex::default(),
+        }
     }
 
-    /// Adds the next file. Only the last one may have a torn end.
-    pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<ScanResult, RecordError> {
-        let expected = segment_name(self.index.segments.len() as u64 + 1);
-        if unsealed_name(&path) != expected {
-            let reason = format!(
-                "{expected}, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
-            );
-            return Err(RecordError::invalid(&path, reason));
+    /// Adds files to which others follow. They are read on several threads.
+    pub(super) fn add_segments(&mut self, paths: Vec<PathBuf>) -> Result<(), RecordError> {
+        let mut names = paths.iter().map(|path| unsealed_name(path)).zip(1..);
+        if let Some((_, number)) = names.find(|(name, number)| *name != segment_name(*number)) {
+            let path = usize::try_from(number - 1).ok().and_then(|place| paths.get(place));
+            return Err(missing_before(path.map_or(Path::new(JOURNAL_FOLDER), PathBuf::as_path), number));
         }
+        let read = |lines: Result<SegmentLines, RecordError>| {
+            let lines = lines?;
+            if lines.scanned.torn_bytes > 0 {
+                let reason =
+                    format!("its last {} bytes are torn, and another file follows", lines.scanned.torn_bytes);
+                return Err(RecordError::invalid(&lines.path, reason));
+            }
+            Ok(lines)
+        };
+        if let [path] = paths.as_slice() {
+            return self.add(read(SegmentLines::read(path.clone(), self.run_id))?);
+        }
+        let run_id = self.run_id.to_owned();
+        let mut workers = OrderedWorkers::start(
+            |worker| drop(thread::spawn(worker)),
+            move || {
+                let run_id = run_id.clone();
+                move |path| SegmentLines::read(path, &run_id)
+            },
+        );
+        let mut paths = paths.into_iter();
+        while let Some(lines) = workers.next(|| paths.next()) {
+            self.add(read(lines)?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the last file, which may have a torn end.
+    pub(super) fn add_last_segment(&mut self, path: PathBuf) -> Result<ScanResult, RecordError> {
+        let number = self.segments.len() as u64 + 1;
+        if unsealed_name(&path) != segment_name(number) {
+            return Err(missing_before(&path, number));
+        }
+        let lines = SegmentLines::read(path, self.run_id)?;
+        let scanned = lines.scanned;
+        self.add(lines)?;
+        Ok(scanned)
+    }
+
+    fn add(&mut self, segment: SegmentLines) -> Result<(), RecordError> {
+        let SegmentLines { path, tasks, lines, count, scanned } = segment;
+        let tasks: Vec<usize> = tasks.into_iter().map(|task_id| self.index.position_of(task_id)).collect();
+        let start = self.length;
+        for ((task, line), number) in lines.into_iter().zip(2..) {
+            let line = LinePosition { offset: start + line.offset, ..line };
+            let task = tasks.get(task).and_then(|position| self.index.tasks.get_mut(*position));
+            if let Some(task) = task
+                && !task.entries.add(&line)
+            {
+                let task_id = &task.task_id;
+                let reason =
+                    format!("sample {} of the task `{task_id}` has scores and no answer", line.index);
+                return Err(RecordError::damaged(&path, number, reason));
+            }
+        }
+        self.lines += count;
+        self.last_lines = count;
+        self.length += scanned.good_bytes + scanned.torn_bytes;
+        self.index.torn_bytes += scanned.torn_bytes;
+        self.segments.push(Segment { path, start, seed: ChecksumSeed::of_run(self.run_id) });
+        Ok(())
+    }
+
+    /// Returns the index of all files that were added.
+    pub(super) fn finish(self) -> JournalIndex {
+        JournalIndex { segments: self.segments.into(), length: self.length, ..self.index }
+    }
+}
+
+fn missing_before(path: &Path, number: u64) -> RecordError {
+    let expected = segment_name(number);
+    let reason = format!(
+        "{expected}, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
+    );
+    RecordError::invalid(path, reason)
+}
+
+/// The lines of a file, reduced to what the index needs.
+struct SegmentLines {
+    path: PathBuf,
+    tasks: Vec<String>,
+    /// Each line but the header, with the number of its task above.
+    lines: Vec<(usize, LinePosition)>,
+    /// Number of lines, including the header.
+    count: u64,
+    scanned: ScanResult,
+}
+
+impl SegmentLines {
+    fn read(path: PathBuf, run_id: &str) -> Result<SegmentLines, RecordError> {
         let reader =
             SegmentReader::open(&path).map_err(|source| RecordError::unreadable_journal(&path, source))?;
-        let start = self.length;
-        let run_id = self.run_id;
         let seed = ChecksumSeed::of_run(run_id);
-        let mut lines = 0;
-        let index = &mut self.index;
+        let (mut tasks, mut numbers, mut lines, mut count) = (Vec::new(), HashMap::new(), Vec::new(), 0);
         let scanned = scan(&path, reader, ChecksumSeed::NONE, |line| {
             if line.number == 1 {
                 Header::check(&path, line.json, run_id)?;
             } else {
-                let added = index.add(&line, start);
-                added.map_err(|reason| RecordError::damaged(&path, line.number, reason))?;
+                let read = position_of(&line, &mut tasks, &mut numbers);
+                lines.push(read.map_err(|reason| RecordError::damaged(&path, line.number, reason))?);
             }
-            lines = line.number;
+            count = line.number;
             Ok(seed)
         })?;
-        if scanned.torn_bytes > 0 && !is_last {
-            let reason = format!("its last {} bytes are torn, and another file follows", scanned.torn_bytes);
-            return Err(RecordError::invalid(&path, reason));
-        }
-        self.lines += lines;
-        self.last_lines = lines;
-        self.length += scanned.good_bytes + scanned.torn_bytes;
-        self.index.torn_bytes += scanned.torn_bytes;
-        self.index.segments.push(Segment { path, start, seed });
-        Ok(scanned)
+        Ok(SegmentLines { path, tasks, lines, count, scanned })
     }
 }
 
+/// Returns the position of a line, and the number of its task, which is added if it is new.
+fn position_of(
+    line: &GoodLine<'_>,
+    tasks: &mut Vec<String>,
+    numbers: &mut HashMap<String, usize>,
+) -> Result<(usize, LinePosition), String> {
+    let key: RecordKey<'_> =
+        serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
+    check_number(line.number, key.line)?;
+    let position = LinePosition {
+        index: key.index,
+        row: row_key(&key.row_digest),
+        outcome: key.outcome,
+        scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
+        state: match (&key.scores, key.awaits_scores) {
+            (Some(_), _) => EntryState::Scored,
+            (None, true) if key.awaits_judges => EntryState::Unjudged,
+            (None, true) => EntryState::Awaits,
+            (None, false) => EntryState::FinishedWithoutScores,
+        },
+        offset: line.offset,
+    };
+    let task = match numbers.get(&*key.task_id) {
+        Some(number) => *number,
+        None => {
+            numbers.insert(key.task_id.clone().into_owned(), tasks.len());
+            tasks.push(key.task_id.into_owned());
+            tasks.len() - 1
+        }
+    };
+    Ok((task, position))
+}
+
 impl JournalIndex {
-    fn add(&mut self, line: &GoodLine<'_>, start: u64) -> Result<(), String> {
-        let key: RecordKey<'_> =
-            serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
-        check_number(line.number, key.line)?;
-        let found = LinePosition {
-            index: key.index,
-            row: row_key(&key.row_digest),
-            outcome: key.outcome,
-            scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
-            state: match (&key.scores, key.awaits_scores) {
-                (Some(_), _) => EntryState::Scored,
-                (None, true) if key.awaits_judges => EntryState::Unjudged,
-                (None, true) => EntryState::Awaits,
-                (None, false) => EntryState::FinishedWithoutScores,
-            },
-            offset: start + line.offset,
-        };
-        let position = match self.positions.get(&*key.task_id) {
+    /// Returns the position of a task, which is added if it is new.
+    fn position_of(&mut self, task_id: String) -> usize {
+        match self.positions.get(&task_id) {
             Some(position) => *position,
             None => {
                 let position = self.tasks.len();
-                self.positions.insert(key.task_id.clone().into_owned(), position);
-                let task_id = key.task_id.into_owned();
+                self.positions.insert(task_id.clone(), position);
                 self.tasks.push(TaskEntries { task_id, entries: Entries::default() });
                 position
             }
-        };
-        if let Some(task) = self.tasks.get_mut(position)
-            && !task.entries.add(&found)
-        {
-            let task_id = &task.task_id;
-            return Err(format!("sample {} of the task `{task_id}` has scores and no answer", found.index));
         }
-        Ok(())
     }
 }
 

@@ -253,3 +253,28 @@ fn lines_of_all_segments_are_counted() {
     let error = journal.read().unwrap_err().recorded("run_folders");
     assert!(error.contains(&format!("it has {} whole lines", 20 + segments)), "{error}");
 }
+
+/// Enough samples to be read on several threads.
+#[test]
+fn many_records_are_read_in_order() {
+    let records = records(3_000);
+    let mut written = records.clone();
+    written.sort_by_key(|record| record.index * 7 % 3_000);
+    let journal = Journal::new();
+    let mut writer = JournalWriter::open(&journal.folder).unwrap().writer;
+    writer.set_segment_bytes(200_000);
+    written.chunks(100).for_each(|batch| writer.append_whole(batch).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(journal.read().unwrap(), records);
+    let index = JournalIndex::read(&journal.folder).unwrap();
+    let rest: Vec<SampleRecord> = index.records_in_order_after(&["t"], 2_990).map(Result::unwrap).collect();
+    assert_eq!(rest, records[2_990..]);
+
+    let path = sealed_path(&journal.path(&segment_name(3)));
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let error = index.records_in_order(&["t"]).find_map(Result::err).unwrap().recorded("run_folders");
+    assert!(error.contains("000003.jsonl.zst cannot be used: the frame at byte"), "{error}");
+}

@@ -87,12 +87,10 @@ impl JournalWriter {
         let number = paths.len() as u64 + 1;
         let path = last.unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(number)));
         let unsealed: Vec<PathBuf> = paths.iter().filter(|path| !is_sealed(path)).cloned().collect();
-        for path in paths {
-            builder.add_segment(path, false)?;
-        }
+        builder.add_segments(paths)?;
         let mut file = open_to_write(&path)?;
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
-        let end = builder.add_segment(path.clone(), true)?;
+        let end = builder.add_last_segment(path.clone())?;
         durable_count::check(folder, recorded, builder.lines)?;
         let quarantined = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
@@ -117,7 +115,7 @@ impl JournalWriter {
         }
         writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
         unsealed.into_iter().for_each(|path| writer.sealer.add(path));
-        Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, quarantined })
+        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, quarantined })
     }
 
     /// Appends entries. On success, they survive a power loss. On failure, none of them is in the journal,

@@ -104,36 +104,46 @@ impl FinishedRecord {
             FinishedRecord::Whole(record) => return read(&record.as_ref().into()),
             FinishedRecord::Scored(answer, entry) => (answer, entry),
         };
-        let scores = &entry.scores;
-        let output = answer.model_output.document();
-        let extracted: Option<Value> = (!scores.extracted.is_empty()).then(|| {
-            let mut output = output.value().into_owned();
-            scores.add_extracted(&mut output);
-            output
-        });
-        let support_output = Some(&answer.support_output).filter(|output| !output.is_null());
-        let judge_output = Some(&answer.judge_output).filter(|output| !output.is_null());
-        read(&RecordView {
-            task_id,
-            index: answer.index,
-            sample_id: &answer.sample_id,
-            outcome: entry.outcome,
-            error: scores.error.as_ref(),
-            sample: answer.sample.document(),
-            row: None,
-            support_output,
-            model_output: extracted.as_ref().map_or(output, JsonView::Json),
-            judge_output,
-            metrics: &scores.metrics,
-            timing: SampleTiming {
-                scoring_ms: scores.scoring_ms,
-                scoring_fuel: scores.scoring_fuel,
-                stages: StageTimes { extract_ms: scores.extract_ms, ..answer.timing.stages },
-                ..answer.timing
-            },
-            timing_metrics: &scores.timing_metrics,
-        })
+        with_view_of_scored(task_id, answer, entry, read)
     }
+}
+
+/// Calls a function with the record of an answer and its scores.
+pub(crate) fn with_view_of_scored<T>(
+    task_id: &str,
+    answer: &SampleResult,
+    entry: &ScoresEntry,
+    read: impl FnOnce(&RecordView<'_>) -> T,
+) -> T {
+    let scores = &entry.scores;
+    let output = answer.model_output.document();
+    let extracted: Option<Value> = (!scores.extracted.is_empty()).then(|| {
+        let mut output = output.value().into_owned();
+        scores.add_extracted(&mut output);
+        output
+    });
+    let support_output = Some(&answer.support_output).filter(|output| !output.is_null());
+    let judge_output = Some(&answer.judge_output).filter(|output| !output.is_null());
+    read(&RecordView {
+        task_id,
+        index: answer.index,
+        sample_id: &answer.sample_id,
+        outcome: entry.outcome,
+        error: scores.error.as_ref(),
+        sample: answer.sample.document(),
+        row: None,
+        support_output,
+        model_output: extracted.as_ref().map_or(output, JsonView::Json),
+        judge_output,
+        metrics: &scores.metrics,
+        timing: SampleTiming {
+            scoring_ms: scores.scoring_ms,
+            scoring_fuel: scores.scoring_fuel,
+            stages: StageTimes { extract_ms: scores.extract_ms, ..answer.timing.stages },
+            ..answer.timing
+        },
+        timing_metrics: &scores.timing_metrics,
+    })
 }
 
 #[cfg(test)]

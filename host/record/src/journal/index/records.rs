@@ -6,9 +6,12 @@ use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
+use gage_core::OrderedWorkers;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead as _};
 use std::path::Path;
+use std::sync::Arc;
+use std::thread;
 
 /// Stage that a recorded sample has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,15 +34,35 @@ impl EntryState {
     }
 }
 
-/// Reads records one by one, each with its sample's stage. Holds one record in memory.
+/// Number of samples from which records are read on several threads.
+const MIN_PARALLEL_SAMPLES: usize = 1_024;
+
+/// Maximum number of records that a thread reads at once, and maximum size of their lines in bytes, on average.
+const MAX_BATCH_RECORDS: u64 = 512;
+const MAX_BATCH_BYTES: u64 = 1 << 20;
+
+/// Reads records in order, each with its sample's stage. Keeps a few batches of them in memory.
 pub struct PartialRecords<'a> {
     index: &'a JournalIndex,
     /// Indices of tasks in the index, the next one last.
     tasks: Vec<usize>,
     entries: Iter<'a>,
-    records: LineReader<'a>,
-    /// A second reader of the same files, so that both read forward.
-    scores: LineReader<'a>,
+    is_wanted: fn(EntryState) -> bool,
+    batches: Batches,
+    /// Records that were read and come next.
+    read: std::vec::IntoIter<Result<(SampleRecord, SampleStage), RecordError>>,
+}
+
+type ReadRecords = Vec<Result<(SampleRecord, SampleStage), RecordError>>;
+
+/// Where batches of records are read.
+enum Batches {
+    /// Not begun.
+    None,
+    /// In this thread.
+    Here(Box<RecordReader>),
+    /// In threads of their own.
+    Threads(OrderedWorkers<Vec<SampleEntry>, ReadRecords>),
 }
 
 impl<'a> PartialRecords<'a> {
@@ -49,36 +72,106 @@ impl<'a> PartialRecords<'a> {
             index,
             tasks: order,
             entries: Iter::default(),
-            records: LineReader::new(index),
-            scores: LineReader::new(index),
+            is_wanted: |_| true,
+            batches: Batches::None,
+            read: Vec::new().into_iter(),
         }
     }
 
     /// Reads only the records of samples that ended.
     pub(super) fn ended(mut self) -> impl Iterator<Item = Result<SampleRecord, RecordError>> + 'a {
-        std::iter::from_fn(move || {
-            let entry = self.next_entry(EntryState::has_ended)?;
-            Some(self.read(entry))
-        })
+        self.is_wanted = EntryState::has_ended;
+        self.map(|read| read.map(|(record, _)| record))
     }
 
     /// Skips records of samples that ended, without reading them.
     pub(super) fn skip_ended(&mut self, count: usize) {
+        self.is_wanted = EntryState::has_ended;
         for _ in 0..count {
-            if self.next_entry(EntryState::has_ended).is_none() {
+            if self.next_entry().is_none() {
                 break;
             }
         }
     }
 
-    fn next_entry(&mut self, is_wanted: impl Fn(EntryState) -> bool) -> Option<SampleEntry> {
+    fn next_entry(&mut self) -> Option<SampleEntry> {
         loop {
+            let is_wanted = self.is_wanted;
             if let Some((_, entry)) = self.entries.find(|(_, entry)| is_wanted(entry.state)) {
                 return Some(*entry);
             }
             let task = self.index.tasks.get(self.tasks.pop()?)?;
             self.entries = task.entries.iter();
         }
+    }
+
+    fn next_entries(&mut self) -> Option<Vec<SampleEntry>> {
+        let samples = self.index.len().max(1) as u64;
+        let line_bytes = (self.index.length / samples).max(1);
+        let count = (MAX_BATCH_BYTES / line_bytes).clamp(1, MAX_BATCH_RECORDS);
+        let entries: Vec<SampleEntry> = (0..count).map_while(|_| self.next_entry()).collect();
+        (!entries.is_empty()).then_some(entries)
+    }
+
+    /// Reads the next batch; `None` if there is none.
+    fn read_batch(&mut self) -> Option<ReadRecords> {
+        let batches = match std::mem::replace(&mut self.batches, Batches::None) {
+            Batches::None if self.index.len() >= MIN_PARALLEL_SAMPLES => {
+                let segments = Arc::clone(&self.index.segments);
+                Batches::Threads(OrderedWorkers::start(
+                    |worker| drop(thread::spawn(worker)),
+                    move || {
+                        let mut reader = RecordReader::new(&segments);
+                        move |entries: Vec<SampleEntry>| reader.read_all(&entries)
+                    },
+                ))
+            }
+            Batches::None => Batches::Here(Box::new(RecordReader::new(&self.index.segments))),
+            begun => begun,
+        };
+        let (batches, read) = match batches {
+            Batches::Threads(mut workers) => {
+                let read = workers.next(|| self.next_entries());
+                (Batches::Threads(workers), read)
+            }
+            Batches::Here(mut reader) => {
+                let read = self.next_entries().map(|entries| reader.read_all(&entries));
+                (Batches::Here(reader), read)
+            }
+            Batches::None => (Batches::None, None),
+        };
+        self.batches = batches;
+        read
+    }
+}
+
+impl Iterator for PartialRecords<'_> {
+    type Item = Result<(SampleRecord, SampleStage), RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(read) = self.read.next() {
+                return Some(read);
+            }
+            self.read = self.read_batch()?.into_iter();
+        }
+    }
+}
+
+/// Reads records with their scores.
+struct RecordReader {
+    records: LineReader,
+    /// A second reader of the same files, so that both read forward.
+    scores: LineReader,
+}
+
+impl RecordReader {
+    fn new(segments: &Arc<[Segment]>) -> RecordReader {
+        RecordReader { records: LineReader::new(segments), scores: LineReader::new(segments) }
+    }
+
+    fn read_all(&mut self, entries: &[SampleEntry]) -> ReadRecords {
+        entries.iter().map(|entry| Ok((self.read(*entry)?, entry.state.stage()))).collect()
     }
 
     fn read(&mut self, entry: SampleEntry) -> Result<SampleRecord, RecordError> {
@@ -90,23 +183,15 @@ impl<'a> PartialRecords<'a> {
     }
 }
 
-impl Iterator for PartialRecords<'_> {
-    type Item = Result<(SampleRecord, SampleStage), RecordError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.next_entry(|_| true)?;
-        Some(self.read(entry).map(|record| (record, entry.state.stage())))
-    }
-}
-
 /// Reads answers without their scores, for judging or rescoring.
 pub struct AnswerReader<'a> {
-    records: LineReader<'a>,
+    index: &'a JournalIndex,
+    records: LineReader,
 }
 
 impl<'a> AnswerReader<'a> {
     pub(super) fn new(index: &'a JournalIndex) -> AnswerReader<'a> {
-        AnswerReader { records: LineReader::new(index) }
+        AnswerReader { index, records: LineReader::new(&index.segments) }
     }
 
     pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
@@ -136,7 +221,7 @@ impl<'a> AnswerReader<'a> {
         index: u64,
         is_wanted: impl Fn(EntryState) -> bool,
     ) -> Result<Option<SampleRecord>, RecordError> {
-        match self.records.index.entries(task_id).and_then(|entries| entries.get(index)) {
+        match self.index.entries(task_id).and_then(|entries| entries.get(index)) {
             Some(entry) if is_wanted(entry.state) => self.records.read(entry.record()).map(Some),
             _ => Ok(None),
         }
@@ -147,22 +232,22 @@ impl<'a> AnswerReader<'a> {
 const MAX_OPEN_SEGMENTS: usize = 2;
 
 /// Reads lines of the journal by position.
-struct LineReader<'a> {
-    index: &'a JournalIndex,
+struct LineReader {
+    segments: Arc<[Segment]>,
     /// Open segments by number, the one used last at the end.
     open: Vec<(usize, SegmentReader)>,
     buffer: Vec<u8>,
 }
 
-impl<'a> LineReader<'a> {
-    fn new(index: &'a JournalIndex) -> LineReader<'a> {
-        LineReader { index, open: Vec::new(), buffer: Vec::new() }
+impl LineReader {
+    fn new(segments: &Arc<[Segment]>) -> LineReader {
+        LineReader { segments: Arc::clone(segments), open: Vec::new(), buffer: Vec::new() }
     }
 
     fn read<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, RecordError> {
-        let index = self.index;
-        let begins_before = |(_, segment): &(usize, &Segment)| segment.start <= offset;
-        let Some((number, segment)) = index.segments.iter().enumerate().rfind(begins_before) else {
+        let segments = Arc::clone(&self.segments);
+        let number = segments.partition_point(|segment| segment.start <= offset).saturating_sub(1);
+        let Some(segment) = segments.get(number) else {
             return Err(RecordError::invalid(
                 Path::new(JOURNAL_FOLDER),
                 "no file holds a record of the index",

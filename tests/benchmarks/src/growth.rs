@@ -1,0 +1,197 @@
+//! Time and memory of a run of short rows, and of the commands that read the run, by the number of its samples.
+
+use crate::lab::{Lab, size_of};
+use crate::process::{Ran, Terminal, peak_of, run};
+use crate::server::TimedServer;
+use crate::table::{Table, whole};
+use crate::words::Words;
+use anyhow::{Context as _, ensure};
+use gage_load_server::completion;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Requests in flight.
+const IN_FLIGHT: usize = 256;
+/// Right answers of the rows, in turn.
+const ANSWERS: [&str; 2] = ["forty-two", "thirty-six"];
+/// The server gives the first answer, except to every tenth request, so that runs differ.
+const OTHER_ANSWER_EVERY: usize = 10;
+/// Time limit of each read from the viewer.
+const MAX_PAGE_WAIT: Duration = Duration::from_secs(600);
+
+pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
+    let asked = AtomicUsize::new(0);
+    let [usual, other] = ANSWERS.map(|answer| completion(answer).prepared());
+    let server = TimedServer::start(Duration::ZERO, move |_| {
+        let number = asked.fetch_add(1, Ordering::Relaxed);
+        Some(if number.is_multiple_of(OTHER_ANSWER_EVERY) { other.clone() } else { usual.clone() })
+    })?;
+    let mut table = Table::new([
+        "samples",
+        "`run`, a sample",
+        "peak memory",
+        "on disk a sample",
+        "`report`",
+        "`view`",
+        "`compare`",
+        "`resume`",
+        "`verify`",
+        "`score`",
+    ]);
+    for factor in [1, 10, 100] {
+        let rows = lab.either(10_000, 1_000) * factor;
+        table.row(figures(lab, &server, rows).with_context(|| format!("with {rows} samples"))?);
+    }
+    table.print("Growth");
+    println!(
+        "A server that answers at once, {IN_FLIGHT} in flight; rows of about 78 bytes, `exact_match`. Each command is one \
+         process from its start to its end, with its peak memory; `run` is the second of two runs, which `compare` compares. \
+         `view` is the page of the run, from its request to the end of the answer. `resume` is of the complete run, and `score` \
+         is by `contains`.\n"
+    );
+    Ok(())
+}
+
+/// Returns the cells of one line of the table.
+fn figures(lab: &Lab, server: &TimedServer, rows: usize) -> anyhow::Result<[String; 10]> {
+    let folder = tempfile::tempdir_in(lab.folder.path())?;
+    let folder = folder.path();
+    let suite = suite(folder, rows, &server.url())?;
+    let runs = folder.join("runs");
+    let (base, new) = (runs.join("a"), runs.join("b"));
+    let command = |name: &str| {
+        let mut command = Command::new(&lab.program);
+        command.arg(name);
+        command
+    };
+    let run_as = |id: &str| {
+        let mut command = command("run");
+        command.args(["--run-id", id, "--concurrency"]).arg(IN_FLIGHT.to_string());
+        command.arg("--output-dir").arg(&runs).arg(&suite);
+        command
+    };
+    let watched = |command: &Command| run(command, Terminal::Silent, true, folder);
+    watched(&run_as("a"))?;
+    let ran = watched(&run_as("b"))?;
+    let requests = server.arrivals().count();
+    ensure!(requests == 2 * rows, "{requests} requests came from two runs of {rows} samples");
+    let bytes = size_of(&new)?;
+    let report = watched(command("report").arg(&base).arg("--output").arg(folder.join("report.html")))?;
+    let view = view(lab, &runs, "a")?;
+    let compare = watched(command("compare").arg(&base).arg(&new))?;
+    let resume = watched(run_as("a").arg("--resume"))?;
+    ensure!(server.arrivals().count() == 0, "the complete run asked again when it was resumed");
+    let verify = watched(command("verify").arg(&base))?;
+    let score = watched(command("score").arg(&base).args(["--metric", "contains", "--run-id", "scored"]))?;
+    let of_process = |ran: &Ran| cost(ran.wall, ran.peak_bytes);
+    Ok([
+        whole(rows as f64),
+        format!("{:.1} µs", ran.wall.as_secs_f64() * 1e6 / rows as f64),
+        megabytes(ran.peak_bytes),
+        format!("{} B", whole(bytes as f64 / rows as f64)),
+        of_process(&report),
+        format!("{}, {:.1} MB sent", cost(view.wall, view.peak_bytes), view.sent as f64 / 1e6),
+        of_process(&compare),
+        of_process(&resume),
+        of_process(&verify),
+        of_process(&score),
+    ])
+}
+
+fn cost(wall: Duration, peak_bytes: u64) -> String {
+    format!("{:.2} s, {}", wall.as_secs_f64(), megabytes(peak_bytes))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", whole(bytes as f64 / 1e6))
+}
+
+/// Writes rows and a suite, and returns the path of the suite.
+fn suite(folder: &Path, count: usize, url: &str) -> anyhow::Result<PathBuf> {
+    let rows = folder.join("short.jsonl");
+    let mut file = BufWriter::new(File::create(&rows)?);
+    let mut words = Words::new();
+    for (number, answer) in (0..count).zip(ANSWERS.into_iter().cycle()) {
+        writeln!(file, r#"{{"id":"q{number}","question":"{}","answer":"{answer}"}}"#, words.text(4))?;
+    }
+    file.flush()?;
+    let suite = folder.join("short.yaml");
+    let text = format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: '{}'}}}}
+backends:
+  - backend_id: model
+    type: openai_http
+    config: {{base_url: '{url}/v1', model: m, proxy: none, max_concurrency: {IN_FLIGHT}}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+metrics: [exact_match]
+custom:
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+",
+        rows.display()
+    );
+    std::fs::write(&suite, text)?;
+    Ok(suite)
+}
+
+/// A `gage-host view` of its own; ended when dropped.
+struct Viewer(Child);
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The page of a run.
+struct RunPage {
+    wall: Duration,
+    /// Peak memory of the viewer after the page.
+    peak_bytes: u64,
+    /// Bytes of the answer, including its headers.
+    sent: usize,
+}
+
+/// Starts a viewer and requests the page of a run from it. The page requests nothing more.
+fn view(lab: &Lab, runs: &Path, id: &str) -> anyhow::Result<RunPage> {
+    let mut command = Command::new(&lab.program);
+    command.args(["view", "--port", "0"]).arg(runs);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut viewer = Viewer(command.spawn().context("the program cannot be started")?);
+    let mut printed = BufReader::new(viewer.0.stdout.take().context("the viewer has no output")?);
+    let mut line = String::new();
+    printed.read_line(&mut line)?;
+    let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
+    let address = address.with_context(|| format!("the viewer printed no address: {line:?}"))?;
+    // The viewer answers its first request when it has opened its index.
+    page(address, "/")?;
+    let began = Instant::now();
+    let answer = page(address, &format!("/runs/{id}"))?;
+    let wall = began.elapsed();
+    // The report is sent in chunks, and the last one is empty.
+    ensure!(answer.ends_with(b"\r\n0\r\n\r\n"), "the page of the run is not complete");
+    let peak_bytes = peak_of(viewer.0.id()).unwrap_or(0);
+    Ok(RunPage { wall, peak_bytes, sent: answer.len() })
+}
+
+/// Requests a page and returns the whole answer.
+fn page(address: &str, path: &str) -> anyhow::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(MAX_PAGE_WAIT))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let status = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    ensure!(status.starts_with(b"HTTP/1.1 200 "), "{path}: {}", String::from_utf8_lossy(status));
+    Ok(answer)
+}
