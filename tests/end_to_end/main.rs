@@ -18,6 +18,7 @@ mod exporting;
 mod fences;
 mod figures;
 mod files;
+mod formats;
 mod history;
 mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
@@ -47,6 +48,7 @@ mod secret_texts;
 mod secrets;
 mod server;
 mod specification;
+mod stored_reader;
 mod structured_answers;
 mod suites;
 mod support;

@@ -32,6 +32,11 @@ impl LazyJson {
         Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
 
+    /// Keeps a text that serde_json has written, which is not checked.
+    pub fn of_written(text: &str) -> LazyJson {
+        LazyJson { text: Some(text.into()), value: OnceLock::new() }
+    }
+
     /// Returns whether the value is null. Parses nothing.
     pub fn is_null(&self) -> bool {
         self.value.get().map_or_else(|| matches!(self.text(), Some("null") | None), |value| value.is_null())

@@ -3,6 +3,7 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
+use crate::schema::SCHEMA_VERSION;
 use crate::{Digest, JsonView, LazyObject, Object, RecordedForm, SamplingParams, json_decode};
 use option_display::missing_options;
 use serde_json::Value;
@@ -131,6 +132,9 @@ impl Sample {
             Ok(BorrowedValue::Object(members)) => members,
             _ => return None,
         };
+        if members.get("schema_version").is_none() {
+            members.insert("schema_version", BorrowedValue::Str(SCHEMA_VERSION.into()));
+        }
         if members.get("references").is_none() {
             let label = members.get("label").filter(|label| label.is_string()).cloned();
             members.insert("references", BorrowedValue::Array(label.into_iter().collect()));

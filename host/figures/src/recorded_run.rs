@@ -103,6 +103,11 @@ impl RecordedRun {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
+    /// Returns the number of samples in the journal, whatever their state; 0 if the run has none.
+    pub fn recorded_samples(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.len() as u64)
+    }
+
     /// Returns whether rows can be distinguished by the digests in the journal.
     pub fn has_row_digests(&self) -> bool {
         self.journal.is_some()

@@ -2,8 +2,7 @@
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{SampleRecord, SampleStage};
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 /// Columns of a run of samples. Names are indexes into the block's own lists, so that it can be read without other
 /// blocks.
@@ -11,6 +10,8 @@ use serde_json::Value;
 pub(super) struct Columns {
     /// Index of the run in the page.
     run: usize,
+    /// Of every so many samples of the run, the first has its texts in the page.
+    texts_every: u64,
     tasks: Vec<String>,
     /// Outcomes of the samples, or the next stage of unfinished ones.
     outcomes: Vec<&'static str>,
@@ -42,8 +43,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn new(run: usize) -> Columns {
-        Columns { run, ..Columns::default() }
+    pub(super) fn new(run: usize, texts_every: u64) -> Columns {
+        Columns { run, texts_every, ..Columns::default() }
     }
 
     /// Returns the number of samples.
@@ -65,8 +66,8 @@ impl Columns {
         self.latency.push(is_known.then(|| rounded(timing.latency_ms)));
         let finished = self.finished_after(timing.finished_unix_ms);
         self.finished.push(finished);
-        let tokens = record.model_output.as_ref().map(|output| &output["usage"]["completion_tokens"]);
-        self.tokens.push(tokens.and_then(Value::as_u64));
+        let counted = record.model_output.as_ref().and_then(|output| output.read::<CountedOutput>().ok());
+        self.tokens.push(counted.and_then(|output| output.usage?.completion_tokens));
         self.scores.iter_mut().for_each(|column| column.push(None));
         self.pass.iter_mut().for_each(|column| column.push(None));
         for result in &record.metrics {
@@ -108,6 +109,17 @@ impl Columns {
         self.last_finished = finished;
         Some(difference)
     }
+}
+
+/// The part of an output that is shown in lists.
+#[derive(Deserialize)]
+struct CountedOutput {
+    usage: Option<CountedUsage>,
+}
+
+#[derive(Deserialize)]
+struct CountedUsage {
+    completion_tokens: Option<u64>,
 }
 
 /// Returns the name of an outcome, or for an unfinished sample what it is waiting for.

@@ -24,7 +24,7 @@ pub use assets::Link;
 pub use error::HtmlError;
 pub use page::{FORBIDDEN_IN_SCRIPTS, PageParts, RenderedPage, render};
 pub use template::render_template;
-pub use write::{RequestsOf, WrittenPage, report_policy, write_html, write_html_file};
+pub use write::{MAX_FILE_TEXTS, RequestsOf, WrittenPage, report_policy, write_html, write_html_file};
 
 #[cfg(test)]
 mod tests;

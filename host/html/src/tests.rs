@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     std::fs::create_dir(root.path().join("taken.html")).unwrap();
     assert!(write_html_file(&root.path().join("taken.html"), &source, &[], &|_, _| None).is_err());
     let mut full: &mut [u8] = &mut [0; 100];
-    let error = write_html(&mut full, &source, &[], &[], &|_, _| None).unwrap_err();
+    let error = write_html(&mut full, &source, &[], &[], &|_, _| None, u64::MAX).unwrap_err();
     assert_eq!(error.recorded("history"), "cannot write the report");
     let left = std::fs::read_dir(root.path()).unwrap().flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));
@@ -238,4 +238,29 @@ fn a_server_that_changed_its_model_is_named() {
         notice,
         "The server of t changed its model during the run: m fp_0 (1 answer), m fp_1 (1 answer)"
     );
+}
+
+#[test]
+fn a_page_of_many_samples_has_the_texts_of_some() {
+    let root = tempfile::tempdir().unwrap();
+    let samples: Vec<SampleRecord> = (0..7).map(|index| sample("t", index, 1.0, 1.0)).collect();
+    let run = write_run(root.path(), "run", &samples);
+    let source = [RecordedRun::open(&run).unwrap()];
+    for (max_texts, every, places) in
+        [(7, 1, vec![0, 1, 2, 3, 4, 5, 6]), (3, 3, vec![0, 3, 6]), (1, 7, vec![0])]
+    {
+        let mut page = Vec::new();
+        let written = write_html(&mut page, &source, &[], &[], &|_, _| None, max_texts).unwrap();
+        assert_eq!((written.samples, written.texts), (7, places.len() as u64));
+        let page = String::from_utf8(page).unwrap();
+        let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
+        assert_eq!((&columns["texts_every"], &columns["texts"]), (&json!(every), &json!([places.len()])));
+        assert_eq!(columns["index"].as_array().unwrap().len(), 7);
+        let texts = blocks(&page, "texts").concat();
+        let ids: Vec<String> = texts
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["sample"]["id"].to_string())
+            .collect();
+        assert_eq!(ids, places.iter().map(|place| format!("\"s-{place}\"")).collect::<Vec<_>>());
+    }
 }

@@ -21,6 +21,9 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// Maximum number of samples in a block of columns.
 const MAX_CHUNK_ROWS: usize = 4_096;
 
+/// Maximum number of samples of a run whose texts a file has. A page of more would hardly open.
+pub const MAX_FILE_TEXTS: u64 = 50_000;
+
 /// Maximum total size of the media of replies that a page embeds, in bytes.
 const MAX_MEDIA_BYTES: usize = 32 << 20;
 
@@ -32,6 +35,8 @@ pub type RequestsOf<'a> = dyn Fn(usize, &SampleRecord) -> Option<Value> + 'a;
 pub struct WrittenPage {
     /// Number of samples in all runs.
     pub samples: u64,
+    /// Number of samples whose texts the page has.
+    pub texts: u64,
     /// Size of the page in bytes.
     pub bytes: u64,
 }
@@ -50,9 +55,11 @@ pub fn write_html_file(
     let write_to = |file: File| {
         let mut out = BufWriter::with_capacity(1 << 16, file);
         let written =
-            write_html(&mut out, sources, comparisons, &[], requests).map_err(|error| match error {
-                HtmlError::Output(source) => failed(source),
-                other => other,
+            write_html(&mut out, sources, comparisons, &[], requests, MAX_FILE_TEXTS).map_err(|error| {
+                match error {
+                    HtmlError::Output(source) => failed(source),
+                    other => other,
+                }
             })?;
         out.flush().map_err(failed)?;
         Ok(written)
@@ -82,8 +89,9 @@ pub fn report_policy() -> Result<String, HtmlError> {
     Ok(PageFrame::new("", &[])?.policy)
 }
 
-/// Writes the page of some runs. Each of `comparisons` compares the first run with a further one. Without links, the
-/// output is identical to that of [`write_html_file`].
+/// Writes the page of some runs. Each of `comparisons` compares the first run with a further one. If a run has more than
+/// `max_texts` samples, the page has the texts of every second one, or of every third, and so on. Without links and with
+/// [`MAX_FILE_TEXTS`], the output is that of [`write_html_file`].
 ///
 /// # Errors
 /// Fails if a run cannot be read, or the output cannot be written.
@@ -93,6 +101,7 @@ pub fn write_html<W: Write>(
     comparisons: &[Comparison],
     links: &[Link],
     requests: &RequestsOf<'_>,
+    max_texts: u64,
 ) -> Result<WrittenPage, HtmlError> {
     let mut out = CountingWriter { out, bytes: 0 };
     let head_of_page = PageHead::new(sources, comparisons)?;
@@ -103,55 +112,70 @@ pub fn write_html<W: Write>(
     serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
     block::end(head)?;
     let content = (sources.len() > 1).then(|| ContentBy::of_runs(sources));
-    let mut samples = 0;
+    let mut page = WrittenPage { samples: 0, texts: 0, bytes: 0 };
     for (number, source) in sources.iter().enumerate() {
-        samples += write_run(&mut out, number, source, content, requests)?;
+        let every = source.recorded_samples().div_ceil(max_texts.max(1)).max(1);
+        let run = RunContent { number, source, content, requests, every };
+        run.write(&mut out, &mut page)?;
     }
     out.write_all(frame.after_data.as_bytes())?;
-    Ok(WrittenPage { samples, bytes: out.bytes })
+    Ok(WrittenPage { bytes: out.bytes, ..page })
 }
 
-/// Writes the samples of a run, alternating texts and columns, and counts them.
-fn write_run<W: Write>(
-    out: &mut W,
+/// The samples of a run.
+struct RunContent<'r> {
+    /// Index of the run in the page.
     number: usize,
-    source: &RecordedRun,
+    source: &'r RecordedRun,
     content: Option<ContentBy>,
-    requests: &RequestsOf<'_>,
-) -> Result<u64, HtmlError> {
-    let mut records = source.records_so_far()?.peekable();
-    let mut columns = Columns::new(number);
-    let mut media = MediaEmbedder::new(source.folder(), MAX_MEDIA_BYTES);
-    let mut samples = 0;
-    let mut line = Vec::new();
-    while records.peek().is_some() {
-        let mut texts = block::begin(out, "texts")?;
-        let (mut count, mut bytes) = (0, 0);
-        while count < MAX_CHUNK_TEXTS && bytes < MAX_CHUNK_BYTES {
-            let Some((record, stage)) = records.next().transpose()? else { break };
-            line.clear();
-            serde_json::to_writer(
-                &mut line,
-                &TextLine::new(&record, requests(number, &record), media.media_of(&record)),
-            )?;
-            line.push(b'\n');
-            texts.write_all(&line)?;
-            columns.add(&record, stage, content.map(|by| by.of(&record)));
-            count += 1;
-            bytes += line.len();
+    requests: &'r RequestsOf<'r>,
+    /// Of every so many samples, the first has its texts in the page.
+    every: u64,
+}
+
+impl RunContent<'_> {
+    /// Writes the samples, alternating texts and columns, and counts them.
+    fn write<W: Write>(
+        &self,
+        out: &mut CountingWriter<'_, W>,
+        page: &mut WrittenPage,
+    ) -> Result<(), HtmlError> {
+        let RunContent { number, source, content, requests, every } = *self;
+        let mut records = source.records_so_far()?.zip(0_u64..).peekable();
+        let mut columns = Columns::new(number, every);
+        let mut media = MediaEmbedder::new(source.folder(), MAX_MEDIA_BYTES);
+        let mut line = Vec::new();
+        while records.peek().is_some() {
+            let mut texts = block::begin(out, "texts")?;
+            let (mut count, mut bytes) = (0, 0);
+            while count < MAX_CHUNK_TEXTS && bytes < MAX_CHUNK_BYTES && columns.len() < MAX_CHUNK_ROWS {
+                let Some((read, place)) = records.next() else { break };
+                let (record, stage) = read?;
+                if place.is_multiple_of(every) {
+                    line.clear();
+                    let text = TextLine::new(&record, requests(number, &record), media.media_of(&record));
+                    serde_json::to_writer(&mut line, &text)?;
+                    line.push(b'\n');
+                    texts.write_all(&line)?;
+                    count += 1;
+                    bytes += line.len();
+                }
+                columns.add(&record, stage, content.map(|by| by.of(&record)));
+                page.samples += 1;
+            }
+            block::end(texts)?;
+            columns.end_texts(count);
+            page.texts += u64::from(count);
+            if columns.len() >= MAX_CHUNK_ROWS {
+                write_columns(out, &columns)?;
+                columns = Columns::new(number, every);
+            }
         }
-        block::end(texts)?;
-        columns.end_texts(count);
-        samples += u64::from(count);
-        if columns.len() >= MAX_CHUNK_ROWS {
+        if columns.len() > 0 {
             write_columns(out, &columns)?;
-            columns = Columns::new(number);
         }
+        Ok(())
     }
-    if columns.len() > 0 {
-        write_columns(out, &columns)?;
-    }
-    Ok(samples)
 }
 
 fn write_columns<W: Write>(out: &mut W, columns: &Columns) -> Result<(), HtmlError> {

@@ -27,7 +27,7 @@ pub const IDENTITY_PARTS: [&str; 6] = ["host", "datasets", "plugins", "prompts",
 
 /// Everything that determines the results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct RunIdentity {
     /// The expanded configuration, without limits such as `budget`. Secrets are replaced by their names.
     pub config: Value,
@@ -52,7 +52,6 @@ pub struct RunIdentity {
 
 /// Versions of the host's own scoring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct HostIdentity {
     /// Increased when the same answers would get different figures.
     pub scoring_version: u32,
@@ -60,7 +59,6 @@ pub struct HostIdentity {
 
 /// The content of a dataset. Digests of local files are present only if requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct DatasetIdentity {
     /// Files of a dataset that has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +84,6 @@ pub struct DatasetIdentity {
 
 /// One of several files of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct DatasetFile {
     /// Name of a local file, or path in a hub's repository.
     pub name: String,
@@ -98,7 +95,6 @@ pub struct DatasetFile {
 
 /// A component used by a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ComponentIdentity {
     /// The component's own name.
     pub component: String,
@@ -116,7 +112,6 @@ pub struct ComponentIdentity {
 
 /// The prompt of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PromptIdentity {
     /// The id of the prompt.
     pub prompt_id: String,
@@ -126,7 +121,6 @@ pub struct PromptIdentity {
 
 /// The model of a backend and the settings of its requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct BackendIdentity {
     /// The `type` of the configuration: `llama_cpp`, `openai_http`, …
     #[serde(rename = "type")]

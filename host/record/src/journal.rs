@@ -18,6 +18,7 @@ mod durable_count;
 mod entry;
 mod index;
 mod line;
+mod members;
 mod scan;
 mod sealed;
 mod sealer;

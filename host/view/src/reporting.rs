@@ -64,7 +64,8 @@ impl Reporter {
                 }
             };
             let _ = begun.send(Ok(()));
-            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &*requests(&sources));
+            let written =
+                write_html(&mut out, &sources, &comparisons, &LINKS, &*requests(&sources), u64::MAX);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
                 // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}

@@ -42,11 +42,20 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         })?;
     if arguments.json {
         let path = path.display().to_string();
-        let answer = json!({"path": path, "samples": written.samples, "bytes": written.bytes});
+        let answer =
+            json!({"path": path, "samples": written.samples, "texts": written.texts, "bytes": written.bytes});
         terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         let size = indicatif::HumanBytes(written.bytes);
-        terminal::print_line(format_args!("wrote {} ({} samples, {size})", path.display(), written.samples))?;
+        let texts = match written.texts < written.samples {
+            true => format!(", texts of {} of them", written.texts),
+            false => String::new(),
+        };
+        terminal::print_line(format_args!(
+            "wrote {} ({} samples{texts}, {size})",
+            path.display(),
+            written.samples
+        ))?;
     }
     Ok(ExitCode::Done)
 }

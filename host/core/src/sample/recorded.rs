@@ -79,6 +79,13 @@ impl From<Value> for RecordedSample {
     }
 }
 
+impl From<LazyJson> for RecordedSample {
+    /// Keeps the recorded form of a Sample.
+    fn from(recorded: LazyJson) -> RecordedSample {
+        RecordedSample { recorded, full: OnceLock::new() }
+    }
+}
+
 impl PartialEq for RecordedSample {
     fn eq(&self, other: &RecordedSample) -> bool {
         **self == **other

@@ -8,6 +8,10 @@ const rows = {
 const names = { tasks: [], outcomes: [], metrics: [], tags: [] };
 let head = { runs: [], comparisons: [] };
 let textBlocks = [];
+/** Stands for the block of a sample whose texts are not in the page. */
+const NO_TEXT = 0xffffffff;
+/** For each run, of every how many samples the first has its texts in the page. */
+const textsEvery = [];
 
 function blocks(kind) {
   return [...document.querySelectorAll(`script[data-block="${kind}"]`)];
@@ -60,14 +64,24 @@ async function readColumns(parts) {
   });
   let start = 0;
   let text = 0;
+  // The number of samples of each run so far.
+  const before = [];
   for (const part of parts) {
     readPart(part, start);
-    for (let block = 0, place = start; block < part.texts.length; block += 1, text += 1) {
-      for (let line = 0; line < part.texts[block]; line += 1, place += 1) {
-        rows.text[place] = text;
-        rows.line[place] = line;
+    before[part.run] ??= 0;
+    textsEvery[part.run] = part.texts_every;
+    let [block, line] = [0, 0];
+    for (let place = start; place < start + part.index.length; place += 1, before[part.run] += 1) {
+      if (before[part.run] % part.texts_every) {
+        rows.text[place] = NO_TEXT;
+        continue;
       }
+      while (line >= part.texts[block]) [block, line] = [block + 1, 0];
+      rows.text[place] = text + block;
+      rows.line[place] = line;
+      line += 1;
     }
+    text += part.texts.length;
     start += part.index.length;
     await breathe();
   }
@@ -215,8 +229,9 @@ async function linesOf(block) {
   return unpacked.get(block);
 }
 
-/** Everything that is known of a sample. */
+/** Everything that is known of a sample; null where the page has no texts of it. */
 async function textOf(row) {
+  if (rows.text[row] === NO_TEXT) return null;
   const lines = await linesOf(rows.text[row]);
   return JSON.parse(lines[rows.line[row]]);
 }

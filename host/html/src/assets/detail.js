@@ -58,6 +58,11 @@ function replyMedia(output, media = {}) {
   });
 }
 
+/** Stands for the texts of a sample that are not in the page. */
+function absentTexts(row) {
+  return make("div", { class: "side" }, make("p", { class: "soft" }, `The run has many samples, so this page has the texts of every ${count(textsEvery[rows.run[row]])}th only. The command gage-host view shows all of them.`));
+}
+
 function promptSide({ sample, row, requests }) {
   const side = make("div", { class: "side said" }, make("h3", {}, "Prompt"));
   if (!sample) {
@@ -154,7 +159,7 @@ async function showDetail() {
   if (detail !== details) return;
   const dialog = byId("detail");
   const step = (label, by, isPossible) => make("button", { type: "button", disabled: !isPossible, click: () => stepBy(by) }, label);
-  const answers = [[row, text]];
+  const answers = text ? [[row, text]] : [];
   if (other) answers.push([partner, other]);
   answers.sort(([one], [another]) => rows.run[one] - rows.run[another]);
   const change = changeOf(row);
@@ -164,7 +169,7 @@ async function showDetail() {
   dialog.replaceChildren(
     make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(rows.id[row]), " ", make("span", {}, where)),
       step("Previous", -1, chosen > 0), step("Next", 1, chosen + 1 < selected.length), make("button", { type: "button", click: () => dialog.close() }, "Close")),
-    make("div", { class: other ? "sides two" : "sides", tabindex: "0", role: "group", "aria-label": "Prompt and answer" }, promptSide(text),
+    make("div", { class: other ? "sides two" : "sides", tabindex: "0", role: "group", "aria-label": "Prompt and answer" }, answers.length > 0 ? promptSide(text ?? other) : absentTexts(row),
       answers.map(([place, one]) => answerSide(place, one, isSeveral() ? `Answer of ${head.runs[rows.run[place]].run_id}` : "Answer"))));
   if (!dialog.open) dialog.showModal();
   const again = [...dialog.querySelectorAll(".bar button:not(:disabled)")].find((button) => button.textContent === focused);

@@ -126,6 +126,7 @@ function holds(value, query) {
 async function searchTexts(candidates, filters, search) {
   const open = new Map();
   for (const row of candidates) {
+    if (rows.text[row] === NO_TEXT) continue;
     if (!open.has(rows.text[row])) open.set(rows.text[row], []);
     open.get(rows.text[row]).push(row);
   }

@@ -34,6 +34,11 @@ pub struct AnswerEntry<'a> {
     pub row_digest: &'a str,
     /// `scored`, unless the scorers reject it.
     pub outcome: Outcome,
+    /// Always true. Readers that look for unfinished samples stop at `sample`.
+    pub awaits_scores: bool,
+    /// True if judges must reply first. The line with their replies then replaces this one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub awaits_judges: bool,
     /// The Sample as it was sent.
     pub sample: RecordedForm<'a>,
     /// Output of support steps, by adapter.
@@ -46,11 +51,6 @@ pub struct AnswerEntry<'a> {
     pub judge_output: Option<&'a Value>,
     /// Timing so far.
     pub timing: SampleTiming,
-    /// Always true.
-    pub awaits_scores: bool,
-    /// True if judges must reply first. The line with their replies then replaces this one.
-    #[serde(skip_serializing_if = "is_false")]
-    pub awaits_judges: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -77,6 +77,8 @@ pub struct ScoresEntry {
 /// Results of scoring one answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
+    /// Number of answers in the same scoring batch, including this one.
+    pub scored_together: u32,
     /// Cause of a missing score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
@@ -97,8 +99,6 @@ pub struct Scores {
     pub extract_ms: f64,
     /// The sample's share of the plugins' fuel.
     pub scoring_fuel: u64,
-    /// Number of answers in the same scoring batch, including this one.
-    pub scored_together: u32,
     /// Time at which the sample was done, in milliseconds since 1970, UTC.
     pub finished_unix_ms: u64,
 }

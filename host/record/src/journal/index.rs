@@ -7,8 +7,6 @@ use super::{Header, check_number, durable_count, durable_lines};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{OrderedWorkers, Outcome, OutcomeCounts};
-use serde::Deserialize;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -16,9 +14,11 @@ use std::sync::Arc;
 use std::thread;
 
 mod entries;
+mod key;
 mod records;
 
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
+use key::LineKey;
 pub use records::{AnswerReader, PartialRecords, SampleStage};
 
 /// Positions of the last record of every sample. Takes about 33 bytes per sample, regardless of the sample's
@@ -204,29 +204,6 @@ impl JournalIndex {
     }
 }
 
-/// The parts of a record that the index needs. Other parts are skipped without being built.
-#[derive(Deserialize)]
-struct RecordKey<'a> {
-    line: Option<u64>,
-    #[serde(borrow)]
-    task_id: Cow<'a, str>,
-    index: u64,
-    #[serde(borrow)]
-    row_digest: Cow<'a, str>,
-    outcome: Outcome,
-    #[serde(default)]
-    awaits_scores: bool,
-    #[serde(default)]
-    awaits_judges: bool,
-    scores: Option<ScoresKey>,
-}
-
-/// The parts of a scores line that the index needs.
-#[derive(Deserialize)]
-struct ScoresKey {
-    scored_together: u32,
-}
-
 /// Builds an index, one file after another.
 pub(super) struct IndexBuilder<'a> {
     run_id: &'a str,
@@ -372,15 +349,14 @@ fn position_of(
     tasks: &mut Vec<String>,
     numbers: &mut HashMap<String, usize>,
 ) -> Result<(usize, LinePosition), String> {
-    let key: RecordKey<'_> =
-        serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
+    let key = LineKey::read(line.json).map_err(|error| format!("not a sample record: {error}"))?;
     check_number(line.number, key.line)?;
     let position = LinePosition {
         index: key.index,
         row: row_key(&key.row_digest),
         outcome: key.outcome,
-        scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
-        state: match (&key.scores, key.awaits_scores) {
+        scored_together: key.scored_together.unwrap_or(0),
+        state: match (key.scored_together, key.awaits_scores) {
             (Some(_), _) => EntryState::Scored,
             (None, true) if key.awaits_judges => EntryState::Unjudged,
             (None, true) => EntryState::Awaits,

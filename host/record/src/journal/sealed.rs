@@ -7,7 +7,6 @@
 use super::segments::sealed_path;
 use crate::atomic_file::sync_folder;
 use crate::{AtomicFile, RecordError};
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -22,10 +21,6 @@ const MAX_FRAME_BYTES: u32 = 16 << 20;
 
 /// Level of compression; higher levels save little and cost much.
 const LEVEL: i32 = 3;
-
-/// Size of the decompressed frames that a reader keeps. Lines are read almost in the order in which they were written, but
-/// one slow sample can be thousands of lines late.
-const MAX_CACHE_BYTES: usize = 8 << 20;
 
 /// Begin and end of the seek table.
 const TABLE_MAGIC: u32 = 0x184D_2A5E;
@@ -84,17 +79,13 @@ fn size_of_frame(bytes: usize) -> io::Result<u32> {
     u32::try_from(bytes).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))
 }
 
-/// Reads a sealed segment from any position.
-pub(super) struct SealedReader {
+/// A sealed segment, of which any frame can be read.
+pub(super) struct SealedFile {
     file: File,
     frames: Vec<Frame>,
     length: u64,
-    position: u64,
     decompressor: Decompressor<'static>,
     compressed: Vec<u8>,
-    /// Decompressed frames by number, the one used last at the front.
-    cache: VecDeque<(usize, Vec<u8>)>,
-    cached_bytes: usize,
 }
 
 /// A place in the compressed file and what it holds.
@@ -108,22 +99,13 @@ struct Frame {
     bytes: u32,
 }
 
-impl SealedReader {
+impl SealedFile {
     /// Opens a sealed file and reads its seek table.
-    pub(super) fn open(path: &Path) -> io::Result<SealedReader> {
+    pub(super) fn open(path: &Path) -> io::Result<SealedFile> {
         let mut file = File::open(path)?;
         let frames = read_table(&mut file)?;
         let length = frames.last().map_or(0, |last| last.start + u64::from(last.bytes));
-        Ok(SealedReader {
-            file,
-            frames,
-            length,
-            position: 0,
-            decompressor: Decompressor::new()?,
-            compressed: Vec::new(),
-            cache: VecDeque::new(),
-            cached_bytes: 0,
-        })
+        Ok(SealedFile { file, frames, length, decompressor: Decompressor::new()?, compressed: Vec::new() })
     }
 
     /// Number of bytes of all lines.
@@ -131,61 +113,27 @@ impl SealedReader {
         self.length
     }
 
-    pub(super) fn seek_to(&mut self, position: u64) {
-        self.position = position;
+    /// Returns the number of the frame that holds a position, and the position at which it starts.
+    pub(super) fn frame_at(&self, position: u64) -> (usize, u64) {
+        let number = self.frames.partition_point(|frame| frame.start <= position).saturating_sub(1);
+        (number, self.frames.get(number).map_or(0, |frame| frame.start))
     }
 
-    pub(super) fn consume(&mut self, length: usize) {
-        self.position += length as u64;
-    }
-
-    /// Returns the bytes from the position to the end of its frame. At the end of the file, there are none.
-    pub(super) fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.position >= self.length {
-            return Ok(&[]);
-        }
-        let number = self.frames.partition_point(|frame| frame.start <= self.position).saturating_sub(1);
-        if self.cache.front().is_none_or(|(cached, _)| *cached != number) {
-            match self.cache.iter().position(|(cached, _)| *cached == number) {
-                Some(place) => {
-                    let frame = self.cache.remove(place);
-                    self.cache.extend(frame);
-                    self.cache.rotate_right(1);
-                }
-                None => self.decompress(number)?,
-            }
-        }
-        let (frame, content) = (self.frames.get(number), self.cache.front());
-        let begin = frame.map_or(0, |frame| self.position - frame.start);
-        Ok(content.and_then(|(_, content)| content.get(usize::try_from(begin).ok()?..)).unwrap_or_default())
-    }
-
-    fn decompress(&mut self, number: usize) -> io::Result<()> {
+    /// Decompresses a frame into an empty buffer.
+    pub(super) fn read_frame(&mut self, number: usize, content: &mut Vec<u8>) -> io::Result<()> {
         let Some(Frame { offset, compressed_bytes, bytes, .. }) = self.frames.get(number).copied() else {
             return Ok(());
         };
         self.file.seek(SeekFrom::Start(offset))?;
         self.compressed.resize(compressed_bytes as usize, 0);
         self.file.read_exact(&mut self.compressed)?;
-        // The capacity of the content limits what is decompressed.
-        let mut content = match self.cached_bytes + bytes as usize > MAX_CACHE_BYTES {
-            true => self.cache.pop_back().map(|(_, content)| content).unwrap_or_default(),
-            false => Vec::new(),
-        };
-        self.cached_bytes -= content.len();
-        content.clear();
+        // The capacity limits what is decompressed.
         content.reserve_exact(bytes as usize);
-        let decompressed = self.decompressor.decompress_to_buffer(&self.compressed, &mut content);
-        match decompressed {
-            Ok(length) if length == bytes as usize => {}
-            Ok(length) => {
-                return Err(damaged(format!("the frame at byte {offset} has {length} bytes, not {bytes}")));
-            }
-            Err(error) => return Err(damaged(format!("the frame at byte {offset} is damaged ({error})"))),
+        match self.decompressor.decompress_to_buffer(&self.compressed, content) {
+            Ok(length) if length == bytes as usize => Ok(()),
+            Ok(length) => Err(damaged(format!("the frame at byte {offset} has {length} bytes, not {bytes}"))),
+            Err(error) => Err(damaged(format!("the frame at byte {offset} is damaged ({error})"))),
         }
-        self.cached_bytes += content.len();
-        self.cache.push_front((number, content));
-        Ok(())
     }
 }
 

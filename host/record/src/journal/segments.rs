@@ -1,10 +1,11 @@
 //! The files of a journal: their names, and reading them whether they are compressed or not.
 
-use super::sealed::SealedReader;
+use super::sealed::SealedFile;
 use crate::RecordError;
 use crate::format::JOURNAL_FOLDER;
+use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek as _, SeekFrom};
+use std::io::{self, BufRead, ErrorKind, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Ending of a sealed file, after the name that it had before.
@@ -65,61 +66,83 @@ fn list(journal: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Size of the blocks in which an unsealed file is read, in bytes.
+const BLOCK_BYTES: usize = 128 << 10;
+
+/// Size of the blocks that a reader keeps, in bytes. Lines are read almost in the order in which they were written, but one
+/// slow sample can be thousands of lines late.
+const MAX_CACHE_BYTES: usize = 8 << 20;
+
 /// Reads a segment from any position. Positions count the bytes of its lines, whether it is sealed or not.
-pub(super) enum SegmentReader {
-    Unsealed(UnsealedReader),
-    Sealed(SealedReader),
+pub(super) struct SegmentReader {
+    file: SegmentFile,
+    position: u64,
+    /// Blocks by number, the one used last at the front.
+    cache: VecDeque<(usize, Vec<u8>)>,
+    cached_bytes: usize,
 }
 
-/// A file that may still grow.
-pub(super) struct UnsealedReader {
-    reader: BufReader<File>,
-    position: u64,
-    length: u64,
+/// The file of a segment, which is read in blocks.
+enum SegmentFile {
+    /// A file that may still grow, and its length when it was opened.
+    Unsealed(File, u64),
+    Sealed(Box<SealedFile>),
 }
 
 impl SegmentReader {
     /// Opens a segment, by a path from [`segment_paths`]. It may have been sealed since.
     pub(super) fn open(path: &Path) -> io::Result<SegmentReader> {
-        if is_sealed(path) {
-            return SealedReader::open(path).map(SegmentReader::Sealed);
-        }
-        match File::open(path) {
+        let sealed = |path: &Path| SealedFile::open(path).map(|file| SegmentFile::Sealed(Box::new(file)));
+        let file = match File::open(path) {
+            Ok(_) if is_sealed(path) => sealed(path)?,
             Ok(file) => {
                 let length = file.metadata()?.len();
-                let reader = BufReader::with_capacity(1 << 16, file);
-                Ok(SegmentReader::Unsealed(UnsealedReader { reader, position: 0, length }))
+                SegmentFile::Unsealed(file, length)
             }
             // A sealed file is in place before the unsealed one is removed.
-            Err(error) if error.kind() == ErrorKind::NotFound => match SealedReader::open(&sealed_path(path))
-            {
-                Err(sealed) if sealed.kind() == ErrorKind::NotFound => Err(error),
-                opened => opened.map(SegmentReader::Sealed),
-            },
-            Err(error) => Err(error),
-        }
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_sealed(path) => {
+                match sealed(&sealed_path(path)) {
+                    Err(other) if other.kind() == ErrorKind::NotFound => return Err(error),
+                    opened => opened?,
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(SegmentReader { file, position: 0, cache: VecDeque::new(), cached_bytes: 0 })
     }
 
     /// Number of bytes of all lines when the segment was opened.
     pub(super) fn length(&self) -> u64 {
-        match self {
-            SegmentReader::Unsealed(file) => file.length,
-            SegmentReader::Sealed(file) => file.length(),
+        match &self.file {
+            SegmentFile::Unsealed(_, length) => *length,
+            SegmentFile::Sealed(file) => file.length(),
         }
     }
 
-    /// Continues at a position. A position close to the last one keeps what is buffered.
-    pub(super) fn seek_to(&mut self, position: u64) -> io::Result<()> {
-        match self {
-            SegmentReader::Unsealed(file) => {
-                match i64::try_from(i128::from(position) - i128::from(file.position)) {
-                    Ok(distance) => file.reader.seek_relative(distance)?,
-                    Err(_) => file.reader.seek(SeekFrom::Start(position)).map(|_| ())?,
-                }
-                file.position = position;
+    /// Continues at a position.
+    pub(super) fn seek_to(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    /// Reads a block to the front of the cache.
+    fn read_block(&mut self, number: usize) -> io::Result<()> {
+        let mut block = match self.cached_bytes > MAX_CACHE_BYTES {
+            true => self.cache.pop_back().map(|(_, block)| block).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        self.cached_bytes -= block.len();
+        block.clear();
+        match &mut self.file {
+            SegmentFile::Unsealed(file, length) => {
+                let start = number as u64 * BLOCK_BYTES as u64;
+                file.seek(SeekFrom::Start(start))?;
+                let bytes = length.saturating_sub(start).min(BLOCK_BYTES as u64);
+                file.take(bytes).read_to_end(&mut block)?;
             }
-            SegmentReader::Sealed(file) => file.seek_to(position),
+            SegmentFile::Sealed(file) => file.read_frame(number, &mut block)?,
         }
+        self.cached_bytes += block.len();
+        self.cache.push_front((number, block));
         Ok(())
     }
 }
@@ -135,20 +158,33 @@ impl Read for SegmentReader {
 }
 
 impl BufRead for SegmentReader {
+    /// Returns the bytes from the position to the end of its block. At the end of the file, there are none.
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self {
-            SegmentReader::Unsealed(file) => file.reader.fill_buf(),
-            SegmentReader::Sealed(file) => file.fill_buf(),
+        if self.position >= self.length() {
+            return Ok(&[]);
         }
+        let (number, start) = match &self.file {
+            SegmentFile::Unsealed(..) => {
+                let number = self.position / BLOCK_BYTES as u64;
+                (usize::try_from(number).unwrap_or(usize::MAX), number * BLOCK_BYTES as u64)
+            }
+            SegmentFile::Sealed(file) => file.frame_at(self.position),
+        };
+        if self.cache.front().is_none_or(|(cached, _)| *cached != number) {
+            match self.cache.iter().position(|(cached, _)| *cached == number) {
+                Some(place) => {
+                    let block = self.cache.remove(place);
+                    self.cache.extend(block);
+                    self.cache.rotate_right(1);
+                }
+                None => self.read_block(number)?,
+            }
+        }
+        let begin = usize::try_from(self.position - start).unwrap_or(usize::MAX);
+        Ok(self.cache.front().and_then(|(_, block)| block.get(begin..)).unwrap_or_default())
     }
 
     fn consume(&mut self, length: usize) {
-        match self {
-            SegmentReader::Unsealed(file) => {
-                file.reader.consume(length);
-                file.position += length as u64;
-            }
-            SegmentReader::Sealed(file) => file.consume(length),
-        }
+        self.position += length as u64;
     }
 }

@@ -89,7 +89,7 @@ impl JournalTail {
                 return Ok(TailRead::Restarted);
             }
             if length > start {
-                reader.seek_to(start).map_err(failed)?;
+                reader.seek_to(start);
                 let run_id = &self.run_id;
                 let mut lines = before;
                 let scanned = scan(&path, reader, first, |line| {

@@ -7,7 +7,6 @@ use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
 use gage_core::OrderedWorkers;
-use serde::de::DeserializeOwned;
 use std::io::{self, BufRead as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -160,14 +159,12 @@ impl Iterator for PartialRecords<'_> {
 
 /// Reads records with their scores.
 struct RecordReader {
-    records: LineReader,
-    /// A second reader of the same files, so that both read forward.
-    scores: LineReader,
+    lines: LineReader,
 }
 
 impl RecordReader {
     fn new(segments: &Arc<[Segment]>) -> RecordReader {
-        RecordReader { records: LineReader::new(segments), scores: LineReader::new(segments) }
+        RecordReader { lines: LineReader::new(segments) }
     }
 
     fn read_all(&mut self, entries: &[SampleEntry]) -> ReadRecords {
@@ -175,9 +172,9 @@ impl RecordReader {
     }
 
     fn read(&mut self, entry: SampleEntry) -> Result<SampleRecord, RecordError> {
-        let mut record: SampleRecord = self.records.read(entry.record())?;
+        let mut record: SampleRecord = self.lines.read_record(entry.record())?;
         if entry.state == EntryState::Scored {
-            record.add_scores(self.scores.read::<ScoresEntry>(entry.scores())?);
+            record.add_scores(self.lines.read_scores(entry.scores())?);
         }
         Ok(record)
     }
@@ -195,7 +192,7 @@ impl<'a> AnswerReader<'a> {
     }
 
     pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
-        self.records.read(offset)
+        self.records.read_record(offset)
     }
 
     /// Returns the record of an answer as it was before scoring, and before judging if that is outstanding.
@@ -222,7 +219,7 @@ impl<'a> AnswerReader<'a> {
         is_wanted: impl Fn(EntryState) -> bool,
     ) -> Result<Option<SampleRecord>, RecordError> {
         match self.index.entries(task_id).and_then(|entries| entries.get(index)) {
-            Some(entry) if is_wanted(entry.state) => self.records.read(entry.record()).map(Some),
+            Some(entry) if is_wanted(entry.state) => self.records.read_record(entry.record()).map(Some),
             _ => Ok(None),
         }
     }
@@ -244,7 +241,19 @@ impl LineReader {
         LineReader { segments: Arc::clone(segments), open: Vec::new(), buffer: Vec::new() }
     }
 
-    fn read<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, RecordError> {
+    fn read_record(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
+        self.read(offset, SampleRecord::read)
+    }
+
+    fn read_scores(&mut self, offset: u64) -> Result<ScoresEntry, RecordError> {
+        self.read(offset, |json| serde_json::from_slice(json))
+    }
+
+    fn read<T>(
+        &mut self,
+        offset: u64,
+        parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+    ) -> Result<T, RecordError> {
         let segments = Arc::clone(&self.segments);
         let number = segments.partition_point(|segment| segment.start <= offset).saturating_sub(1);
         let Some(segment) = segments.get(number) else {
@@ -263,7 +272,7 @@ impl LineReader {
             )
         };
         let json = line::decode(&self.buffer, segment.seed).map_err(|reason| malformed(reason.to_owned()))?;
-        serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))
+        parse(json).map_err(|error| malformed(error.to_string()))
     }
 
     /// Reads the line at a position into the buffer. Usually records are close together, so most reads hit
@@ -281,7 +290,7 @@ impl LineReader {
         }
         self.buffer.clear();
         if let Some((_, reader)) = self.open.last_mut() {
-            reader.seek_to(position)?;
+            reader.seek_to(position);
             reader.read_until(b'\n', &mut self.buffer)?;
         }
         Ok(())
