@@ -2,8 +2,10 @@
 
 pub(crate) mod row_work;
 
+use crate::limits::cancel_token::CancelToken;
 use crate::sample::batch_rows::{batch_of, rows_of_batch};
 use gage_core::Outcome;
+use gage_data::{MissingField, Rows};
 use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
 use row_work::{PreparedRow, ReadError, RowWork};
 use std::collections::HashSet;
@@ -17,6 +19,8 @@ pub(crate) struct ResumeState {
     retried: Vec<Outcome>,
     /// The numbers of the batches that need no further work.
     complete: HashSet<u64>,
+    /// True if that is every recorded batch, and no row was invalid.
+    is_whole: bool,
     /// True if rows without an answer are left out. Otherwise, the model is asked.
     is_without_model: bool,
 }
@@ -56,18 +60,20 @@ impl ResumeState {
         total: Option<u64>,
         retried: &[Outcome],
     ) -> ResumeState {
-        let mut complete = HashSet::new();
+        let (mut complete, mut is_whole) = (HashSet::new(), true);
         let mut found = BatchProgress::default();
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
             found.add(sample, retried);
+            is_whole &= sample.outcome != Outcome::InvalidSample;
             let rows = rows_of_batch(row);
             if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
                 continue;
             }
             let end = total.map_or(rows.end, |total| total.clamp(rows.start, rows.end));
-            if found.is_complete(end - rows.start) {
-                complete.insert(batch_of(row));
+            match found.is_complete(end - rows.start) {
+                true => _ = complete.insert(batch_of(row)),
+                false => is_whole = false,
             }
             found = BatchProgress::default();
         }
@@ -76,6 +82,7 @@ impl ResumeState {
             task_id: task_id.to_owned(),
             retried: retried.to_vec(),
             complete,
+            is_whole,
             is_without_model: false,
         }
     }
@@ -91,6 +98,37 @@ impl ResumeState {
             is_kept(*sample) && (!self.is_retried(*sample) || needs_rescoring(*sample))
         });
         kept.count() as u64
+    }
+
+    /// Returns whether every recorded sample is finished and was valid, so that nothing may be left to do.
+    pub(crate) fn may_be_finished(&self) -> bool {
+        self.is_whole && !self.complete.is_empty()
+    }
+
+    /// Returns whether nothing is left to do, given the rows of the task, each asked `repeat` times. Rows are compared by
+    /// their digests and not prepared. A row with media has another digest, so it counts as unfinished.
+    pub(crate) fn is_finished(
+        &self,
+        mut rows: Rows,
+        repeat: u64,
+        stop: &CancelToken,
+    ) -> Option<(u64, Vec<MissingField>)> {
+        let mut count = 0;
+        for row in rows.by_ref() {
+            let row = row.ok()?;
+            let digest = row.digest();
+            let first = row.index.saturating_mul(repeat);
+            let is_finished = |index: u64| {
+                let recorded = self.index.get(&self.task_id, index);
+                recorded.is_some_and(|recorded| recorded.is_of_row(&digest)) && self.is_complete(index)
+            };
+            if stop.is_cancelled() || !(first..first.saturating_add(repeat)).all(is_finished) {
+                return None;
+            }
+            count += repeat;
+        }
+        let recorded = self.index.samples(&self.task_id).count() as u64;
+        (count == recorded).then(|| (rows.filtered(), rows.missing_fields()))
     }
 
     /// Returns the remaining work, row by row.

@@ -34,6 +34,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let identity = identity(plan, datasets, session);
     let (folder, mut manifest) = open_folder(context, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
+    let before = was_complete.then(|| manifest.clone());
     let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
     check_sample_limit(plan, options, &index)?;
     // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs.
@@ -75,11 +76,12 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
     let reports = scheduler.run_tasks(&tasks, &mut writer, records)?;
+    let unchanged = before.filter(|_| !writer.has_grown());
     finish_journal(writer);
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());
-    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: budget.usage() })
+    Ok(RunReport { folder, manifest, tasks: reports, stopped, unchanged, spent: budget.usage() })
 }
 
 /// Seals the journal. A journal that cannot be sealed is only larger.

@@ -6,9 +6,9 @@ use crate::{
     Completeness, CustomAggregators, FiguresError, Machine, Phases, Summary, SummaryBuilder, TaskDescription,
     Timings, TimingsBuilder,
 };
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::Outcome;
 use gage_record::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, SamplesWriter};
+use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, RunReader, SamplesWriter};
 use std::collections::BTreeMap;
 
 /// The reports that were written.
@@ -18,12 +18,66 @@ pub struct WrittenReports {
     pub summary: Summary,
     /// The data that varies from run to run.
     pub timings: Timings,
-    /// Sample outcomes of each task, in the order of the tasks.
-    pub counts: Vec<OutcomeCounts>,
     /// Digests of the files.
     pub files: BTreeMap<String, FileDigest>,
     /// The first sample of each task and of each outcome other than `scored`, with the error.
     pub examples: Vec<Example>,
+}
+
+impl WrittenReports {
+    /// Reads the reports of a run that is complete. `None` if one of them is not the file with the given digest.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn read(
+        folder: &RunFolder,
+        files: &BTreeMap<String, FileDigest>,
+    ) -> Result<Option<WrittenReports>, FiguresError> {
+        let mut own = BTreeMap::new();
+        for name in [SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE, RESAMPLES_FILE] {
+            let digest = folder.digest_of(name)?;
+            if files.get(name) != digest.as_ref() {
+                return Ok(None);
+            }
+            own.extend(digest.map(|digest| (name.to_owned(), digest)));
+        }
+        let run = RunReader::open(folder.path())?;
+        let (Ok(summary), Ok(timings)) = (run.summary::<Summary>(), Timings::from_value(run.timings()?))
+        else {
+            return Ok(None);
+        };
+        let examples = examples(folder, &summary)?;
+        Ok(Some(WrittenReports { examples, summary, timings, files: own }))
+    }
+}
+
+/// Reads the first failed sample of each task and outcome.
+fn examples(folder: &RunFolder, summary: &Summary) -> Result<Vec<Example>, FiguresError> {
+    let mut examples = Vec::new();
+    let has_failed = |outcome: &Outcome| *outcome != Outcome::Scored;
+    if !summary.tasks.iter().any(|task| task.samples.outcomes.keys().any(has_failed)) {
+        return Ok(examples);
+    }
+    let index = JournalIndex::read(folder)?;
+    for task in &summary.tasks {
+        let mut seen = Vec::new();
+        for (number, sample) in index.samples(&task.task_id) {
+            if sample.outcome == Outcome::Scored || seen.contains(&sample.outcome) {
+                continue;
+            }
+            let Some(record) = index.record(&task.task_id, number)? else { continue };
+            if let Some(error) = &record.error {
+                seen.push(sample.outcome);
+                examples.push(Example {
+                    task_id: record.task_id.clone(),
+                    sample_id: record.sample_id.clone(),
+                    outcome: record.outcome,
+                    message: recorded_message(error),
+                });
+            }
+        }
+    }
+    Ok(examples)
 }
 
 /// A sample that was not scored, with the reason.
@@ -50,7 +104,6 @@ pub struct ReportBuilder<'a> {
     summary: SummaryBuilder<'a>,
     timings: TimingsBuilder<'a>,
     samples: SamplesWriter,
-    counts: BTreeMap<String, OutcomeCounts>,
     examples: Vec<Example>,
     records: u64,
 }
@@ -85,7 +138,6 @@ impl<'a> ReportBuilder<'a> {
             summary: SummaryBuilder::new(tasks, aggregators),
             timings: TimingsBuilder::new(tasks, aggregators),
             samples,
-            counts: BTreeMap::new(),
             examples: Vec::new(),
             records: 0,
         }
@@ -97,10 +149,6 @@ impl<'a> ReportBuilder<'a> {
     /// If the record has a task or a metric that was not described, or `samples.jsonl` cannot be written.
     pub fn add(&mut self, record: &RecordView<'_>) -> Result<(), FiguresError> {
         self.note_example(record);
-        match self.counts.get_mut(record.task_id) {
-            Some(counts) => counts.add(record.outcome),
-            None => self.counts.entry(record.task_id.to_owned()).or_default().add(record.outcome),
-        }
         self.summary.add(*record)?;
         self.timings.add(*record)?;
         self.samples.write(record)?;
@@ -155,7 +203,7 @@ impl<'a> ReportBuilder<'a> {
         completeness: &Completeness,
         phases: &Phases,
     ) -> Result<WrittenReports, FiguresError> {
-        let ReportBuilder { mut summary, timings, samples, counts, examples, .. } = self;
+        let ReportBuilder { mut summary, timings, samples, examples, .. } = self;
         summary.describe(tasks);
         let summary = summary.finish(completeness);
         let timings = timings.finish(phases, Machine::this(), completeness);
@@ -168,9 +216,7 @@ impl<'a> ReportBuilder<'a> {
             let digest = folder.write_atomically(RESAMPLES_FILE, text.as_bytes())?;
             files.insert(RESAMPLES_FILE.to_owned(), digest);
         }
-        let counts =
-            tasks.iter().map(|task| counts.get(&task.task_id).cloned().unwrap_or_default()).collect();
-        Ok(WrittenReports { summary, timings, counts, files, examples })
+        Ok(WrittenReports { summary, timings, files, examples })
     }
 }
 

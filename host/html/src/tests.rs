@@ -259,7 +259,7 @@ fn a_page_of_many_samples_has_the_texts_of_some() {
         let texts = blocks(&page, "texts").concat();
         let ids: Vec<String> = texts
             .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap()["sample"]["id"].to_string())
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].to_string())
             .collect();
         assert_eq!(ids, places.iter().map(|place| format!("\"s-{place}\"")).collect::<Vec<_>>());
     }

@@ -1,10 +1,10 @@
 //! End of a run: writes the reports, the status and the manifest.
 
-use crate::RunnerError;
 use crate::aggregators::Aggregators;
 use crate::describe::describe_requests;
 use crate::live_reports::LiveReports;
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
+use crate::{HOST_VERSION, RunnerError};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, StopReason, TaskReport};
@@ -14,7 +14,7 @@ use gage_figures::{
 };
 use gage_observe::RequestTotals;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, UNSENT_EVENTS_FILE};
-use gage_record::{Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
+use gage_record::{FileDigest, Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -75,7 +75,7 @@ impl EndedRun<'_> {
     pub(crate) fn finish(self) -> Result<RunOutcome, RunnerError> {
         let EndedRun { config, mut tasks, aggregators, live_reports, origin, report, began } = self;
         let phases = phases(&origin, &report.tasks, began);
-        let RunReport { folder, mut manifest, tasks: ran, stopped, spent } = report;
+        let RunReport { folder, mut manifest, tasks: ran, stopped, unchanged, spent } = report;
         describe_requests(&mut tasks, config, &manifest);
         let document = serde_yaml::to_string(&config.document).map_err(RunnerError::Yaml)?;
         let config_digest =
@@ -83,14 +83,21 @@ impl EndedRun<'_> {
         let completeness = completeness(&ran, &origin);
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
         let finished: u64 = ran.iter().map(|task| task.counts.total()).sum();
-        let reports = match live_reports.and_then(LiveReports::into_builder) {
-            Some(mut builder) => {
+        let kept = match &unchanged {
+            Some(before) if is_same(&manifest, before, &config_digest) => {
+                WrittenReports::read(&folder, &before.files)?
+            }
+            _ => None,
+        };
+        let reports = match (kept, live_reports.and_then(LiveReports::into_builder)) {
+            (Some(reports), _) => reports,
+            (None, Some(mut builder)) => {
                 if builder.records() < finished {
                     builder.add_rest(&folder, &tasks)?;
                 }
                 builder.finish(&folder, &tasks, &completeness, &phases)?
             }
-            None => write_reports(&folder, &tasks, &completeness, &phases, &custom)?,
+            (None, None) => write_reports(&folder, &tasks, &completeness, &phases, &custom)?,
         };
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
@@ -113,6 +120,14 @@ impl EndedRun<'_> {
             recording_error: None,
         })
     }
+}
+
+/// Returns whether the reports of a complete run still hold for the run as it is resumed.
+fn is_same(now: &Manifest, before: &Manifest, config: &FileDigest) -> bool {
+    before.host_version == HOST_VERSION
+        && now.identity == before.identity
+        && now.prompt_versions == before.prompt_versions
+        && before.files.get(CONFIG_FILE) == Some(config)
 }
 
 /// Adds the digests of the remaining files to the manifest, and writes it with the status of the run.

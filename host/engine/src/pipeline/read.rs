@@ -6,7 +6,7 @@ use crate::resume::ResumeState;
 use crate::resume::row_work::{PreparedRow, ReadError, RowWork};
 use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rows, stream};
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -79,6 +79,8 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) workers: usize,
     pub(crate) invalid: &'a InvalidRows,
     pub(crate) resume: Option<&'a ResumeState>,
+    /// The rows once more, if nothing may be left to do.
+    pub(crate) rows_to_compare: Option<Rows>,
     /// Number of times each row is asked.
     pub(crate) repeat: u64,
     pub(crate) stop: &'a CancelToken,
@@ -88,10 +90,22 @@ pub(crate) struct ReadContext<'a> {
 /// consecutive numbers.
 pub(crate) fn read(
     rows: Rows,
-    context: &ReadContext<'_>,
+    context: ReadContext<'_>,
     mut sender: PrefetchSender<'_>,
 ) -> Result<ReadOutput, ReadError> {
-    let ReadContext { preparation, workers, invalid, resume, repeat, stop } = *context;
+    let ReadContext { preparation, workers, invalid, resume, rows_to_compare, repeat, stop } = context;
+    let began = Instant::now();
+    if let Some((filtered, missing_fields)) =
+        resume.zip(rows_to_compare).and_then(|(resume, rows)| resume.is_finished(rows, repeat, stop))
+    {
+        return Ok(ReadOutput {
+            spent: began.elapsed(),
+            filtered,
+            missing_fields,
+            failure: None,
+            is_complete: true,
+        });
+    }
     let mut failed = None;
     let mut is_whole = true;
     let mut remaining = resume.map(ResumeState::remaining);

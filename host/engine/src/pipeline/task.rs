@@ -39,6 +39,8 @@ pub(crate) struct TaskResources<'a> {
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) resume: Option<ResumeState>,
+    /// The rows once more, if nothing may be left to do.
+    pub(crate) rows_to_compare: Option<Rows>,
     /// The request permits of all roles, shared by all tasks.
     pub(crate) role_permits: &'a RolePermits,
     /// Number of threads that prepare rows.
@@ -60,7 +62,17 @@ pub(crate) struct TaskOutput {
 ///
 /// Must not be called from within the async runtime, because it blocks the thread.
 pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunError> {
-    let TaskResources { task, backend, rows, preparation, resume, role_permits, runtime, .. } = resources;
+    let TaskResources {
+        task,
+        backend,
+        rows,
+        preparation,
+        resume,
+        rows_to_compare,
+        role_permits,
+        runtime,
+        ..
+    } = resources;
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
     let invalid = Arc::new(InvalidRows::new(&planned.dataset.spec, rows.total()));
@@ -99,6 +111,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         workers: resources.workers,
         invalid: &invalid,
         resume: resume.as_ref(),
+        rows_to_compare,
         repeat: spec.repeat,
         stop: &task.stop,
     };
@@ -107,7 +120,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         let reader = spawn_named(threads, "rows", move || {
             let _guard = CancelOnPanic(reading.stop);
             let _span = error_span!("read", task = spec.task_id.as_str()).entered();
-            read(rows, &reading, PrefetchSender::new(&next_sender, prefetch, runtime))
+            read(rows, reading, PrefetchSender::new(&next_sender, prefetch, runtime))
         });
         // The dispatcher runs inside the runtime, because it spawns futures there and is woken from there.
         let dispatched = runtime.block_on(runtime.spawn(dispatcher.run()));

@@ -15,6 +15,8 @@ pub struct RunReport {
     pub tasks: Vec<TaskReport>,
     /// The reason that the run ended early, if it was stopped.
     pub stopped: Option<StopReason>,
+    /// The manifest as it was, if the run was complete and this process recorded nothing: its reports still hold.
+    pub unchanged: Option<Manifest>,
     /// Usage of all processes of the run.
     pub spent: RunUsage,
 }

@@ -124,7 +124,14 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         reports.push(TaskReport { task_id, counts, evaluation, planned, cut_off, ..TaskReport::default() });
     }
     writer.into_iter().for_each(super::finish_journal);
-    Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
+    Ok(RunReport {
+        folder,
+        manifest,
+        tasks: reports,
+        stopped: stop.reason(),
+        unchanged: None,
+        spent: RunUsage::default(),
+    })
 }
 
 /// Returns the number of samples of a task that have ended, or that only need scores.

@@ -172,7 +172,8 @@ impl<'r> TaskScheduler<'r> {
             }
         };
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
-        let TaskOutput { mut report, begun } = run_task(self.resources_of(task, sinks, dataset, rows)?)?;
+        let TaskOutput { mut report, begun } =
+            run_task(self.resources_of(task, sinks, dataset, rows, most)?)?;
         self.run.session.check_model_files()?;
         // A task that ran to the end has shown how many rows there are.
         report.planned =
@@ -188,6 +189,7 @@ impl<'r> TaskScheduler<'r> {
         sinks: &Sinks,
         dataset: &LocatedDataset,
         rows: Rows,
+        most: Option<u64>,
     ) -> Result<TaskResources<'_>, RunError> {
         let (planned, session, options) = (&task.planned, self.run.session, self.run.options);
         let lost = || RunError::Internal("session");
@@ -202,6 +204,10 @@ impl<'r> TaskScheduler<'r> {
             Some(resume.without_model())
         } else {
             resume
+        };
+        let rows_to_compare = match &resume {
+            Some(resume) if resume.may_be_finished() => dataset.open_as(&planned.dataset.spec, most).ok(),
+            _ => None,
         };
         let done = resume.as_ref().map_or(0, ResumeState::kept_samples);
         let means = planned.scoring.means();
@@ -240,6 +246,7 @@ impl<'r> TaskScheduler<'r> {
             rows,
             preparation: dataset.preparation_of(&planned.dataset),
             resume,
+            rows_to_compare,
             role_permits: &self.permits,
             workers: options.workers,
             sinks: sinks.clone(),

@@ -113,6 +113,15 @@ impl JournalIndex {
         self.entries(task_id)?.get(index).map(SampleEntry::sample)
     }
 
+    /// Reads the record of a sample, as far as it is known. `None` if there is none.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or has changed.
+    pub fn record(&self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
+        let entry = self.entries(task_id).and_then(|entries| entries.get(index));
+        entry.map(|entry| records::read_one(self, *entry)).transpose()
+    }
+
     /// Returns the samples of a task with their indices, in order, including those that await judges or
     /// scores.
     pub fn samples(&self, task_id: &str) -> impl Iterator<Item = (u64, IndexedSample)> {

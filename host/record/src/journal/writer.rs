@@ -31,8 +31,9 @@ pub struct JournalWriter {
     number: u64,
     appender: Appender<File>,
     recorded: DurableCount,
-    /// Number of lines in all files.
+    /// Number of lines in all files, now and when the journal was opened.
     lines: u64,
+    lines_before: u64,
     sealer: Sealer,
     /// Length at which a segment is full, and length of this segment at which the next one begins. They differ
     /// if that has failed.
@@ -105,6 +106,7 @@ impl JournalWriter {
             appender,
             recorded,
             lines,
+            lines_before: lines,
             sealer: Sealer::default(),
             segment_bytes: SEGMENT_BYTES,
             next_segment_at: SEGMENT_BYTES,
@@ -132,6 +134,11 @@ impl JournalWriter {
             self.begin_segment();
         }
         Ok(())
+    }
+
+    /// Returns whether entries were appended since the journal was opened.
+    pub fn has_grown(&self) -> bool {
+        self.lines > self.lines_before
     }
 
     /// Seals what is not sealed, unless it is short. Call it before the digests of the journal are taken.

@@ -157,6 +157,11 @@ impl Iterator for PartialRecords<'_> {
     }
 }
 
+/// Reads one record.
+pub(super) fn read_one(index: &JournalIndex, entry: SampleEntry) -> Result<SampleRecord, RecordError> {
+    RecordReader::new(&index.segments).read(entry)
+}
+
 /// Reads records with their scores.
 struct RecordReader {
     lines: LineReader,
