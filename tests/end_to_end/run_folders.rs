@@ -1,6 +1,7 @@
 //! Run folders that were edited, lost their manifest, or have foreign lines in the journal; and runs without samples.
 
 use crate::scripted_backend::constant_backend;
+use crate::server::Server;
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use std::fs;
 
@@ -259,4 +260,27 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
         assert!(!warnings_of(&["runs", "list"]).contains("cannot be trusted"));
     }
     let _: CommandOutput = workspace.run(&["verify", "two"]).expect_code(0);
+}
+
+/// A journal that cannot be compressed stays as it is. The place of the temporary file is taken.
+#[test]
+fn journal_that_cannot_be_compressed_stays_whole() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    let long = "x".repeat(20_000);
+    workspace.write("rows.jsonl", rows(120).replace("\"question ", &format!("\"{long} question ")));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let run = ["run", "suite.yaml", "--run-id", "r"];
+    workspace.run(&[&run[..], &["--max-samples", "60"]].concat()).expect_code(0);
+    assert!(workspace.path("runs/r/journal/000001.jsonl.zst").is_file());
+    fs::create_dir(workspace.path("runs/r/journal/.000002.jsonl.zst.tmp")).expect("a folder");
+    let resumed = workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
+    assert!(
+        resumed.stderr.contains("the journal is not compressed, and no record is lost"),
+        "{}",
+        resumed.stderr
+    );
+    assert!(workspace.path("runs/r/journal/000002.jsonl").is_file());
+    workspace.run(&["verify", "r"]).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 120);
 }

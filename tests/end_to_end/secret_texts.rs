@@ -86,7 +86,7 @@ fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
         }
     }
     let sample = &workspace.samples("r")[1]["sample"];
-    assert_eq!(sample["messages"][0]["content"][0]["text"], "Be (secret)");
+    assert_eq!(sample["messages"][0]["content"], "Be (secret)");
     let journal = workspace.read("runs/r/journal/000001.jsonl");
     assert!(journal.contains(r#"data/${FOLDER_TOKEN}/rows.jsonl","row":1}"#), "{journal}");
     // A check needs only the secrets that scoring uses.

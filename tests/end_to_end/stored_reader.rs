@@ -224,14 +224,14 @@ impl StoredSample {
 
     /// Adds what a line leaves out because other parts of the run have it.
     fn restore(&mut self, summary: &Summary) {
-        let StoredSample { task_id, index, sample_id, outcome, sample, metrics, .. } = self;
+        let StoredSample { task_id, index, sample_id, sample, metrics, .. } = self;
         if let Some(sample) = sample {
             sample.restore(sample_id, *index);
         }
         for result in metrics {
             let is_own = |one: &&MetricFigure| one.task_id == *task_id && one.metric_id == result.metric_id;
             let figure = summary.metrics.iter().find(is_own).expect("the figure of a metric");
-            result.outcome.get_or_insert_with(|| outcome.clone());
+            result.outcome.get_or_insert_with(|| "scored".to_owned());
             result.schema_version.get_or_insert_with(|| figure.schema_version.clone());
             result.scorer_version.get_or_insert_with(|| figure.scorer_version.clone());
             result.prompt_version.get_or_insert_with(|| figure.prompt_version.clone());

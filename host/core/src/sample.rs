@@ -3,8 +3,7 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
-use crate::schema::SCHEMA_VERSION;
-use crate::{Digest, JsonView, LazyObject, Object, RecordedForm, SamplingParams, json_decode};
+use crate::{Digest, LazyObject, Object, SamplingParams, json_decode};
 use option_display::missing_options;
 use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
@@ -124,25 +123,9 @@ impl Sample {
         Ok(Arc::new(sample))
     }
 
-    /// Returns the Sample of a record, if the record is its recorded form to the byte. A record that was changed after it
-    /// was read, for example because it held a secret, may not be one.
-    pub fn from_recorded(recorded: &RecordedSample) -> Option<Arc<Sample>> {
-        let text = recorded.text()?;
-        let mut members = match serde_json::from_str(text) {
-            Ok(BorrowedValue::Object(members)) => members,
-            _ => return None,
-        };
-        if members.get("schema_version").is_none() {
-            members.insert("schema_version", BorrowedValue::Str(SCHEMA_VERSION.into()));
-        }
-        if members.get("references").is_none() {
-            let label = members.get("label").filter(|label| label.is_string()).cloned();
-            members.insert("references", BorrowedValue::Array(label.into_iter().collect()));
-        }
-        let sample = from_value::sample(BorrowedValue::Object(members)).ok()?;
-        let is_same =
-            serde_json::to_string(&RecordedForm(JsonView::Sample(&sample))).is_ok_and(|own| own == text);
-        is_same.then(|| Arc::new(sample))
+    /// Validates a Sample that was already parsed. Its id is empty if there was none.
+    pub(crate) fn from_parsed(value: BorrowedValue<'_>) -> Option<Sample> {
+        from_value::sample(value).ok()
     }
 
     /// Returns the reason why metrics may have nothing to compare answers with, if any.

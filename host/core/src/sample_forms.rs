@@ -8,12 +8,14 @@
 
 use crate::json_encode::{JsonMembers as _, Member};
 use crate::sample::compact;
-use crate::{JsonView, LazyJson, ModelOutput, Object, RecordedSample, ScoreCard};
+use crate::schema::SCHEMA_VERSION;
+use crate::{JsonView, LazyJson, ModelOutput, Object, RecordedSample, Sample, ScoreCard};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Members that the listed form leaves out: the line has the id, and the manifest the dataset.
 const NOT_LISTED: [&str; 2] = ["id", "_dataset_id"];
@@ -34,6 +36,26 @@ pub struct ListedForm<'a> {
     pub sample: JsonView<'a>,
     /// Index of the sample in the run.
     pub index: u64,
+}
+
+impl Sample {
+    /// Returns the Sample of a record, if the record is its recorded form to the byte. A record that was changed after it
+    /// was read, for example because it held a secret, may not be one.
+    pub fn from_recorded(recorded: &RecordedSample) -> Option<Arc<Sample>> {
+        let text = recorded.text()?;
+        let Ok(BorrowedValue::Object(mut members)) = serde_json::from_str(text) else { return None };
+        if members.get("schema_version").is_none() {
+            members.insert("schema_version", BorrowedValue::Str(SCHEMA_VERSION.into()));
+        }
+        if members.get("references").is_none() {
+            let label = members.get("label").filter(|label| label.is_string()).cloned();
+            members.insert("references", BorrowedValue::Array(label.into_iter().collect()));
+        }
+        let sample = Sample::from_parsed(BorrowedValue::Object(members))?;
+        let is_same =
+            serde_json::to_string(&RecordedForm(JsonView::Sample(&sample))).is_ok_and(|own| own == text);
+        is_same.then(|| Arc::new(sample))
+    }
 }
 
 impl Serialize for RecordedForm<'_> {
@@ -281,9 +303,7 @@ impl<V: Serialize> Serialize for Members<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SCHEMA_VERSION, Sample};
     use serde_json::json;
-    use std::sync::Arc;
 
     fn samples() -> Vec<Arc<Sample>> {
         let four = json!([{"id": "A", "content": "x"}, {"id": "B", "content": "y", "more": 1}]);

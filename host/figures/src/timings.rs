@@ -3,7 +3,9 @@
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
 use crate::summary::{from_value, of_task, to_json};
-use crate::{Completeness, CustomAggregators, FiguresError, LatencyFigures, MetricFigure, TaskDescription};
+use crate::{
+    Completeness, CustomAggregators, FiguresError, LatencyFigures, MetricFigure, PluginCosts, TaskDescription,
+};
 use gage_core::Object;
 use gage_record::RecordView;
 use gage_record::format::TIMINGS_FILE;
@@ -44,6 +46,8 @@ pub struct Phases {
     pub completion_tokens: u64,
     /// Counters of each backend in that time, by its id.
     pub backends: BTreeMap<String, Object>,
+    /// Costs of the plugins in that time.
+    pub plugins: Vec<PluginCosts>,
 }
 
 /// The computer on which the run was made.
@@ -199,6 +203,9 @@ pub struct Timings {
     /// backend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backends: BTreeMap<String, Object>,
+    /// What each plugin has cost this process, the most expensive first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginCosts>,
     /// The tasks, in the order of the suite.
     pub tasks: Vec<TaskTimings>,
     /// The figures of metrics that read a clock.
@@ -345,6 +352,7 @@ impl<'a> TimingsBuilder<'a> {
             prompt_tokens: phases.prompt_tokens,
             completion_tokens: phases.completion_tokens,
             backends: phases.backends.clone(),
+            plugins: phases.plugins.clone(),
             tasks,
             timing_metrics,
             machine,
@@ -399,6 +407,7 @@ mod tests {
             prompt_tokens: 1_000,
             completion_tokens: 0,
             backends: BTreeMap::from([("m".to_owned(), requests)]),
+            plugins: Vec::new(),
         };
         let text = timings(&[], &phases).to_json().unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();

@@ -181,18 +181,23 @@ impl<'a> ReportBuilder<'a> {
     ///
     /// # Errors
     /// If the journal cannot be read, and those of [`ReportBuilder::add`].
-    pub fn add_rest(&mut self, folder: &RunFolder, tasks: &[TaskDescription]) -> Result<(), FiguresError> {
+    pub fn with_rest(
+        mut self,
+        folder: &RunFolder,
+        tasks: &[TaskDescription],
+    ) -> Result<ReportBuilder<'a>, FiguresError> {
         let index = JournalIndex::read(folder)?;
         let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
         let known = usize::try_from(self.records).unwrap_or(usize::MAX);
         for record in index.records_in_order_after(&order, known) {
             self.add(&(&record?).into())?;
         }
-        Ok(())
+        Ok(self)
     }
 
     /// Writes the files. `tasks` has what is known only at the end of the run; `completeness` holds the planned numbers
-    /// of samples, as the run may have been interrupted.
+    /// of samples, as the run may have been interrupted. `phases` is called after all figures are computed, because
+    /// aggregators are plugins with costs too.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -201,12 +206,12 @@ impl<'a> ReportBuilder<'a> {
         folder: &RunFolder,
         tasks: &[TaskDescription],
         completeness: &Completeness,
-        phases: &Phases,
+        phases: impl FnOnce() -> Phases,
     ) -> Result<WrittenReports, FiguresError> {
         let ReportBuilder { mut summary, timings, samples, examples, .. } = self;
         summary.describe(tasks);
         let summary = summary.finish(completeness);
-        let timings = timings.finish(phases, Machine::this(), completeness);
+        let timings = timings.finish(&phases(), Machine::this(), completeness);
         let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
         for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
             files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);
@@ -238,7 +243,6 @@ pub fn write_reports(
     phases: &Phases,
     aggregators: CustomAggregators<'_>,
 ) -> Result<WrittenReports, FiguresError> {
-    let mut builder = ReportBuilder::new(folder, tasks, aggregators)?;
-    builder.add_rest(folder, tasks)?;
-    builder.finish(folder, tasks, completeness, phases)
+    let builder = ReportBuilder::new(folder, tasks, aggregators)?.with_rest(folder, tasks)?;
+    builder.finish(folder, tasks, completeness, || phases.clone())
 }

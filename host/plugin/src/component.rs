@@ -9,13 +9,13 @@ use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
 use crate::sandbox::{GuestState, link_wasi};
+use crate::work::{PluginWork, WorkCounter, thread_time};
 use crate::world::{Capability, World};
 use gage_config::{Grants, PluginLimits};
 use gage_core::Digest;
 use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 use wasmtime::{Store, Trap, UpdateDeadline};
@@ -81,15 +81,6 @@ pub struct PluginIdentity {
     pub limits: Limits,
 }
 
-/// Amount of work that a component has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CallWork {
-    /// Number of calls, each in its own instance.
-    pub calls: u64,
-    /// Units of fuel.
-    pub fuel: u64,
-}
-
 /// A component that is ready to be instantiated.
 pub(crate) struct LinkedComponent {
     pub(crate) name: String,
@@ -99,8 +90,6 @@ pub(crate) struct LinkedComponent {
     grants: Grants,
     access: RwLock<Access>,
     host: PluginHost,
-    calls: AtomicU64,
-    fuel: AtomicU64,
 }
 
 /// Error of a call without a result.
@@ -161,8 +150,6 @@ impl LinkedComponent {
             grants: setup.grants.clone(),
             access: RwLock::new(access),
             host: host.clone(),
-            calls: AtomicU64::new(0),
-            fuel: AtomicU64::new(0),
         })
     }
 
@@ -193,36 +180,25 @@ impl LinkedComponent {
         }
     }
 
-    /// Returns the work done so far.
-    pub(crate) fn work(&self) -> CallWork {
-        CallWork { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
-    }
-
     /// Calls into a fresh instance, which is dropped afterwards. The instance has no access, so this is for
     /// calls that describe or check.
     pub(crate) fn call<R>(
         &self,
         call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
-        self.call_with(Access::default(), call)
+        self.call_counted(Access::default(), &WorkCounter::default(), 0, call).0
     }
 
-    /// Calls into a fresh instance with the given access.
-    pub(crate) fn call_with<R>(
-        &self,
-        access: Access,
-        call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
-    ) -> Result<R, CallError> {
-        self.call_counted(access, call).0
-    }
-
-    /// Like `call_with`, but also returns the fuel used.
+    /// Calls into a fresh instance with the given access, and counts the work on some items. Returns the fuel used.
     #[tracing::instrument(name = "call_plugin", level = "debug", skip_all, fields(plugin = self.name))]
     pub(crate) fn call_counted<R>(
         &self,
         access: Access,
+        counter: &WorkCounter,
+        items: u64,
         call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> (Result<R, CallError>, u64) {
+        let began = thread_time();
         let limits = &self.limits;
         let mut store = Store::new(self.host.engine(), GuestState::new(&self.name, limits, access));
         store.limiter(|state| &mut state.limiter);
@@ -237,10 +213,13 @@ impl LinkedComponent {
         let ready = if counts { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
         let result = ready.and_then(|()| call(&mut store));
         let fuel = store.get_fuel().map_or(0, |left| limits.fuel_per_item.saturating_sub(left));
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.fuel.fetch_add(fuel, Ordering::Relaxed);
         store.data().finish();
-        (result.map_err(|error| classify(&error, &store, limits)), fuel)
+        let result = result.map_err(|error| classify(&error, &store, limits));
+        let peak_memory_bytes = limits.memory_bytes.saturating_sub(store.data().limiter.memory_left()) as u64;
+        drop(store);
+        let processor_time = thread_time().saturating_sub(began);
+        counter.add(PluginWork { items, calls: 1, processor_time, fuel, peak_memory_bytes });
+        (result, fuel)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::batch::{BatchResult, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, Item, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
-use crate::component::{CallError, CallWork, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
+use crate::component::{CallError, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
 use crate::host::PluginHost;
 use crate::inputs::{Input, Inputs, MetricItem, ResolvedInputs, split_params};
 use crate::inspect::ComponentSummary;
@@ -13,6 +13,7 @@ use crate::member_description::{InputDescription, MemberDescription, OptionalMet
 use crate::sandbox::GuestState;
 use crate::schema::ParamsSchema;
 use crate::validate_output;
+use crate::work::{PluginWork, WorkCounter};
 use crate::world::World;
 use gage_core::{Digest, EvalContext, FieldError, Object};
 use serde_json::{Value, json};
@@ -84,8 +85,9 @@ pub struct LoadedComponent {
 pub struct PluginComponent<K: PluginKind> {
     loaded: LoadedComponent,
     pre: K::PreInstance,
-    /// Members in the order of their descriptions.
+    /// Members in the order of their descriptions, and the work of each.
     pub(crate) members: Vec<Member<K>>,
+    work: Vec<Arc<WorkCounter>>,
 }
 
 impl<K: PluginKind> Deref for PluginComponent<K> {
@@ -132,11 +134,6 @@ impl LoadedComponent {
         &self.descriptions
     }
 
-    /// Returns the work done so far.
-    pub fn work(&self) -> CallWork {
-        self.linked.work()
-    }
-
     /// Sets the models of the run, as far as they are granted.
     pub fn set_models(&self, models: Arc<dyn Models>) {
         self.linked.set_models(models);
@@ -170,7 +167,10 @@ impl<K: PluginKind> PluginComponent<K> {
         check_names(K::WORLD, &descriptions).map_err(fail)?;
         let identity = linked.identity(&info);
         let loaded = LoadedComponent { linked, identity, description: info.description, extra, descriptions };
-        Ok(PluginComponent { loaded, pre, members })
+        let counter =
+            |one: &MemberDescription| host.works().counter(&loaded.identity.name, K::WORLD, &one.name);
+        let work = loaded.descriptions.iter().map(counter).collect();
+        Ok(PluginComponent { loaded, pre, members, work })
     }
 
     /// Configures one of its members, or its only member if no name is given.
@@ -344,9 +344,9 @@ impl<K: PluginKind> ConfiguredMember<K> {
         Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
     }
 
-    /// Returns the work done so far by its component, for all users.
-    pub fn work(&self) -> CallWork {
-        self.component.work()
+    /// Returns the work done so far, by all users of this member of the component.
+    pub fn work(&self) -> PluginWork {
+        self.component.work[self.index].work()
     }
 
     pub(crate) fn member(&self) -> &Member<K> {
@@ -366,16 +366,22 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self.component.linked.limits
     }
 
-    /// Calls once, in a fresh instance.
+    fn counter(&self) -> &WorkCounter {
+        &self.component.work[self.index]
+    }
+
+    /// Calls once, in a fresh instance, about a number of items.
     pub(crate) fn call<R>(
         &self,
         access: Access,
+        items: usize,
         call: impl FnOnce(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
-        self.component.linked.call_with(access, |store| {
+        let counted = self.component.linked.call_counted(access, self.counter(), items as u64, |store| {
             let plugin = K::instantiate(&self.component.pre, store)?;
             call(&plugin, store)
-        })
+        });
+        counted.0
     }
 
     /// Calls with items, in batches that are likely to fit a budget. `check` converts the component's output
@@ -407,10 +413,11 @@ impl<K: PluginKind> ConfiguredMember<K> {
     ) -> BatchResult<R> {
         let linked = &self.component.linked;
         call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
-            let (result, fuel) = linked.call_counted(access.clone(), |store| {
-                let plugin = K::instantiate(&self.component.pre, store)?;
-                call(&plugin, store, batch)
-            });
+            let (result, fuel) =
+                linked.call_counted(access.clone(), self.counter(), batch.len() as u64, |store| {
+                    let plugin = K::instantiate(&self.component.pre, store)?;
+                    call(&plugin, store, batch)
+                });
             let checked = result.and_then(|raw| {
                 if raw.len() != batch.len() {
                     let (found, wanted) = (raw.len(), batch.len());

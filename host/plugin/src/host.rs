@@ -3,6 +3,7 @@
 use crate::cache::CompileCache;
 use crate::engine::{Ticker, running_engine};
 use crate::host_options::HostOptions;
+use crate::work::{MemberWork, WorkRegister};
 use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -14,6 +15,7 @@ pub struct PluginHost {
     cache: Arc<CompileCache>,
     secret: fn(&str) -> Option<String>,
     counts: bool,
+    works: Arc<WorkRegister>,
     _ticker: Arc<Ticker>,
 }
 
@@ -28,7 +30,23 @@ impl PluginHost {
         let cache = CompileCache::open(&engine, options)?;
         let ticker = Ticker::start(engine.clone())?;
         let secret = options.secret.unwrap_or(|name| std::env::var(name).ok());
-        Ok(PluginHost { engine, cache: Arc::new(cache), secret, counts, _ticker: Arc::new(ticker) })
+        Ok(PluginHost {
+            engine,
+            cache: Arc::new(cache),
+            secret,
+            counts,
+            works: Arc::default(),
+            _ticker: Arc::new(ticker),
+        })
+    }
+
+    /// Returns what each member of a plugin has cost so far, if it was called.
+    pub fn work(&self) -> Vec<MemberWork> {
+        self.works.all()
+    }
+
+    pub(crate) fn works(&self) -> &WorkRegister {
+        &self.works
     }
 
     pub(crate) fn engine(&self) -> &Engine {

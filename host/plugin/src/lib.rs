@@ -30,6 +30,7 @@ mod registry;
 mod sandbox;
 mod schema;
 mod validate_output;
+mod work;
 mod world;
 
 pub use any_component::{AnyComponent, AnyKind, summarise};
@@ -43,7 +44,7 @@ pub use bindings::types::{ContinuationScore, FinishReason, Generation, MediaRef,
 pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
-pub use component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
+pub use component::{InstanceSetup, LoadError, PluginIdentity};
 pub use component_members::{ConfiguredMember, LoadedComponent, PluginComponent, PluginKind};
 pub use figure::AggregatorFigure;
 pub use host::PluginHost;
@@ -65,4 +66,5 @@ pub use member_description::{InputDescription, MemberDescription, ValueDescripti
 pub use message::message_from_guest;
 pub use microbench::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
 pub use registry::{BundledComponent, ListedPlugin, Registry, RegistryError, read_component};
+pub use work::{MemberWork, PluginWork};
 pub use world::{Capability, World};

@@ -111,6 +111,11 @@ impl TotalLimiter {
         TotalLimiter { memory_left: limits.memory_bytes, elements_left: limits.table_elements, refused: None }
     }
 
+    /// Returns how much more memory may be taken, in bytes. Memory is never given back.
+    pub(crate) fn memory_left(&self) -> usize {
+        self.memory_left
+    }
+
     /// Takes some of the remaining amount, or records that there is not enough.
     fn take(&mut self, what: &'static str, left: fn(&mut TotalLimiter) -> &mut usize, more: usize) -> bool {
         let left = left(self);

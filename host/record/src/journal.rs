@@ -22,6 +22,7 @@ mod members;
 mod scan;
 mod sealed;
 mod sealer;
+mod segment_names;
 mod segments;
 mod tail;
 mod writer;

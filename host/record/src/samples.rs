@@ -46,7 +46,7 @@ pub struct SampleLine {
     metrics: Vec<LineResult>,
 }
 
-/// Result of a metric in a line. It has the outcome of the sample if it has none.
+/// Result of a metric in a line. Without an outcome it is scored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct LineResult {
     metric_id: CompactString,
@@ -58,13 +58,12 @@ struct LineResult {
 impl SampleLine {
     /// Takes the results of the metrics, in suite order, without their versions.
     pub fn take_results(&mut self) -> Vec<MetricResult> {
-        let of_sample = self.outcome;
         let result = |LineResult { metric_id, outcome, card, error }| MetricResult {
             metric_id,
             schema_version: CompactString::default(),
             scorer_version: CompactString::default(),
             prompt_version: CompactString::default(),
-            outcome: outcome.unwrap_or(of_sample),
+            outcome: outcome.unwrap_or(Outcome::Scored),
             card,
             error,
         };
@@ -126,7 +125,7 @@ struct ListedResult<'a> {
 
 impl Serialize for ListedResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let RecordView { outcome: of_sample, sample, model_output, metrics, .. } = self.0;
+        let RecordView { sample, model_output, metrics, .. } = self.0;
         if metrics.is_empty() {
             return serializer.collect_seq(iter::empty::<ListedResult<'_>>());
         }
@@ -134,7 +133,7 @@ impl Serialize for ListedResults<'_> {
         serializer.collect_seq(metrics.iter().map(
             |MetricResult { metric_id, outcome, card, error, .. }| ListedResult {
                 metric_id,
-                outcome: (*outcome != of_sample).then_some(*outcome),
+                outcome: Some(*outcome).filter(|outcome| *outcome != Outcome::Scored),
                 card: card.as_ref().map(|card| ListedCard { card, texts: &texts }),
                 error: error.as_deref(),
             },

@@ -9,10 +9,11 @@ use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, StopReason, TaskReport};
 use gage_figures::{
-    Completeness, MetricFigure, Phases, Summary, TaskCompleteness, TaskDescription, TaskSummary,
-    WrittenReports, write_reports,
+    Completeness, MetricFigure, Phases, PluginCosts, ReportBuilder, Summary, TaskCompleteness,
+    TaskDescription, TaskSummary, WrittenReports,
 };
 use gage_observe::RequestTotals;
+use gage_plugin::{MemberWork, PluginHost};
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, UNSENT_EVENTS_FILE};
 use gage_record::{FileDigest, Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
 use std::collections::BTreeMap;
@@ -67,13 +68,15 @@ pub(crate) struct EndedRun<'r> {
     pub(crate) live_reports: Option<LiveReports<'r>>,
     pub(crate) origin: Origin,
     pub(crate) report: RunReport,
+    /// The host of the plugins, which knows what they cost.
+    pub(crate) plugins: PluginHost,
     pub(crate) began: Instant,
 }
 
 impl EndedRun<'_> {
     /// Writes the reports, and then the manifest with the status of the run.
     pub(crate) fn finish(self) -> Result<RunOutcome, RunnerError> {
-        let EndedRun { config, mut tasks, aggregators, live_reports, origin, report, began } = self;
+        let EndedRun { config, mut tasks, aggregators, live_reports, origin, report, plugins, began } = self;
         let phases = phases(&origin, &report.tasks, began);
         let RunReport { folder, mut manifest, tasks: ran, stopped, unchanged, spent } = report;
         describe_requests(&mut tasks, config, &manifest);
@@ -89,15 +92,17 @@ impl EndedRun<'_> {
             }
             _ => None,
         };
-        let reports = match (kept, live_reports.and_then(LiveReports::into_builder)) {
-            (Some(reports), _) => reports,
-            (None, Some(mut builder)) => {
-                if builder.records() < finished {
-                    builder.add_rest(&folder, &tasks)?;
-                }
-                builder.finish(&folder, &tasks, &completeness, &phases)?
+        let plugins = || Phases { plugins: plugin_costs(&plugins), ..phases };
+        let reports = match kept {
+            Some(reports) => reports,
+            None => {
+                let builder = match live_reports.and_then(LiveReports::into_builder) {
+                    Some(builder) if builder.records() >= finished => builder,
+                    Some(builder) => builder.with_rest(&folder, &tasks)?,
+                    None => ReportBuilder::new(&folder, &tasks, &custom)?.with_rest(&folder, &tasks)?,
+                };
+                builder.finish(&folder, &tasks, &completeness, plugins)?
             }
-            (None, None) => write_reports(&folder, &tasks, &completeness, &phases, &custom)?,
         };
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
@@ -119,6 +124,29 @@ impl EndedRun<'_> {
             reports,
             recording_error: None,
         })
+    }
+}
+
+/// Returns what each plugin has cost so far, the most expensive first.
+fn plugin_costs(host: &PluginHost) -> Vec<PluginCosts> {
+    let mut costs: Vec<PluginCosts> = host.work().into_iter().map(costs_of).collect();
+    costs.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s));
+    costs
+}
+
+/// Returns the costs of a member of a plugin.
+pub(crate) fn costs_of(MemberWork { plugin, world, member, work }: MemberWork) -> PluginCosts {
+    let cpu_s = work.processor_time.as_secs_f64();
+    PluginCosts {
+        plugin,
+        kind: world.to_string(),
+        member,
+        items: work.items,
+        calls: work.calls,
+        cpu_s,
+        cpu_us_per_item: (work.items > 0).then(|| cpu_s * 1e6 / work.items as f64),
+        fuel: work.fuel,
+        peak_memory_bytes: work.peak_memory_bytes,
     }
 }
 

@@ -3,7 +3,7 @@
 mod overrides;
 
 use crate::aggregators::Aggregators;
-use crate::describe::describe;
+use crate::describe::{describe, describe_judges};
 use crate::finish::{EndedRun, Origin, completeness_of_parent};
 use crate::live_reports::LiveReports;
 use crate::outcome::Shortfall;
@@ -18,6 +18,7 @@ use gage_config::{
 };
 use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring};
 use gage_figures::{Completeness, TaskDescription};
+use gage_plugin::PluginHost;
 use gage_record::{JournalIndex, RunFolder, RunReader, RunStatus};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -44,11 +45,12 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     if let Some(judges) = &request.judges {
         return judge_again(request, &parent, judges, root, run_id);
     }
-    let (config, scoring) = planned(request, &parent)?;
+    let (config, scoring, plugins) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started);
-    let tasks: Vec<TaskDescription> =
+    let mut tasks: Vec<TaskDescription> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
+    describe_judges(&mut tasks, &config);
     let aggregators = Aggregators::new(scoring.iter());
     let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
     let live_reports = LiveReports::new(tasks.clone(), &custom);
@@ -68,6 +70,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
         },
         live_reports: Some(live_reports),
         report: scored?,
+        plugins,
         began,
     };
     ended.finish()
@@ -120,11 +123,11 @@ fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     Ok(())
 }
 
-/// Returns the suite that scores the answers, with its metrics checked.
+/// Returns the suite that scores the answers, with its metrics checked, and the host of its plugins.
 fn planned(
     request: &RescoreRequest,
     parent: &RunReader,
-) -> Result<(PipelineConfig, Vec<Scoring>), RunnerError> {
+) -> Result<(PipelineConfig, Vec<Scoring>, PluginHost), RunnerError> {
     let RecordedConfig { config, mut problems, missing } = suite(request, &request.overrides, parent)?;
     if !missing.is_empty() && !problems.has_errors() {
         return Err(RunnerError::MissingVariables(missing));
@@ -148,7 +151,7 @@ fn planned(
     let scoring = Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
     request.context.progress.on_event(&RunEvent::Warnings(&problems));
-    Ok((config, scoring))
+    Ok((config, scoring, registry.host().clone()))
 }
 
 /// The run that is written, and the answers that it scores.

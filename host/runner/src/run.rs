@@ -309,6 +309,7 @@ impl SuiteRun<'_> {
             live_reports,
             origin: Origin::Models { lock, loading, work, backends: session.statistics() },
             report: ran?,
+            plugins: prepared.registry.host().clone(),
             began,
         };
         let outcome = ended.finish()?;

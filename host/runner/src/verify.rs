@@ -173,7 +173,7 @@ impl RecordedRun<'_> {
             Err(error) => return Ok(impossible(chain(&error))),
         };
         let Some(builder) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
-        let written = builder.finish(&scored.folder, &tasks, &completeness(&before), &Phases::default())?;
+        let written = builder.finish(&scored.folder, &tasks, &completeness(&before), Phases::default)?;
         let figures = compare("summary", &before, &json!(written.summary));
         let samples_differ = self.has_other_samples(&written)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));

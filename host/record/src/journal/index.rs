@@ -2,7 +2,8 @@
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
-use super::segments::{SegmentReader, segment_name, segment_paths, unsealed_name};
+use super::segment_names::{segment_name, unsealed_name};
+use super::segments::{SegmentReader, segment_paths};
 use super::{Header, check_number, durable_count, durable_lines};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};

@@ -26,7 +26,7 @@ impl Journal {
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path_of(JOURNAL_FOLDER).join(super::segments::segment_name(1))
+        self.folder.path_of(JOURNAL_FOLDER).join(super::segment_names::segment_name(1))
     }
 
     fn read(&self) -> Result<Vec<SampleRecord>, RecordError> {

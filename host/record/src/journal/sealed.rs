@@ -4,7 +4,7 @@
 //! [seekable format](https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md).
 //! `zstd -dc` prints the file as it was before. A line may cross from one frame into the next.
 
-use super::segments::sealed_path;
+use super::segment_names::sealed_path;
 use crate::atomic_file::sync_folder;
 use crate::{AtomicFile, RecordError};
 use std::fs::{self, File};

@@ -1,6 +1,7 @@
 //! Sealed segments hold the same records, whatever was killed or damaged meanwhile.
 
-use super::segments::{sealed_path, segment_name, segment_paths};
+use super::segment_names::{sealed_path, segment_name};
+use super::segments::segment_paths;
 use super::{DurableCount, JournalIndex, JournalTail, JournalWriter, TailRead, sealed};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;

@@ -1,6 +1,7 @@
-//! The files of a journal: their names, and reading them whether they are compressed or not.
+//! The files of a journal, which are read in the same way whether they are compressed or not.
 
 use super::sealed::SealedFile;
+use super::segment_names::{is_sealed, sealed_path, segment_name, unsealed_name};
 use crate::RecordError;
 use crate::format::JOURNAL_FOLDER;
 use std::collections::VecDeque;
@@ -8,33 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, ErrorKind, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Ending of a sealed file, after the name that it had before.
-pub(super) const SEALED_EXTENSION: &str = "zst";
-
 /// Number of times a folder is listed before a gap counts as a missing file. Another process may be sealing a file
 /// meanwhile, and a listing can then contain neither of its names.
 const LIST_ATTEMPTS: usize = 8;
-
-/// Returns the name of a journal file, given its number from 1.
-pub(super) fn segment_name(number: u64) -> String {
-    format!("{number:06}.jsonl")
-}
-
-/// Returns the path of a segment after it is sealed.
-pub(super) fn sealed_path(path: &Path) -> PathBuf {
-    path.with_added_extension(SEALED_EXTENSION)
-}
-
-/// Returns the name that a segment has while it is not sealed.
-pub(super) fn unsealed_name(path: &Path) -> String {
-    let unsealed = if is_sealed(path) { path.with_extension("") } else { path.to_owned() };
-    unsealed.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// Returns whether a path is the one of a sealed segment.
-pub(super) fn is_sealed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == SEALED_EXTENSION)
-}
 
 /// Returns the journal files of a run folder, in order. If a segment has both a sealed and an unsealed file, sealing was
 /// interrupted, and the unsealed one counts.

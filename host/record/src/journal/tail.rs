@@ -2,7 +2,8 @@
 
 use super::line::ChecksumSeed;
 use super::scan::scan;
-use super::segments::{SegmentReader, segment_paths, unsealed_name};
+use super::segment_names::unsealed_name;
+use super::segments::{SegmentReader, segment_paths};
 use super::{Header, Scores, check_number};
 use crate::{RecordError, SampleTiming};
 use gage_core::{MetricResult, Outcome};
