@@ -3,6 +3,7 @@
 //! Tokens are counted over the prompt texts of the first rows. The additions of a chat template are not counted.
 
 mod counts;
+mod plugins;
 mod tokens;
 
 use crate::plan::{Plan, PlannedTask};
@@ -10,13 +11,16 @@ use crate::request::{PromptSize, prompt_size};
 use crate::session::datasets::Datasets;
 use counts::count_rows;
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
-use gage_core::SamplingParams;
+use gage_core::{Sample, SamplingParams};
 use gage_data::{TokenCounter, stream};
+use gage_plugin::PluginHost;
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
+use std::sync::Arc;
 use tokens::{BYTES_PER_TOKEN, Tokens};
 
 pub use counts::ClusterCounts;
+pub use plugins::PluginEstimate;
 pub use tokens::TokensBy;
 
 /// Number of rows whose prompts are measured.
@@ -43,6 +47,8 @@ pub struct EstimateOptions<'o> {
     pub latency: (f64, f64),
     /// Tokenizer for the prompts of all models. `None` to use each model's own.
     pub tokenizer: Option<&'o TokenCounter>,
+    /// Host of the plan's plugins, which counts what they cost.
+    pub plugins: &'o PluginHost,
 }
 
 /// Lowest and highest expected value.
@@ -117,6 +123,9 @@ pub struct TaskEstimate {
     pub requests: Vec<RequestEstimate>,
     /// Duration of the task, in seconds.
     pub seconds: Range,
+    /// Costs of its plugins, the most expensive first. Those of judges, of aggregators and of metrics that may send
+    /// something are unknown.
+    pub plugins: Vec<PluginEstimate>,
     /// Remarks on what the estimate leaves out.
     pub notes: Vec<String>,
 }
@@ -167,8 +176,11 @@ impl Plan {
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
         let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
+        let work_before = options.plugins.work();
         let statistics = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
+        plugins::try_metrics(task, &statistics.first_samples);
+        let plugins = plugins::estimates(options.plugins, &work_before, samples);
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = WorkEstimate { requests, per_prompt, per_completion };
             self.estimate_requests(step, role, &work, task, options)
@@ -233,6 +245,7 @@ impl Plan {
             tokens_by: tokens.by(),
             requests,
             seconds,
+            plugins,
             notes,
         }
     }
@@ -338,6 +351,8 @@ struct DatasetStatistics {
     clusters: Option<ClusterCounts>,
     /// Mean number of tokens of a prompt.
     prompt_tokens: f64,
+    /// The first Samples, as far as they are valid.
+    first_samples: Vec<Arc<Sample>>,
 }
 
 impl DatasetStatistics {
@@ -349,8 +364,13 @@ impl DatasetStatistics {
         notes: &mut Vec<String>,
     ) -> DatasetStatistics {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
-        let unknown =
-            DatasetStatistics { samples: None, is_at_least: false, clusters: None, prompt_tokens: 0.0 };
+        let unknown = DatasetStatistics {
+            samples: None,
+            is_at_least: false,
+            clusters: None,
+            prompt_tokens: 0.0,
+            first_samples: Vec::new(),
+        };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
             notes.push(format!("the data is not on this machine, so it is not counted: {reason}"));
@@ -367,9 +387,11 @@ impl DatasetStatistics {
         let (samples, error) = count_rows(rows, MAX_COUNTED_ROWS);
         notes.extend(error.map(|error| format!("the data cannot be read to its end: {error}")));
         let (mut counted, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
+        let mut first_samples = Vec::new();
         if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(MAX_SAMPLED_ROWS).min(MAX_SAMPLED_ROWS)))
         {
             stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
+                first_samples.extend(prepared.result.as_ref().ok().map(Arc::clone));
                 match prepared
                     .result
                     .ok()
@@ -398,6 +420,7 @@ impl DatasetStatistics {
             is_at_least: samples == MAX_COUNTED_ROWS,
             clusters: ClusterCounts::of(task, dataset, most),
             prompt_tokens,
+            first_samples,
         }
     }
 }
@@ -429,6 +452,7 @@ mod tests {
             tokens_by: TokensBy::Bytes,
             requests: vec![request],
             seconds: range,
+            plugins: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -35,7 +35,7 @@ mod sent;
 mod session;
 
 pub use estimate::{
-    ClusterCounts, Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy,
+    ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, TaskEstimate, TokensBy,
 };
 pub use identity::{SCORING_VERSION, facts_before_run, identity, planned_identity};
 pub use limits::budget::RunUsage;

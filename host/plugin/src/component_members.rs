@@ -326,6 +326,11 @@ impl<K: PluginKind> ConfiguredMember<K> {
         self.component.configure(Some(self.name()), Value::Object(params))
     }
 
+    /// Returns whether its component imports an interface that needs a grant, such as HTTP.
+    pub fn has_capabilities(&self) -> bool {
+        !self.component.linked.summary.capabilities().is_empty()
+    }
+
     /// Returns the description of its component for the record of a run.
     pub fn identity(&self) -> &PluginIdentity {
         self.component.identity()

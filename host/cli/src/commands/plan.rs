@@ -49,6 +49,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         max_samples: arguments.max_samples,
         latency: arguments.latency,
         tokenizer: tokenizer.as_ref(),
+        plugins: registry.host(),
     };
     let estimate = plan.estimate(&datasets, &options);
     if arguments.power {

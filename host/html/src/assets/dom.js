@@ -71,6 +71,7 @@ const range = (interval) => (interval ? `[${score(interval.low)}, ${score(interv
 
 function duration(milliseconds) {
   if (milliseconds === null || milliseconds === undefined || Number.isNaN(milliseconds)) return "–";
+  if (milliseconds > 0 && milliseconds < 0.1) return `${(milliseconds * 1000).toFixed(1)} µs`;
   if (milliseconds < 1000) return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
   if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;

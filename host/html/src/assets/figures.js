@@ -224,3 +224,21 @@ async function showTiming() {
         tokens.some((number) => number > 0) ? lines("Answer tokens per second", { series: [{ values: tokens.map(perSecond) }], span, unit: "per second" }) : ""));
   }
 }
+
+/** What each plugin cost. */
+function showPlugins() {
+  const section = byId("plugins");
+  const columns = [["Plugin"], ["Kind"], ["Items", true], ["CPU an item", true, "decisive"], ["CPU", true, "decisive"], ["Fuel an item", true], ["Peak memory", true]];
+  for (const run of head.runs) {
+    const plugins = run.timings?.plugins ?? [];
+    if (plugins.length === 0) continue;
+    section.hidden = false;
+    const cells = plugins.map((one) => [
+      visible(one.member), visible(`${one.kind} of ${one.plugin}`), count(one.items),
+      one.cpu_us_per_item === null ? "–" : duration(one.cpu_us_per_item / 1000), duration(one.cpu_s * 1000),
+      one.items > 0 ? count(Math.round(one.fuel / one.items)) : "–", `${(one.peak_memory_bytes / 1e6).toFixed(1)} MB`,
+    ]);
+    section.append(isSeveral() ? make("h3", {}, run.run_id) : "", table(columns, cells));
+  }
+  if (!section.hidden) section.append(make("p", { class: "soft" }, "Of the last process that worked on the run. Fuel is about one unit per instruction; the memory is the most that one instance had."));
+}

@@ -64,7 +64,7 @@ async function start() {
   chooseTheme();
   await readPage();
   byId("samples").hidden = rows.length === 0;
-  for (const show of [showOverview, showComparisons, showFigures, showOutcomes, showDistributions, showTiming]) {
+  for (const show of [showOverview, showComparisons, showFigures, showOutcomes, showDistributions, showTiming, showPlugins]) {
     await show();
     await breathe();
   }

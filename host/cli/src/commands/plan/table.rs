@@ -3,7 +3,7 @@
 use super::detectable;
 use crate::arguments::PlanArguments;
 use crate::terminal::Style;
-use gage_engine::{Estimate, Plan, Range, TaskEstimate, TokensBy};
+use gage_engine::{Estimate, Plan, PluginEstimate, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
 const WIDTH: usize = 80;
@@ -58,6 +58,7 @@ pub(super) fn render(
     }
     let mut lines = vec![style.bold(&arguments.config.path().display().to_string()), String::new()];
     lines.extend(table(&rows, &style));
+    lines.extend(plugin_lines(estimate, &style));
     lines.push(String::new());
     let (least, most) = arguments.latency;
     let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
@@ -76,6 +77,13 @@ pub(super) fn render(
                 .to_owned(),
         );
     }
+    if estimate.tasks.iter().any(|task| !task.plugins.is_empty()) {
+        notes.push(
+            "plugins: measured over the first rows, with the reference as the answer; fuel counts instructions, \
+             and memory is the most of one instance"
+                .to_owned(),
+        );
+    }
     for task in &estimate.tasks {
         notes.extend(task.notes.iter().map(|note| format!("{}: {note}", task.task_id)));
     }
@@ -84,6 +92,60 @@ pub(super) fn render(
     }
     lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
     lines.join("\n")
+}
+
+/// Maximum number of plugins that are shown.
+const MAX_PLUGIN_LINES: usize = 8;
+
+/// Formats what the plugins of all tasks cost, the most expensive first.
+fn plugin_lines(estimate: &Estimate, style: &Style) -> Vec<String> {
+    let several = estimate.tasks.len() > 1;
+    let mut plugins: Vec<(&TaskEstimate, &PluginEstimate)> = estimate
+        .tasks
+        .iter()
+        .flat_map(|task| task.plugins.iter().map(move |plugin| (task, plugin)))
+        .collect();
+    plugins.sort_by(|(_, one), (_, other)| other.cpu_s.total_cmp(&one.cpu_s));
+    if plugins.is_empty() {
+        return Vec::new();
+    }
+    let more = plugins.len().saturating_sub(MAX_PLUGIN_LINES);
+    let titles = ["plugin", "CPU a sample", "CPU", "fuel a sample", "memory"].map(str::to_owned);
+    let mut rows = vec![titles];
+    rows.extend(plugins.iter().take(MAX_PLUGIN_LINES).map(|(task, plugin)| {
+        let name = format!("{} ({})", plugin.member, plugin.kind);
+        [
+            if several { format!("{name} of {}", task.task_id) } else { name },
+            format!("{:.1} µs", plugin.cpu_us_per_sample),
+            duration(plugin.cpu_s),
+            count(plugin.fuel_per_sample as f64),
+            format!("{:.1} MB", plugin.peak_memory_bytes as f64 / 1e6),
+        ]
+    }));
+    let mut lines = vec![String::new()];
+    let formatted = aligned(&rows);
+    lines.extend(formatted.iter().enumerate().map(|(place, line)| match place {
+        0 => style.bold(line),
+        _ => line.clone(),
+    }));
+    if more > 0 {
+        lines.push(style.dim(&format!("and {more} more plugins (--json lists all)")));
+    }
+    lines
+}
+
+/// Formats rows with names on the left and figures on the right.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let widths: [usize; N] =
+        std::array::from_fn(|place| rows.iter().map(|row| row[place].width()).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).enumerate().map(|(place, (cell, width))| {
+            let blanks = " ".repeat(width.saturating_sub(cell.width()));
+            if place == 0 { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Describes how tokens are counted, and for which tasks if there are several ways.
