@@ -22,7 +22,7 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 const MAX_CHUNK_ROWS: usize = 4_096;
 
 /// Maximum number of samples of a run whose texts a file has. A page of more would hardly open.
-pub const MAX_FILE_TEXTS: u64 = 50_000;
+pub const MAX_FILE_TEXTS: u64 = 20_000;
 
 /// Maximum total size of the media of replies that a page embeds, in bytes.
 const MAX_MEDIA_BYTES: usize = 32 << 20;

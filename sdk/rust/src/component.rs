@@ -131,7 +131,8 @@ pub fn extra<const N: usize>(objects: [Value; N]) -> String {
 #[macro_export]
 macro_rules! __component {
     ($module:ident, $kind:path, $trait:path, $name:expr, $description:expr, [$($extra:expr)?], [$($member:ty),+]) => {
-        struct GagePlugin;
+        #[doc(hidden)]
+        pub struct GagePlugin;
 
         impl $crate::component::Plugin for GagePlugin {
             type Kind = dyn $kind;
@@ -154,9 +155,17 @@ macro_rules! __component {
             }
         }
 
+        #[cfg(target_family = "wasm")]
         type GageComponent = $crate::component::Component<GagePlugin>;
 
+        // Only here: linkers of other targets do not take the names of the exports.
+        #[cfg(target_family = "wasm")]
         $crate::bindings::$module::export!(GageComponent with_types_in $crate::bindings::$module);
+
+        // The exports as functions, for programs that measure them without a sandbox.
+        #[cfg(not(target_family = "wasm"))]
+        #[doc(hidden)]
+        pub type NativeComponent = $crate::component::Component<GagePlugin>;
     };
 }
 
