@@ -48,6 +48,7 @@ install: release ## Install the program, its man pages and shell completions bel
 
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
 	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks
+	$(if $(filter sandbox,$(or $(BENCH),sandbox)),cargo build --release --locked --package gage-native-costs --manifest-path plugins/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}/plugins-native")
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
 
 coverage: ## Simulate how often the intervals of figures contain the truth, and print the table

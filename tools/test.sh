@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # Without `--workspace`: all that needs no model, and neither cmake, libclang nor a C++ compiler.
 cargo test --workspace --locked
-# Only the libraries: a component's exports have names that no other linker takes.
+# Only the libraries, which have all of the tests.
 cargo test --manifest-path plugins/Cargo.toml --workspace --lib --locked --target-dir target/plugins-native
 cargo test --manifest-path sdk/rust/Cargo.toml --locked --target-dir target/plugins-native
 

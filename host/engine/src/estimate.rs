@@ -176,11 +176,8 @@ impl Plan {
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
         let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
-        let work_before = options.plugins.work();
-        let statistics = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
+        let (statistics, plugins) = Plan::statistics(task, datasets, options, &tokens, &mut notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
-        plugins::try_metrics(task, &statistics.first_samples);
-        let plugins = plugins::estimates(options.plugins, &work_before, samples);
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = WorkEstimate { requests, per_prompt, per_completion };
             self.estimate_requests(step, role, &work, task, options)
@@ -229,12 +226,7 @@ impl Plan {
                 requests.push(estimate("judge", &judge.role, calls, judged, reply_of(&judge.role)));
             }
         }
-        // Judging overlaps with inference on further samples, except in sequential mode.
-        let seconds = requests.iter().map(|request| request.seconds);
-        let seconds = match spec.mode {
-            LoopMode::Sequential => seconds.fold(Range::default(), Add::add),
-            LoopMode::FireAndForget => seconds.fold(Range::default(), elementwise_max),
-        };
+        let seconds = seconds_of_task(spec.mode, &requests);
         TaskEstimate {
             task_id: spec.task_id.clone(),
             dataset_id: spec.dataset_id.clone(),
@@ -248,6 +240,22 @@ impl Plan {
             plugins,
             notes,
         }
+    }
+
+    /// Returns the statistics of a task's rows, and the costs of its plugins.
+    fn statistics(
+        task: &PlannedTask,
+        datasets: &Datasets,
+        options: &EstimateOptions<'_>,
+        tokens: &Tokens<'_>,
+        notes: &mut Vec<String>,
+    ) -> (DatasetStatistics, Vec<PluginEstimate>) {
+        let before = options.plugins.work();
+        let statistics = DatasetStatistics::of(task, datasets, options.max_samples, tokens, notes);
+        let samples = statistics.samples.unwrap_or(0) as f64 * task.spec.repeat as f64;
+        plugins::try_metrics(task, &statistics.first_samples);
+        let plugins = plugins::estimates(options.plugins, &before, samples);
+        (statistics, plugins)
     }
 
     fn estimate_requests(
@@ -283,6 +291,16 @@ impl Plan {
             in_flight,
             seconds: Range::new(rounds(requests.low) * least, rounds(requests.high) * most),
         }
+    }
+}
+
+/// Returns the duration of the requests of a task. Judging overlaps with inference on further samples, except in sequential
+/// mode.
+fn seconds_of_task(mode: LoopMode, requests: &[RequestEstimate]) -> Range {
+    let seconds = requests.iter().map(|request| request.seconds);
+    match mode {
+        LoopMode::Sequential => seconds.fold(Range::default(), Add::add),
+        LoopMode::FireAndForget => seconds.fold(Range::default(), elementwise_max),
     }
 }
 

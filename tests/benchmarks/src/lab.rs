@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// The program, and a folder that is deleted on drop.
 pub(crate) struct Lab {
@@ -82,6 +83,32 @@ impl Lab {
         let (samples, ids) = count(&run_folder.join("samples.jsonl"))?;
         std::fs::remove_dir_all(&run_folder)?;
         Ok(FinishedRun { ran, summary, samples, ids })
+    }
+
+    /// Runs a suite of few rows to its end without looking at it meanwhile. Returns the begin and the end of the process.
+    pub(crate) fn run_briefly(&self, url: &str, rows: usize) -> anyhow::Result<(Instant, Instant)> {
+        let suite = Suite {
+            rows,
+            url,
+            in_flight: 256,
+            keys: "",
+            arguments: &[],
+            terminal: Terminal::Silent,
+            is_watched: false,
+            output: None,
+        };
+        let file = self.folder.path().join("suite.yaml");
+        std::fs::write(&file, text_of(&suite, &self.rows(rows)?))?;
+        let output = self.folder.path().join("runs");
+        let _ = std::fs::remove_dir_all(output.join("run"));
+        let mut command = Command::new(&self.program);
+        command.args(["run", "--quiet", "--run-id", "run", "--output-dir"]).arg(&output).arg(&file);
+        command.stdout(Stdio::null());
+        let began = Instant::now();
+        let status = command.status()?;
+        let ended = Instant::now();
+        anyhow::ensure!(status.success(), "the run ended with {status}");
+        Ok((began, ended))
     }
 
     /// Creates a file with `count` rows: a question of about 100 characters, and a short answer.

@@ -17,6 +17,7 @@ mod metrics;
 mod nginx;
 mod process;
 mod requests;
+mod sandbox;
 mod server;
 mod start;
 mod storm;
@@ -29,7 +30,7 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 8] = [
+const MEASUREMENTS: [(&str, Measurement); 9] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),
@@ -38,6 +39,7 @@ const MEASUREMENTS: [(&str, Measurement); 8] = [
     ("memory", memory::measure),
     ("growth", growth::measure),
     ("metrics", metrics::measure),
+    ("sandbox", sandbox::measure),
 ];
 
 fn main() -> anyhow::Result<()> {

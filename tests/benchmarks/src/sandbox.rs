@@ -1,0 +1,326 @@
+//! Cost of the sandbox: each bundled metric and preprocessor next to its own native build.
+//!
+//! Native calls are measured by the program `gage-native-costs` of the plugins' workspace.
+
+use crate::lab::Lab;
+use crate::table::{Table, median};
+use anyhow::{Context as _, anyhow, bail, ensure};
+use gage_plugin::{
+    AnyComponent, BundledComponent, HostOptions, InstanceSetup, ItemBench as _, ItemError, Metric,
+    PluginHost, Preprocessor, PreprocessorOutput, RawRow, World,
+};
+use gage_plugin_bundle::COMPONENTS;
+use serde_json::{Map, Value, json};
+use std::fmt::Display;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Parameters and typical items of each member.
+const ITEMS: &str = include_str!("../sandbox-items.json");
+
+/// Batch sizes of a run.
+const SAMPLES_PER_BATCH: usize = 32;
+const ROWS_PER_BATCH: usize = 128;
+
+/// Largest ratio that meets the aim.
+const MAX_RATIO: f64 = 1.5;
+
+/// Members that are measured in quick mode.
+const QUICK_MEMBERS: [&str; 4] = ["multi_choice_accuracy", "default", "multi_choice", "exact_match"];
+
+/// Minimum time of a round of conversions.
+const ROUND: Duration = Duration::from_millis(2);
+
+/// Relative difference of equal scores: logarithms are not the same to the last bit everywhere.
+const MAX_DIFFERENCE: f64 = 1e-9;
+
+pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
+    let native = native_program()?;
+    if !native.is_file() {
+        println!(
+            "sandbox: skipped, since there is no {}; `make bench BENCH=sandbox` builds it\n",
+            native.display()
+        );
+        return Ok(());
+    }
+    let document: Value = serde_json::from_str(ITEMS)?;
+    let time = Duration::from_millis(if lab.is_quick { 30 } else { 100 });
+    let (counted, uncounted) = (host(false)?, host(true)?);
+    let mut table = Table::new([
+        "member",
+        "kind",
+        "items in a batch",
+        "native, µs an item",
+        "sandboxed",
+        "ratio",
+        "not counting",
+        "ratio",
+    ]);
+    let (mut ratios, mut uncounted_ratios) = (Vec::new(), Vec::new());
+    for component in COMPONENTS {
+        let batches = batches_of(component, &document, lab.is_quick)?;
+        if batches.is_empty() {
+            continue;
+        }
+        let counted = load(&counted, component)?;
+        let uncounted = load(&uncounted, component)?;
+        for batch in &batches {
+            let components = [&counted, &uncounted];
+            let costs = MemberCosts::measure(&native, batch, components, lab.either(5, 2), time)
+                .with_context(|| format!("{} `{}`", batch.world, batch.member))?;
+            let (ratio, uncounted_ratio) = (costs.counted / costs.native, costs.uncounted / costs.native);
+            table.row([
+                format!("`{}`", batch.member),
+                batch.world.kind().to_owned(),
+                batch.items.len().to_string(),
+                microseconds(costs.native),
+                microseconds(costs.counted),
+                format!("{ratio:.2}"),
+                microseconds(costs.uncounted),
+                format!("{uncounted_ratio:.2}"),
+            ]);
+            ratios.push(ratio);
+            uncounted_ratios.push(uncounted_ratio);
+        }
+    }
+    table.print("Sandbox");
+    let (met, all) = (ratios.iter().filter(|ratio| **ratio <= MAX_RATIO).count(), ratios.len());
+    println!(
+        "Median ratio {:.2}, without counting {:.2}; the aim of {MAX_RATIO} is met by {met} of {all}. Medians of turns of {} ms on \
+         one thread. Native: the exports of the same crate as functions, compiled for any processor of this kind, without copying \
+         arguments. Sandboxed: an instance for each batch, copies in both directions, checks of the results. Not counting: without \
+         fuel and time limits. Both sides give the same results.\n",
+        median(ratios),
+        median(uncounted_ratios),
+        time.as_millis()
+    );
+    Ok(())
+}
+
+/// Returns the path at which `make bench` builds the native program, next to the folder of this one.
+fn native_program() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe().context("this program does not know where it lies")?;
+    let target = own.parent().and_then(Path::parent).context("this program lies in no folder")?;
+    Ok(target.join("plugins-native/release/gage-native-costs"))
+}
+
+fn host(uncounted: bool) -> anyhow::Result<PluginHost> {
+    PluginHost::new(&HostOptions { uncounted, ..HostOptions::default() }).map_err(anyhow::Error::msg)
+}
+
+fn load(host: &PluginHost, component: &BundledComponent) -> anyhow::Result<AnyComponent> {
+    Ok(AnyComponent::load(host, component.name, component.bytes, &InstanceSetup::default())?)
+}
+
+fn microseconds(seconds: f64) -> String {
+    format!("{:.2}", seconds * 1e6)
+}
+
+/// A member with the items to call it with.
+struct Batch {
+    plugin: &'static str,
+    world: World,
+    member: &'static str,
+    params: Value,
+    /// Of a metric, objects with values by input name. Of a preprocessor, texts of rows.
+    items: Vec<Value>,
+}
+
+/// Returns a batch for each metric and each preprocessor of a component.
+fn batches_of(component: &BundledComponent, document: &Value, is_quick: bool) -> anyhow::Result<Vec<Batch>> {
+    let (table, size) = match component.world {
+        World::Metric => ("metrics", SAMPLES_PER_BATCH),
+        World::Preprocessor => ("preprocessors", ROWS_PER_BATCH),
+        _ => return Ok(Vec::new()),
+    };
+    let members = component.members.iter().filter(|member| !is_quick || QUICK_MEMBERS.contains(*member));
+    let batch_of = |member: &&'static str| -> anyhow::Result<Batch> {
+        let entry = &document[table][*member];
+        let list = entry["items"].as_str().and_then(|name| document["items"][name].as_array());
+        let list = list.filter(|items| !items.is_empty());
+        let list = list.with_context(|| format!("sandbox-items.json has no items for {table}/{member}"))?;
+        let items = list.iter().cycle().take(size).map(|item| match component.world {
+            World::Preprocessor => Value::String(item.to_string()),
+            _ => item.clone(),
+        });
+        Ok(Batch {
+            plugin: component.name,
+            world: component.world,
+            member: member,
+            params: entry.get("params").cloned().unwrap_or_else(|| json!({})),
+            items: items.collect(),
+        })
+    };
+    members.map(batch_of).collect()
+}
+
+/// A member of a component in the sandbox, with its items.
+enum Member {
+    Metric(Metric, Vec<Map<String, Value>>),
+    Preprocessor(Preprocessor, Vec<RawRow>),
+}
+
+impl Member {
+    fn new(component: &AnyComponent, batch: &Batch) -> anyhow::Result<Member> {
+        let (name, params) = (Some(batch.member), batch.params.clone());
+        Ok(match component {
+            AnyComponent::Metric(component) => {
+                let items = batch.items.iter().filter_map(Value::as_object).cloned().collect();
+                Member::Metric(component.configure(name, params).map_err(refusal)?, items)
+            }
+            AnyComponent::Preprocessor(component) => {
+                let texts = (0..).zip(batch.items.iter().filter_map(Value::as_str));
+                let rows = texts.map(|(index, body)| RawRow {
+                    dataset: "rows".to_owned(),
+                    index,
+                    body: body.to_owned(),
+                });
+                let rows = rows.collect();
+                Member::Preprocessor(component.configure(name, params).map_err(refusal)?, rows)
+            }
+            _ => bail!("`{}` is neither a metric nor a preprocessor", batch.member),
+        })
+    }
+
+    /// Returns the primary score or the Sample of each item.
+    ///
+    /// # Errors
+    /// If an item has none.
+    fn results(&self) -> anyhow::Result<Vec<Value>> {
+        match self {
+            Member::Metric(metric, items) => {
+                let items = items.iter().map(|values| metric.item("item", values)).collect();
+                let cards = metric.score(items).results.into_iter();
+                let fail = |error: ItemError| anyhow!("an item cannot be scored: {}", error.message);
+                cards.map(|card| card.map(|card| Value::from(card.primary_score)).map_err(fail)).collect()
+            }
+            Member::Preprocessor(preprocessor, rows) => {
+                let sample = |output: Result<PreprocessorOutput, ItemError>| match output {
+                    Ok(PreprocessorOutput::Sample(sample)) => Ok(Value::from(sample.as_str())),
+                    Ok(PreprocessorOutput::Skipped(reason)) => Err(anyhow!("a row is skipped: {reason}")),
+                    Err(error) => Err(anyhow!("a row cannot be converted: {}", error.message)),
+                };
+                preprocessor.convert(rows).into_iter().map(sample).collect()
+            }
+        }
+    }
+
+    /// Calls for about the given time. Returns the seconds per item of the median round.
+    fn seconds(&self, time: Duration) -> f64 {
+        match self {
+            Member::Metric(metric, items) => {
+                let items = items.iter().map(|values| metric.item("item", values)).collect();
+                metric.item_costs(items, time).item.median
+            }
+            Member::Preprocessor(preprocessor, rows) => {
+                // Batches are far smaller than 2^53.
+                seconds_of(time, || drop(preprocessor.convert(rows))) / rows.len().max(1) as f64
+            }
+        }
+    }
+}
+
+/// Returns the problems with a member's parameters.
+fn refusal(problems: Vec<impl Display>) -> anyhow::Error {
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    anyhow!("the parameters are refused: {}", problems.join("; "))
+}
+
+/// Repeats an operation in rounds, as `gage_plugin` does for metrics. Returns the seconds per repetition of the median round.
+fn seconds_of(time: Duration, work: impl Fn()) -> f64 {
+    work();
+    let mut repetitions = 1_u32;
+    let mut rounds = Vec::new();
+    let began = Instant::now();
+    while rounds.len() < 5 || began.elapsed() < time {
+        let round = Instant::now();
+        (0..repetitions).for_each(|_| work());
+        let took = round.elapsed();
+        if took < ROUND && rounds.is_empty() && repetitions < 1 << 20 {
+            repetitions *= 2;
+            continue;
+        }
+        rounds.push(took.as_secs_f64() / f64::from(repetitions));
+    }
+    median(rounds)
+}
+
+/// Seconds per item.
+struct MemberCosts {
+    native: f64,
+    counted: f64,
+    uncounted: f64,
+}
+
+impl MemberCosts {
+    /// Measures the native program, a host that counts, and one that does not, in turns.
+    fn measure(
+        native: &Path,
+        batch: &Batch,
+        [counted, uncounted]: [&AnyComponent; 2],
+        turns: usize,
+        time: Duration,
+    ) -> anyhow::Result<MemberCosts> {
+        let (counted, uncounted) = (Member::new(counted, batch)?, Member::new(uncounted, batch)?);
+        let results = counted.results()?;
+        let mut seconds = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..turns {
+            let report = native_costs(native, batch, time)?;
+            let native_results = report["results"].as_array().context("the native build gives no results")?;
+            ensure!(are_equal(native_results, &results), "the native build gives other results");
+            let seconds_native = report["median_s"].as_f64().context("the native build gives no time")?;
+            let turn = [seconds_native, counted.seconds(time), uncounted.seconds(time)];
+            seconds.iter_mut().zip(turn).for_each(|(all, one)| all.push(one));
+        }
+        let [native, counted, uncounted] = seconds.map(median);
+        Ok(MemberCosts { native, counted, uncounted })
+    }
+}
+
+fn are_equal(left: &[Value], right: &[Value]) -> bool {
+    let is_equal = |(left, right): (&Value, &Value)| match (left.as_f64(), right.as_f64()) {
+        (Some(left), Some(right)) => (left - right).abs() <= MAX_DIFFERENCE * left.abs().max(1.0),
+        _ => left == right,
+    };
+    left.len() == right.len() && left.iter().zip(right).all(is_equal)
+}
+
+/// Returns what the native program writes about a member.
+fn native_costs(program: &Path, batch: &Batch, time: Duration) -> anyhow::Result<Value> {
+    let member = json!({
+        "plugin": batch.plugin,
+        "kind": batch.world.kind(),
+        "member": batch.member,
+        "params": batch.params.to_string(),
+        "items": batch.items,
+    });
+    let request = json!({ "seconds": time.as_secs_f64(), "members": [member] });
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    // It reads everything before it writes.
+    let mut stdin = child.stdin.take().context("the native program has no stdin")?;
+    stdin.write_all(request.to_string().as_bytes())?;
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "{} ended with {}", program.display(), output.status);
+    let mut report: Value = serde_json::from_slice(&output.stdout)?;
+    Ok(report["members"][0].take())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_and_preprocessor_has_items() {
+        let document = serde_json::from_str(ITEMS).expect("JSON");
+        let mut members = 0;
+        for component in COMPONENTS {
+            let batches = batches_of(component, &document, false).expect("items");
+            members += batches.len();
+        }
+        let known = |table: &str| document[table].as_object().map_or(0, Map::len);
+        assert_eq!(members, known("metrics") + known("preprocessors"));
+    }
+}
