@@ -148,7 +148,7 @@ fn batches_of(component: &BundledComponent, document: &Value, is_quick: bool) ->
         Ok(Batch {
             plugin: component.name,
             world: component.world,
-            member: member,
+            member,
             params: entry.get("params").cloned().unwrap_or_else(|| json!({})),
             items: items.collect(),
         })
