@@ -1,7 +1,8 @@
 //! Figures computed from scores: aggregations, slices, clusters, repeats, and custom aggregators.
 
 use crate::scripted_backend::constant_backend;
-use crate::support::{Workspace, suite};
+use crate::server::Server;
+use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
 
 /// Forty questions in two subjects and ten passages; the model answers "1" to all of them.
@@ -200,4 +201,39 @@ fn unknown_aggregations_are_refused_before_the_run() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{aggregation}\n{}", ended.stderr);
     }
+}
+
+#[test]
+fn timings_list_what_each_plugin_costs() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match, text_length]"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    workspace.run(&["score", "runs/r", "--metric", "contains", "--run-id", "again"]).expect_code(0);
+    let costs = |run: &str| {
+        let timings = workspace.json(run, "timings.json");
+        let plugins = timings["plugins"].as_array().expect("plugins").clone();
+        let mut costs: Vec<(String, u64)> = Vec::new();
+        for plugin in &plugins {
+            assert!(
+                plugin["cpu_s"].as_f64() > Some(0.0) && plugin["cpu_us_per_item"].as_f64() > Some(0.0),
+                "{plugin}"
+            );
+            assert!(plugin["fuel"].as_u64() > Some(1_000) && plugin["calls"].as_u64() > Some(0), "{plugin}");
+            // An instance has at least a page.
+            assert!(plugin["peak_memory_bytes"].as_u64() >= Some(65_536), "{plugin}");
+            let name = format!("{} {}", plugin["kind"].as_str().unwrap_or_default(), plugin["member"]);
+            costs.push((name, plugin["items"].as_u64().unwrap_or_default()));
+        }
+        costs.sort();
+        costs
+    };
+    let of = |name: &str, items| (name.to_owned(), items);
+    // The check before the run prepares the first rows too.
+    let found = costs("r");
+    let [metrics @ .., (preprocessor, rows)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(metrics, [of("metric \"exact_match\"", 40), of("metric \"text_length\"", 40)]);
+    assert!(preprocessor == "preprocessor \"default\"" && *rows >= 40, "{found:?}");
+    assert_eq!(costs("again"), [of("metric \"contains\"", 40)]);
 }

@@ -19,8 +19,8 @@ const FRAME_BYTES: usize = 128 << 10;
 /// Maximum content of a frame that is read, which limits the memory that a damaged or foreign file can take.
 const MAX_FRAME_BYTES: u32 = 16 << 20;
 
-/// Level of compression; higher levels save little and cost much.
-const LEVEL: i32 = 3;
+/// Level of compression. The default, 3, saves 1 % more of a journal and costs half as much again.
+const LEVEL: i32 = 1;
 
 /// Begin and end of the seek table.
 const TABLE_MAGIC: u32 = 0x184D_2A5E;

@@ -121,6 +121,8 @@ fn resume_of_a_sealed_journal_begins_a_segment() {
     let before = journal.names();
     // The end of a run seals its last segment if that is long.
     sealed::seal(&journal.path(before.last().unwrap())).unwrap();
+    // Its header is no entry.
+    assert!(!JournalWriter::open(&journal.folder).unwrap().writer.has_grown());
     journal.append(&records(5)[3..]);
     assert_eq!(journal.names().len(), before.len() + 1);
     assert_eq!(journal.read().unwrap(), records(5));

@@ -32,7 +32,7 @@ pub struct JournalWriter {
     number: u64,
     appender: Appender<File>,
     recorded: DurableCount,
-    /// Number of lines in all files, now and when the journal was opened.
+    /// Number of lines in all files, now and before the first entry of this writer.
     lines: u64,
     lines_before: u64,
     sealer: Sealer,
@@ -115,6 +115,7 @@ impl JournalWriter {
         writer.remove_interrupted_seal()?;
         if good_bytes == 0 {
             writer.append([Header::new(folder.run_id())])?;
+            writer.lines_before = writer.lines;
         }
         writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
         unsealed.into_iter().for_each(|path| writer.sealer.add(path));
