@@ -38,7 +38,7 @@ impl<J: Send, R: Send> OrderedWorkers<J, R> {
             let (waiting, mut work) = (Arc::clone(&waiting), new_worker());
             spawn(Box::new(move || {
                 while let Ok((job, result)) = next(&waiting) {
-                    // If the receiver is gone, nobody needs the result.
+                    // If the receiver is gone, the result is not needed.
                     let _ = result.send(work(job));
                 }
             }));

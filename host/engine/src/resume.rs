@@ -105,9 +105,10 @@ impl ResumeState {
         self.is_whole && !self.complete.is_empty()
     }
 
-    /// Returns whether nothing is left to do, given the rows of the task, each asked `repeat` times. Rows are compared by
-    /// their digests and not prepared. A row with media has another digest, so it counts as unfinished.
-    pub(crate) fn is_finished(
+    /// Reads the rows of the task, each asked `repeat` times. If nothing is left to do, returns the number of rows that the
+    /// dataset's filter excluded and the fields that it did not find. Rows are compared by their digests and not prepared.
+    /// A row with media has another digest, so it counts as unfinished.
+    pub(crate) fn rows_if_finished(
         &self,
         mut rows: Rows,
         repeat: u64,

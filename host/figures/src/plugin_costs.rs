@@ -1,4 +1,4 @@
-//! What the plugins of a run have cost.
+//! Costs of the plugins of a run.
 
 use serde::{Deserialize, Serialize};
 

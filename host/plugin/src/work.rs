@@ -1,4 +1,4 @@
-//! What the members of plugins have cost in this process.
+//! Counts the work of plugin members in this process.
 
 use crate::world::World;
 use parking_lot::Mutex;

@@ -2,8 +2,9 @@
 //!
 //! Files are named `journal/000001.jsonl` and so on. They are read in name order, and records are appended to
 //! the last one. Once a file is large enough, the next one begins, and the file is sealed: it becomes
-//! `000001.jsonl.zst`, which holds the same lines in compressed frames. A line is the CRC-32 of the JSON as eight hexadecimal digits, a space, the JSON, and a
-//! newline. The first line of a file is a header, every other line a [`JournalEntry`]. An entry is a whole
+//! `000001.jsonl.zst`, which holds the same lines in compressed frames.
+//!
+//! A line is the CRC-32 of the JSON as eight hexadecimal digits, a space, the JSON, and a newline. The first line of a file is a header, every other line a [`JournalEntry`]. An entry is a whole
 //! [`SampleRecord`](crate::SampleRecord), an answer that awaits its judges or its scores, or the scores of an
 //! earlier answer. If a sample has several records or several scores, the last one counts.
 //!

@@ -102,7 +102,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
 /// Returns the path at which `make bench` builds the native program, next to the folder of this one.
 fn native_program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it lies")?;
-    let target = own.parent().and_then(Path::parent).context("this program lies in no folder")?;
+    let target = own.parent().and_then(Path::parent).context("the path of this program has no folder")?;
     Ok(target.join("plugins-native/release/gage-native-costs"))
 }
 

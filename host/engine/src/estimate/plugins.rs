@@ -1,4 +1,4 @@
-//! What plugins will cost, measured over the first rows. No metric is called that could send something.
+//! Estimated costs of plugins, measured over the first rows. No metric is called that could send something.
 
 use crate::plan::PlannedTask;
 use gage_core::{EvalContext, FinishReason, JsonView, ModelOutput, Sample};
@@ -62,26 +62,26 @@ fn answer_of(sample: &Sample) -> ModelOutput {
 /// Returns the costs of each member per item since `before`, times a number of samples, the most expensive first.
 pub(super) fn estimates(host: &PluginHost, before: &[MemberWork], samples: f64) -> Vec<PluginEstimate> {
     let mut estimates: Vec<PluginEstimate> = Vec::new();
-    for now in host.work() {
+    for current in host.work() {
         let is_same = |one: &&MemberWork| {
-            (&one.plugin, one.world, &one.member) == (&now.plugin, now.world, &now.member)
+            (&one.plugin, one.world, &one.member) == (&current.plugin, current.world, &current.member)
         };
         let earlier = before.iter().find(is_same).map_or(PluginWork::default(), |one| one.work);
-        let items = now.work.items.saturating_sub(earlier.items);
+        let items = current.work.items.saturating_sub(earlier.items);
         if items == 0 {
             continue;
         }
-        let time: Duration = now.work.processor_time.saturating_sub(earlier.processor_time);
+        let time: Duration = current.work.processor_time.saturating_sub(earlier.processor_time);
         // Both stay far below 2^53.
         let seconds = time.as_secs_f64() / items as f64;
         estimates.push(PluginEstimate {
-            plugin: now.plugin,
-            kind: now.world.to_string(),
-            member: now.member,
+            plugin: current.plugin,
+            kind: current.world.to_string(),
+            member: current.member,
             cpu_us_per_sample: seconds * 1e6,
             cpu_s: seconds * samples,
-            fuel_per_sample: now.work.fuel.saturating_sub(earlier.fuel) / items,
-            peak_memory_bytes: now.work.peak_memory_bytes,
+            fuel_per_sample: current.work.fuel.saturating_sub(earlier.fuel) / items,
+            peak_memory_bytes: current.work.peak_memory_bytes,
         });
     }
     estimates.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s));

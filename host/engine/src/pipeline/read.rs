@@ -96,7 +96,7 @@ pub(crate) fn read(
     let ReadContext { preparation, workers, invalid, resume, rows_to_compare, repeat, stop } = context;
     let began = Instant::now();
     if let Some((filtered, missing_fields)) =
-        resume.zip(rows_to_compare).and_then(|(resume, rows)| resume.is_finished(rows, repeat, stop))
+        resume.zip(rows_to_compare).and_then(|(resume, rows)| resume.rows_if_finished(rows, repeat, stop))
     {
         return Ok(ReadOutput {
             spent: began.elapsed(),

@@ -5,7 +5,7 @@ use super::report::RunReport;
 use crate::identity;
 use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::CancelToken;
-use crate::pipeline::record::ordered_records::{RecordSink, with_view_of_scored};
+use crate::pipeline::record::ordered_records::{FinishedRecord, RecordSink};
 use crate::pipeline::score::score;
 use crate::pipeline::task_report::TaskReport;
 use crate::plan::Scoring;
@@ -14,12 +14,13 @@ use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
 use gage_core::{OrderedWorkers, OutcomeCounts};
 use gage_record::{
-    AnswerReader, JournalEntry, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RecordView,
-    RunFolder, RunIdentity, RunReader, SampleRecord, ScoresEntry,
+    AnswerReader, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RunFolder, RunIdentity,
+    RunReader,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Reason that answers could not be scored.
@@ -145,45 +146,8 @@ type BatchRows = Vec<(u64, bool)>;
 /// A batch with its scores.
 struct ScoredBatch {
     /// In the order of the rows.
-    samples: Vec<RescoredSample>,
+    samples: Vec<FinishedRecord>,
     spent: Duration,
-}
-
-/// A sample of the parent's journal.
-enum RescoredSample {
-    /// An answer with its new scores.
-    Scored(Box<SampleResult>, Box<ScoresEntry>),
-    /// A sample without an answer.
-    Whole(Box<SampleRecord>),
-}
-
-impl RescoredSample {
-    /// Returns the lines that the journal holds of it.
-    fn entries<'a>(&'a self, task_id: &'a str) -> impl Iterator<Item = JournalEntry<'a>> {
-        let (first, scores) = match self {
-            RescoredSample::Scored(answer, scores) => {
-                (JournalEntry::Answer(answer.entry(task_id)), Some(JournalEntry::Scores(scores)))
-            }
-            RescoredSample::Whole(record) => (JournalEntry::FinishedWithoutScores(record), None),
-        };
-        std::iter::once(first).chain(scores)
-    }
-
-    fn finished(&self) -> FinishedSample<'_> {
-        match self {
-            RescoredSample::Scored(_, scores) => {
-                FinishedSample { was_answered: false, ..FinishedSample::of_scores(scores) }
-            }
-            RescoredSample::Whole(record) => FinishedSample::of_record(record),
-        }
-    }
-
-    fn with_view<T>(&self, task_id: &str, read: impl FnOnce(&RecordView<'_>) -> T) -> T {
-        match self {
-            RescoredSample::Scored(answer, scores) => with_view_of_scored(task_id, answer, scores, read),
-            RescoredSample::Whole(record) => read(&record.as_ref().into()),
-        }
-    }
 }
 
 fn rescore_task(
@@ -214,7 +178,7 @@ fn rescore_task(
                 if let Some(records) = records {
                     sample.with_view(&task.task_id, |record| records.add(record));
                 }
-                let finished = sample.finished();
+                let finished = FinishedSample { was_answered: false, ..sample.finished() };
                 counts.add(finished.outcome);
                 progress.sample_finished(&finished);
             }
@@ -257,9 +221,9 @@ fn read_and_score(
     let samples = rows.iter().filter_map(|(_, is_answered)| match is_answered {
         true => {
             let (answer, scores) = scored.next()?;
-            Some(RescoredSample::Scored(Box::new(answer), Box::new(scores)))
+            Some(FinishedRecord::Scored(Arc::new(answer), Box::new(scores)))
         }
-        false => whole.pop_front().map(|record| RescoredSample::Whole(Box::new(record))),
+        false => whole.pop_front().map(|record| FinishedRecord::Whole(Box::new(record))),
     });
     Ok(ScoredBatch { samples: samples.collect(), spent: began.elapsed() })
 }

@@ -46,7 +46,7 @@ fn list(journal: &Path) -> io::Result<Vec<PathBuf>> {
 /// Size of the blocks in which an unsealed file is read, in bytes.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Size of the blocks that a reader keeps, in bytes. Lines are read almost in the order in which they were written, but one
+/// Size of the blocks that a reader of lines in another order keeps, in bytes. Lines are read almost in the order in which they were written, but one
 /// slow sample can be thousands of lines late.
 const MAX_CACHE_BYTES: usize = 8 << 20;
 
@@ -57,6 +57,7 @@ pub(super) struct SegmentReader {
     /// Blocks by number, the one used last at the front.
     cache: VecDeque<(usize, Vec<u8>)>,
     cached_bytes: usize,
+    max_cache_bytes: usize,
 }
 
 /// The file of a segment, which is read in blocks.
@@ -67,7 +68,7 @@ enum SegmentFile {
 }
 
 impl SegmentReader {
-    /// Opens a segment, by a path from [`segment_paths`]. It may have been sealed since.
+    /// Opens a segment to read it forwards, by a path from [`segment_paths`]. It may have been sealed since.
     pub(super) fn open(path: &Path) -> io::Result<SegmentReader> {
         let sealed = |path: &Path| SealedFile::open(path).map(|file| SegmentFile::Sealed(Box::new(file)));
         let file = match File::open(path) {
@@ -85,7 +86,12 @@ impl SegmentReader {
             }
             Err(error) => return Err(error),
         };
-        Ok(SegmentReader { file, position: 0, cache: VecDeque::new(), cached_bytes: 0 })
+        Ok(SegmentReader { file, position: 0, cache: VecDeque::new(), cached_bytes: 0, max_cache_bytes: 0 })
+    }
+
+    /// Keeps blocks, so that it is cheap to go back.
+    pub(super) fn with_cache(self) -> SegmentReader {
+        SegmentReader { max_cache_bytes: MAX_CACHE_BYTES, ..self }
     }
 
     /// Number of bytes of all lines when the segment was opened.
@@ -103,7 +109,7 @@ impl SegmentReader {
 
     /// Reads a block to the front of the cache.
     fn read_block(&mut self, number: usize) -> io::Result<()> {
-        let mut block = match self.cached_bytes > MAX_CACHE_BYTES {
+        let mut block = match self.cached_bytes > self.max_cache_bytes {
             true => self.cache.pop_back().map(|(_, block)| block).unwrap_or_default(),
             false => Vec::new(),
         };

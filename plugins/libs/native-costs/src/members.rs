@@ -56,7 +56,7 @@ pub(crate) fn costs(request: &MemberRequest, time: Duration) -> Result<MemberCos
 
 fn metric_costs(request: &MemberRequest, time: Duration) -> Result<MemberCosts, String> {
     let plugin = METRIC_PLUGINS.iter().find(|plugin| plugin.name == request.plugin);
-    let plugin = plugin.ok_or_else(|| format!("there are no metrics in '{}'", request.plugin))?;
+    let plugin = plugin.ok_or_else(|| format!("the component '{}' has no metrics", request.plugin))?;
     let specs = (plugin.metrics)();
     let spec = specs.iter().find(|spec| spec.name == request.member).ok_or("there is no such metric")?;
     let items = request.items.iter().map(|values| inputs::item(&spec.inputs, values));
@@ -66,7 +66,7 @@ fn metric_costs(request: &MemberRequest, time: Duration) -> Result<MemberCosts, 
 
 fn preprocessor_costs(request: &MemberRequest, time: Duration) -> Result<MemberCosts, String> {
     if request.plugin != "preprocess" {
-        return Err(format!("there are no preprocessors in '{}'", request.plugin));
+        return Err(format!("the component '{}' has no preprocessors", request.plugin));
     }
     let row = |(index, body): (u64, &Value)| match body {
         Value::String(body) => Ok(RawRow { dataset: "rows".to_owned(), index, body: body.clone() }),
@@ -96,7 +96,7 @@ fn call_costs<I: Clone, R>(
     };
     let results = call(prepare()).into_iter().enumerate().map(checked).collect::<Result<Vec<_>, String>>()?;
     if results.is_empty() {
-        return Err("there are no items".to_owned());
+        return Err("no items are given".to_owned());
     }
     let timing = measure(time, prepare, call);
     // Batches are far smaller than 2^53.

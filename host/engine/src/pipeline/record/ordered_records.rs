@@ -1,9 +1,10 @@
 //! The finished records of a run in the order of its reports, from memory rather than from the journal.
 
 use crate::pipeline::task_state::TaskMarker;
+use crate::progress::FinishedSample;
 use crate::sample::result::SampleResult;
 use gage_core::JsonView;
-use gage_record::{RecordView, RunFolder, SampleRecord, SampleTiming, ScoresEntry, StageTimes};
+use gage_record::{JournalEntry, RecordView, RunFolder, SampleRecord, SampleTiming, ScoresEntry, StageTimes};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,51 +100,60 @@ impl<'s> OrderedRecords<'s> {
 
 impl FinishedRecord {
     /// Calls a function with the record.
-    fn with_view<T>(&self, task_id: &str, read: impl FnOnce(&RecordView<'_>) -> T) -> T {
+    pub(crate) fn with_view<T>(&self, task_id: &str, read: impl FnOnce(&RecordView<'_>) -> T) -> T {
         let (answer, entry) = match self {
             FinishedRecord::Whole(record) => return read(&record.as_ref().into()),
             FinishedRecord::Scored(answer, entry) => (answer, entry),
         };
-        with_view_of_scored(task_id, answer, entry, read)
+        let scores = &entry.scores;
+        let output = answer.model_output.document();
+        let extracted: Option<Value> = (!scores.extracted.is_empty()).then(|| {
+            let mut output = output.value().into_owned();
+            scores.add_extracted(&mut output);
+            output
+        });
+        let support_output = Some(&answer.support_output).filter(|output| !output.is_null());
+        let judge_output = Some(&answer.judge_output).filter(|output| !output.is_null());
+        read(&RecordView {
+            task_id,
+            index: answer.index,
+            sample_id: &answer.sample_id,
+            outcome: entry.outcome,
+            error: scores.error.as_ref(),
+            sample: answer.sample.document(),
+            row: None,
+            support_output,
+            model_output: extracted.as_ref().map_or(output, JsonView::Json),
+            judge_output,
+            metrics: &scores.metrics,
+            timing: SampleTiming {
+                scoring_ms: scores.scoring_ms,
+                scoring_fuel: scores.scoring_fuel,
+                stages: StageTimes { extract_ms: scores.extract_ms, ..answer.timing.stages },
+                ..answer.timing
+            },
+            timing_metrics: &scores.timing_metrics,
+        })
     }
-}
 
-/// Calls a function with the record of an answer and its scores.
-pub(crate) fn with_view_of_scored<T>(
-    task_id: &str,
-    answer: &SampleResult,
-    entry: &ScoresEntry,
-    read: impl FnOnce(&RecordView<'_>) -> T,
-) -> T {
-    let scores = &entry.scores;
-    let output = answer.model_output.document();
-    let extracted: Option<Value> = (!scores.extracted.is_empty()).then(|| {
-        let mut output = output.value().into_owned();
-        scores.add_extracted(&mut output);
-        output
-    });
-    let support_output = Some(&answer.support_output).filter(|output| !output.is_null());
-    let judge_output = Some(&answer.judge_output).filter(|output| !output.is_null());
-    read(&RecordView {
-        task_id,
-        index: answer.index,
-        sample_id: &answer.sample_id,
-        outcome: entry.outcome,
-        error: scores.error.as_ref(),
-        sample: answer.sample.document(),
-        row: None,
-        support_output,
-        model_output: extracted.as_ref().map_or(output, JsonView::Json),
-        judge_output,
-        metrics: &scores.metrics,
-        timing: SampleTiming {
-            scoring_ms: scores.scoring_ms,
-            scoring_fuel: scores.scoring_fuel,
-            stages: StageTimes { extract_ms: scores.extract_ms, ..answer.timing.stages },
-            ..answer.timing
-        },
-        timing_metrics: &scores.timing_metrics,
-    })
+    /// Returns the lines of the journal that hold it.
+    pub(crate) fn entries<'a>(&'a self, task_id: &'a str) -> impl Iterator<Item = JournalEntry<'a>> {
+        let (first, scores) = match self {
+            FinishedRecord::Scored(answer, scores) => {
+                (JournalEntry::Answer(answer.entry(task_id)), Some(JournalEntry::Scores(scores)))
+            }
+            FinishedRecord::Whole(record) => (JournalEntry::FinishedWithoutScores(record), None),
+        };
+        std::iter::once(first).chain(scores)
+    }
+
+    /// Returns the sample, for observers.
+    pub(crate) fn finished(&self) -> FinishedSample<'_> {
+        match self {
+            FinishedRecord::Scored(_, scores) => FinishedSample::of_scores(scores),
+            FinishedRecord::Whole(record) => FinishedSample::of_record(record),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -286,7 +286,7 @@ impl LineReader {
         match self.open.iter().position(|(open, _)| *open == number) {
             Some(place) => self.open[place..].rotate_left(1),
             None => {
-                let reader = SegmentReader::open(&segment.path)?;
+                let reader = SegmentReader::open(&segment.path)?.with_cache();
                 if self.open.len() == MAX_OPEN_SEGMENTS {
                     self.open.remove(0);
                 }
