@@ -85,7 +85,7 @@ pub(crate) fn merge(into: &mut Object, further: &Object) {
 
 /// Adds the entries that have a value to an object.
 pub(crate) fn put_known<'k>(into: &mut Object, entries: impl IntoIterator<Item = (&'k str, Option<Value>)>) {
-    into.extend(entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    into.extend(entries.into_iter().filter_map(|(key, value)| value.map(|value| (key.to_owned(), value))));
 }
 
 /// Estimates the number of tokens of a request: a quarter of its bytes, plus all that it may generate.

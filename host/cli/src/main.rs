@@ -12,7 +12,7 @@ use exit_code::ExitCode;
 
 /// Samples are allocated and dropped on different threads, which is slow with the system's allocator.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> std::process::ExitCode {
     environment::keep_addresses();

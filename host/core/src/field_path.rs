@@ -1,6 +1,7 @@
 //! Paths such as `sample.metadata.correct_choice`, with which configuration refers to values.
 
-use crate::json_view::{JsonView, PathStep};
+use crate::field_value::{FieldValue, PathStep};
+use crate::json_view::JsonView;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -102,6 +103,11 @@ impl FieldPath {
     /// If there is no model output (or judge output), a path into it is looked up in the Sample. The
     /// Sample may hold one from an earlier run.
     pub fn resolve<'a>(&self, roots: EvalContext<'a>) -> Option<Cow<'a, Value>> {
+        self.find(roots).map(FieldValue::into_value)
+    }
+
+    /// Like [`FieldPath::resolve`], for callers that need no [`Value`].
+    pub fn find<'a>(&self, roots: EvalContext<'a>) -> Option<FieldValue<'a>> {
         let (document, name) = match self.root {
             Root::Sample => return roots.sample.walk(&self.segments),
             Root::ModelOutput => (roots.model_output, "model_output"),
@@ -111,11 +117,11 @@ impl FieldPath {
         if !document.is_null() {
             return document.walk(&self.segments);
         }
-        let in_sample = roots.sample.walk(&[PathStep { key: name.to_owned(), index: None }])?;
-        match in_sample {
+        match roots.sample.get(name)? {
             Cow::Borrowed(value) => JsonView::Json(value).walk(&self.segments),
             Cow::Owned(value) => {
-                JsonView::Json(&value).walk(&self.segments).map(|found| Cow::Owned(found.into_owned()))
+                let found = JsonView::Json(&value).walk(&self.segments)?;
+                Some(FieldValue::Json(Cow::Owned(found.into_value().into_owned())))
             }
         }
     }

@@ -8,7 +8,7 @@ mod sample;
 use crate::Object;
 use crate::content::{ContentPart, Message};
 use crate::output::{ContinuationScore, FinishReason, RollingScore, Usage};
-use crate::sample::derived::{DerivedChoices, MetadataMember};
+use crate::sample::derived::{DerivedChoices, MetadataMember, OptionTexts};
 use crate::sample::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 use content::BriefMessages;
 use serde::ser::SerializeMap as _;
@@ -31,14 +31,19 @@ pub(crate) enum Member<'s> {
     Value(&'s Value),
     Object(&'s Object),
     Metadata(MetadataMember<'s>),
+    OptionTexts(OptionTexts<'s>),
     Choices(DerivedChoices<'s>),
     Values(&'s [Value]),
     Media(MediaMember<'s>),
+    Part(&'s ContentPart),
     Parts(&'s [ContentPart]),
+    Message(&'s Message),
     Messages(&'s [Message]),
     BriefMessages(BriefMessages<'s>),
     Conversations(&'s [Vec<Message>]),
+    Option(&'s ChoiceOption),
     Options(&'s [ChoiceOption]),
+    Reference(&'s Reference),
     References(&'s [Reference]),
     Examples(&'s [FewShotExample]),
     Sandbox(&'s SandboxSpec),

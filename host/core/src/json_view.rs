@@ -1,7 +1,7 @@
 //! Documents in which paths are resolved: JSON, or a Sample or model output, without converting it to JSON
 //! first.
 
-use crate::json_encode::{JsonMembers, Member};
+use crate::field_value::{FieldValue, PathStep, walk, walk_members};
 use crate::{LazyJson, ModelOutput, RecordedSample, Sample};
 use serde::Serialize;
 use serde_json::Value;
@@ -66,69 +66,20 @@ impl<'a> JsonView<'a> {
 
     /// Returns a member of the document.
     pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
-        self.walk(&[PathStep { key: key.to_owned(), index: None }])
+        self.walk(&[PathStep { key: key.to_owned(), index: None }]).map(FieldValue::into_value)
     }
 
     /// Follows steps one after another; `None` if one leads nowhere.
-    pub(crate) fn walk(self, steps: &[PathStep]) -> Option<Cow<'a, Value>> {
-        let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
+    pub(crate) fn walk(self, steps: &[PathStep]) -> Option<FieldValue<'a>> {
+        let Some((first, rest)) = steps.split_first() else { return Some(FieldValue::Json(self.value())) };
         match self {
-            JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
-            JsonView::Lazy(json) => walk(json, steps).map(Cow::Borrowed),
-            JsonView::Recorded(sample) => walk(sample, steps).map(Cow::Borrowed),
+            JsonView::Json(value) => walk(value, steps).map(FieldValue::from),
+            JsonView::Lazy(json) => walk(json, steps).map(FieldValue::from),
+            JsonView::Recorded(sample) => walk(sample, steps).map(FieldValue::from),
             JsonView::Sample(sample) => walk_members(sample, &first.key, rest),
             JsonView::Output(output) => walk_members(output, &first.key, rest),
         }
     }
-}
-
-fn walk_members<'a>(written: &'a impl JsonMembers, key: &str, rest: &[PathStep]) -> Option<Cow<'a, Value>> {
-    let known = written.members().find(|(name, _)| *name == key);
-    match (known.map(|(_, member)| member), rest.split_first()) {
-        (None, _) => walk(written.extra().get(key)?, rest).map(Cow::Borrowed),
-        (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
-        (Some(Member::Object(object)), Some((next, rest))) => {
-            walk(object.get(&next.key)?, rest).map(Cow::Borrowed)
-        }
-        (Some(Member::Metadata(metadata)), Some((next, rest))) => match metadata.own.get(&next.key) {
-            Some(value) => walk(value, rest).map(Cow::Borrowed),
-            None => walk_owned(metadata.derived(&next.key)?, rest).map(Cow::Owned),
-        },
-        (Some(Member::Values(items)), Some((next, rest))) => {
-            walk(items.get(next.index?)?, rest).map(Cow::Borrowed)
-        }
-        // Typed members are converted to JSON here, which is little data.
-        (Some(member), _) => walk_owned(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
-    }
-}
-
-/// A step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct PathStep {
-    /// Key in an object.
-    pub(crate) key: String,
-    /// Index in a list.
-    pub(crate) index: Option<usize>,
-}
-
-fn walk<'a>(document: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
-    steps.iter().try_fold(document, |value, step| match value {
-        Value::Object(object) => object.get(&step.key),
-        Value::Array(items) => items.get(step.index?),
-        _ => None,
-    })
-}
-
-/// Follows steps in an owned value.
-fn walk_owned(document: Value, steps: &[PathStep]) -> Option<Value> {
-    steps.iter().try_fold(document, |value, step| match value {
-        Value::Object(mut object) => object.swap_remove(&step.key),
-        Value::Array(mut items) => {
-            let index = step.index.filter(|index| *index < items.len())?;
-            Some(items.swap_remove(index))
-        }
-        _ => None,
-    })
 }
 
 /// A Sample during a run: parsed, or as JSON from an earlier record. Cheap to clone.

@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Requests and answers are allocated on one thread and freed on others, for which the system's allocator is slow.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Log target under which the llama.cpp bindings complain about llama.cpp logging in fragments, such as progress dots
 /// during loading.

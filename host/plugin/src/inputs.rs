@@ -4,9 +4,8 @@ use crate::batch::ItemError;
 use crate::bindings::types::{InputSpec, Item, Value as GuestValue, ValueKind};
 use crate::schema::ParamsSchema;
 use crate::world::World;
-use gage_core::{EvalContext, FieldError, FieldPath, Object};
+use gage_core::{EvalContext, FieldError, FieldPath, FieldValue, Object};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parameter that controls the handling of missing fields.
@@ -94,7 +93,7 @@ impl Inputs {
     pub(crate) fn by_name(&self, values: &Object) -> Result<Vec<GuestValue>, ItemError> {
         self.list
             .iter()
-            .map(|input| convert(values.get(&input.name).map(Cow::Borrowed), input.kind, &input.name))
+            .map(|input| convert(values.get(&input.name).map(FieldValue::from), input.kind, &input.name))
             .collect()
     }
 
@@ -105,7 +104,7 @@ impl Inputs {
         sample_id: &str,
         roots: EvalContext<'_>,
     ) -> Result<GuestValue, ItemError> {
-        let value = input.paths.iter().find_map(|path| path.resolve(roots));
+        let value = input.paths.iter().find_map(|path| path.find(roots));
         if value.is_none() {
             let paths: Vec<&str> = input.paths.iter().map(FieldPath::as_str).collect();
             let paths = paths.join(", ");
@@ -263,14 +262,18 @@ fn meant_root(path: &str) -> Option<&'static str> {
 }
 
 /// Converts a value to the kind that the metric declared; a missing value is `absent`.
-fn convert(value: Option<Cow<'_, Value>>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
-    let value = match value {
-        None => return Ok(GuestValue::Absent),
-        // An owned text is passed on without a copy.
-        Some(Cow::Owned(Value::String(text))) if matches!(kind, ValueKind::Any | ValueKind::Text) => {
-            return Ok(GuestValue::Text(text));
+fn convert(value: Option<FieldValue<'_>>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
+    let value = match (value, kind) {
+        (None, _) => return Ok(GuestValue::Absent),
+        // What is passed on as text needs no value between.
+        (Some(FieldValue::Text(text)), ValueKind::Any | ValueKind::Text) => {
+            return Ok(GuestValue::Text(text.to_owned()));
         }
-        Some(value) => value,
+        (Some(FieldValue::Typed(typed)), ValueKind::Any | ValueKind::Json) => {
+            let text = serde_json::to_string(&typed);
+            return text.map(GuestValue::Json).map_err(|error| ItemError::new("internal", error.to_string()));
+        }
+        (Some(value), _) => value.into_value(),
     };
     let value = value.as_ref();
     if value.is_null() {

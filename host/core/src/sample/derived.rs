@@ -12,6 +12,7 @@
 use super::{ChoiceOption, Reference, Sample};
 use crate::Object;
 use crate::content::ContentPart;
+use crate::json_encode::Member;
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -60,9 +61,9 @@ pub(super) fn choice(index: usize, text: &str) -> Value {
 
 /// The texts of options by their ids.
 #[derive(Clone, Copy, Debug)]
-struct OptionMap<'s>(&'s [ChoiceOption]);
+pub(crate) struct OptionTexts<'s>(&'s [ChoiceOption]);
 
-impl Serialize for OptionMap<'_> {
+impl Serialize for OptionTexts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|option| (&option.id, &option.content)))
     }
@@ -93,13 +94,10 @@ impl<'s> MetadataMember<'s> {
     }
 
     /// Returns a member that is not among its own.
-    pub(crate) fn derived(&self, key: &str) -> Option<Value> {
+    pub(crate) fn derived(&self, key: &str) -> Option<Member<'s>> {
         match key {
-            OPTION_MAP if !self.options.is_empty() => {
-                let texts = self.options.iter();
-                Some(texts.map(|option| (option.id.as_str(), option.content.as_str())).collect())
-            }
-            CORRECT_CHOICE => self.correct_choice.map(Value::from),
+            OPTION_MAP if !self.options.is_empty() => Some(Member::OptionTexts(OptionTexts(self.options))),
+            CORRECT_CHOICE => self.correct_choice.map(Member::Text),
             _ => None,
         }
     }
@@ -112,7 +110,7 @@ impl Serialize for MetadataMember<'_> {
             map.serialize_entry(key, value)?;
         }
         if !self.options.is_empty() {
-            map.serialize_entry(OPTION_MAP, &OptionMap(self.options))?;
+            map.serialize_entry(OPTION_MAP, &OptionTexts(self.options))?;
         }
         if let Some(correct_choice) = self.correct_choice {
             map.serialize_entry(CORRECT_CHOICE, correct_choice)?;

@@ -77,8 +77,8 @@ pub(super) fn sample(value: BorrowedValue<'_>) -> Result<Sample, Vec<FieldError>
 fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Sample> {
     let members = reading.members(value)?;
     require(&members, reading);
-    let present: Vec<String> =
-        members.iter().filter(|(_, value)| !is_blank(value)).map(|(key, _)| key.to_string()).collect();
+    let present: Vec<_> =
+        members.iter().filter(|(_, value)| !is_blank(value)).map(|(key, _)| key.clone()).collect();
     let mut sample = Sample::default();
     let mut label = BorrowedValue::Null;
     let mut schema_version = BorrowedValue::Null;

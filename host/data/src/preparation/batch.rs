@@ -154,8 +154,6 @@ impl<'f> Batch<'f> {
         let Batch { raw, items, files, .. } = self;
         let finish = |item: Item| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
-            let place = files.get(item.file).map(|file| format!("{} of {file}", item.place));
-            let place = place.unwrap_or_else(|| item.place.to_string());
             let row = item.raw(&raw).map(|row| row.body.as_str());
             let rejection = match item.state {
                 ItemState::Sample(sample) => {
@@ -174,7 +172,10 @@ impl<'f> Batch<'f> {
             };
             // For an unreadable row, the reader has already named its place.
             let rejection = match row {
-                Some(row) => rejection.at(&place, row),
+                Some(row) => {
+                    let place = files.get(item.file).map(|file| format!("{} of {file}", item.place));
+                    rejection.at(&place.unwrap_or_else(|| item.place.to_string()), row)
+                }
                 None => rejection,
             };
             let result = Err(Box::new(Rejection { id: format!("row-{number}"), ..rejection }));
