@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures how fast models run beside other programs that run llama.cpp: xllamacpp (PyPI) and, where npm is there,
-# node-llama-cpp. Both are fetched into target/peers; gage-host is the one that `make release` built.
+# Measures how fast models run beside other programs that run llama.cpp: xllamacpp (PyPI), node-llama-cpp where npm is there,
+# and llama-batched-bench where g++ and OpenSSL are. All are fetched into target/peers; gage-host is the one that `make
+# release` built.
 #
 #     tools/peers.sh [MODEL.gguf]     # default: the model of `make fetch-model`
 set -euo pipefail
@@ -17,4 +18,9 @@ if command -v npm >/dev/null; then
 else
   echo "skipped: node-llama-cpp needs npm" >&2
 fi
-exec "$folder/python/bin/python" tests/benchmarks/peers/compare.py "$model" --node "$folder"
+"$folder/python/bin/python" tests/benchmarks/peers/compare.py "$model" --node "$folder"
+if tests/benchmarks/peers/build-batched-bench.sh "$folder"; then
+  "$folder/python/bin/python" tests/benchmarks/peers/generation.py "$model" "$folder/llama-batched-bench"
+else
+  echo "skipped: llama-batched-bench could not be built" >&2
+fi

@@ -1,17 +1,39 @@
 //! Computes probabilities from logits.
 
+/// Number of logits whose largest is found before the next ones are looked at.
+const PART_LOGITS: usize = 1024;
+
+/// Number of logits that are compared side by side, so that the compiler uses vector instructions.
+const COMPARED_LOGITS: usize = 16;
+
 /// Returns the index of the largest logit, the first if several are equal. `None` if a logit is NaN.
 pub fn most_likely(logits: &[f32]) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
-    for (index, logit) in logits.iter().enumerate() {
-        if logit.is_nan() {
-            return None;
-        }
-        if best.is_none_or(|(_, largest)| *logit > largest) {
-            best = Some((index, *logit));
+    for (start, part) in (0..).step_by(PART_LOGITS).zip(logits.chunks(PART_LOGITS)) {
+        let found = largest(part)?;
+        if best.is_none_or(|(_, earlier)| found > earlier) {
+            best = Some((start, found));
         }
     }
-    best.map(|(index, _)| index)
+    let (start, found) = best?;
+    let within = logits.get(start..)?.iter().position(|logit| *logit == found)?;
+    Some(start + within)
+}
+
+/// Returns the largest of some logits. `None` if one is NaN.
+fn largest(logits: &[f32]) -> Option<f32> {
+    let mut largest = [f32::NEG_INFINITY; COMPARED_LOGITS];
+    let mut are_nan = [0_u32; COMPARED_LOGITS];
+    let (groups, rest) = logits.as_chunks::<COMPARED_LOGITS>();
+    for group in groups {
+        for ((largest, is_nan), logit) in largest.iter_mut().zip(&mut are_nan).zip(group) {
+            *largest = if *logit > *largest { *logit } else { *largest };
+            *is_nan |= u32::from(logit.is_nan());
+        }
+    }
+    let is_nan = are_nan.iter().any(|is_nan| *is_nan != 0) || rest.iter().any(|logit| logit.is_nan());
+    let found = largest.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
+    (!is_nan).then_some(found)
 }
 
 /// Refuses logits that are all equal, as found in models whose graph computes no logits.
@@ -96,6 +118,16 @@ mod tests {
         assert_eq!(most_likely(&[f32::NEG_INFINITY]), Some(0));
         assert_eq!(most_likely(&[1.0, f32::NAN]), None);
         assert_eq!(most_likely(&[]), None);
+        // Around the borders of what is compared together.
+        for place in [0, 1, 15, 16, 1023, 1024, 1025, 2047, 2060] {
+            let mut logits = vec![-1.0_f32; 2061];
+            logits[place] = 2.0;
+            assert_eq!(most_likely(&logits), Some(place));
+            logits[2060] = 2.0;
+            assert_eq!(most_likely(&logits), Some(place), "the first of equals");
+            logits[place] = f32::NAN;
+            assert_eq!(most_likely(&logits), None, "{place}");
+        }
         assert_eq!(Distribution::of(&[f32::INFINITY, 0.0]), None);
         assert_eq!(Distribution::of(&[f32::NEG_INFINITY, f32::NEG_INFINITY]), None);
     }

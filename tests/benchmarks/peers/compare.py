@@ -38,7 +38,9 @@ def prompts(count: int) -> list[str]:
     return texts
 
 
-def gage_host(program: str, model: str, texts: list[str], folder: Path, kernels: str) -> dict:
+def gage_host(
+    program: str, model: str, texts: list[str], folder: Path, kernels: str, slots: int = SEQUENCES, new_tokens: int = NEW_TOKENS
+) -> dict:
     """A run without chat template; its own clock of the requests."""
     with open(folder / "prompts.jsonl", "w", encoding="utf-8") as file:
         for number, text in enumerate(texts):
@@ -53,19 +55,19 @@ def gage_host(program: str, model: str, texts: list[str], folder: Path, kernels:
                 "backend_id": "model",
                 "type": "llama_cpp",
                 "config": {
-                    "model_path": model, "slots": SEQUENCES, "threads": THREADS, "context_length": CELLS,
+                    "model_path": model, "slots": slots, "threads": THREADS, "context_length": CELLS,
                     "chat_template": "none", "kernels": kernels,
                 },
             }
         ],
         "role_adapters": [{"adapter_id": "dut", "role_type": "dut_model", "backend_id": "model"}],
-        "custom": {"score_outcomes": ["truncated", "empty_output"], "steps": [{"step": "inference"}, {"step": "auto_eval"}], "sampling_params": {"temperature": 0, "max_new_tokens": NEW_TOKENS}},
+        "custom": {"score_outcomes": ["truncated", "empty_output"], "steps": [{"step": "inference"}, {"step": "auto_eval"}], "sampling_params": {"temperature": 0, "max_new_tokens": new_tokens}},
         "metrics": ["text_length"],
         "tasks": [{"task_id": "prompts", "dataset_id": "prompts"}],
     }
     (folder / "suite.yaml").write_text(json.dumps(suite), encoding="utf-8")
     shutil.rmtree(folder / "runs", ignore_errors=True)
-    command = [program, "run", "suite.yaml", "--run-id", "r", "--quiet", "--concurrency", str(2 * SEQUENCES)]
+    command = [program, "run", "suite.yaml", "--run-id", "r", "--quiet", "--concurrency", str(2 * slots)]
     subprocess.run(command, cwd=folder, check=True)
     timings = json.loads((folder / "runs/r/timings.json").read_text())
     return {
