@@ -1,6 +1,7 @@
 //! Values at paths. Members of typed documents become a JSON value only if the caller needs one.
 
 use crate::json_encode::{JsonMembers, Member};
+use crate::sample::derived::DerivedMetadata;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -59,6 +60,15 @@ impl<'a> FieldValue<'a> {
     }
 }
 
+impl<'a> From<DerivedMetadata<'a>> for Member<'a> {
+    fn from(derived: DerivedMetadata<'a>) -> Member<'a> {
+        match derived {
+            DerivedMetadata::OptionTexts(texts) => Member::OptionTexts(texts),
+            DerivedMetadata::CorrectChoice(id) => Member::Text(id),
+        }
+    }
+}
+
 /// Follows steps from a member of a typed document; `None` if one leads nowhere.
 pub(crate) fn walk_members<'a>(
     document: &'a impl JsonMembers,
@@ -78,7 +88,7 @@ fn walk_member<'a>(member: Member<'a>, steps: &[PathStep]) -> Option<FieldValue<
         Member::Object(object) => walk(object.get(&step.key)?, rest).map(FieldValue::from),
         Member::Metadata(metadata) => match metadata.own.get(&step.key) {
             Some(value) => walk(value, rest).map(FieldValue::from),
-            None => walk_member(metadata.derived(&step.key)?, rest),
+            None => walk_member(metadata.derived(&step.key)?.into(), rest),
         },
         Member::Values(items) => walk(items.get(step.index?)?, rest).map(FieldValue::from),
         Member::Parts(items) => walk_member(Member::Part(items.get(step.index?)?), rest),

@@ -223,7 +223,12 @@ mod tests {
             };
             let path = FieldPath::new(text);
             let (typed, plain) = (roots(JsonView::Sample(&sample)), roots(JsonView::Json(&written)));
-            assert_eq!(path.resolve(typed), path.resolve(plain), "{text}");
+            let value = path.resolve(plain);
+            assert_eq!(path.resolve(typed), value, "{text}");
+            if let Some(FieldValue::Typed(found)) = path.find(typed) {
+                let written = serde_json::to_string(&found).expect("JSON");
+                assert_eq!(Some(written), value.map(|value| value.to_string()), "{text}");
+            }
         }
     }
 

@@ -141,7 +141,7 @@ pub struct SampleTiming {
     #[serde(default, skip_serializing_if = "StageTimes::is_empty")]
     pub stages: StageTimes,
     /// The sample's share of the scoring time, in milliseconds.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "microseconds")]
     pub scoring_ms: f64,
     /// The sample's share of the fuel used by the plugins that scored it. Equal in every run.
     pub scoring_fuel: u64,

@@ -12,7 +12,6 @@
 use super::{ChoiceOption, Reference, Sample};
 use crate::Object;
 use crate::content::ContentPart;
-use crate::json_encode::Member;
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -69,6 +68,12 @@ impl Serialize for OptionTexts<'_> {
     }
 }
 
+/// A member of the metadata that follows from other members.
+pub(crate) enum DerivedMetadata<'s> {
+    OptionTexts(OptionTexts<'s>),
+    CorrectChoice(&'s str),
+}
+
 /// The metadata of a Sample: its own, and then what follows from other members.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MetadataMember<'s> {
@@ -94,10 +99,12 @@ impl<'s> MetadataMember<'s> {
     }
 
     /// Returns a member that is not among its own.
-    pub(crate) fn derived(&self, key: &str) -> Option<Member<'s>> {
+    pub(crate) fn derived(&self, key: &str) -> Option<DerivedMetadata<'s>> {
         match key {
-            OPTION_MAP if !self.options.is_empty() => Some(Member::OptionTexts(OptionTexts(self.options))),
-            CORRECT_CHOICE => self.correct_choice.map(Member::Text),
+            OPTION_MAP if !self.options.is_empty() => {
+                Some(DerivedMetadata::OptionTexts(OptionTexts(self.options)))
+            }
+            CORRECT_CHOICE => self.correct_choice.map(DerivedMetadata::CorrectChoice),
             _ => None,
         }
     }

@@ -43,8 +43,9 @@ pub(crate) fn awaited_tool_of(output: &OutputView) -> Option<String> {
     is_waiting.then(|| name.unwrap_or_default().to_owned())
 }
 
+/// Returns a duration in milliseconds, rounded to microseconds: records would only be longer with more digits.
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Entries of a journal, one per line.
 
-use crate::sample_record::{finite, is_nothing, microseconds};
+use crate::sample_record::{is_nothing, microseconds};
 use crate::{ErrorNote, SampleRecord, SampleTiming};
 use compact_str::CompactString;
 use gage_core::{JsonView, MetricResult, Object, Outcome, RecordedForm};
@@ -92,7 +92,7 @@ pub struct Scores {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timing_metrics: Vec<MetricResult>,
     /// The sample's share of the scoring time, in milliseconds.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "microseconds")]
     pub scoring_ms: f64,
     /// The sample's share of the time of extractors, in milliseconds.
     #[serde(default, skip_serializing_if = "is_nothing", serialize_with = "microseconds")]
