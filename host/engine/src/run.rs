@@ -21,6 +21,7 @@ use gage_record::{
 };
 use report::RunReport;
 use serde_json::json;
+use std::error::Error as _;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
 
@@ -87,7 +88,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
 /// Seals the journal. A journal that cannot be sealed is only larger.
 fn finish_journal(writer: JournalWriter) {
     if let Err(error) = writer.finish() {
-        tracing::warn!(%error, "the journal is not compressed, and no record is lost");
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        tracing::warn!("the journal is not compressed, and no record is lost: {error}{cause}");
     }
 }
 
