@@ -195,6 +195,22 @@ fn plan_estimates_a_run_and_sends_nothing() {
     assert!(!workspace.path("runs").exists());
 }
 
+/// Two metrics may be the same member of a plugin with other parameters.
+#[test]
+fn plan_adds_up_the_metrics_of_a_member() {
+    let fuel = |metrics: &str| -> u64 {
+        let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
+        let workspace = workspace(10, &suite(nobody, metrics));
+        let plan = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0).stdout_json();
+        let plugins = plan["tasks"][0]["plugins"].as_array().expect("plugins").clone();
+        let found = plugins.iter().find(|one| one["member"] == "exact_match").expect("the metric");
+        found["fuel_per_sample"].as_u64().expect("a number")
+    };
+    let once = fuel("[exact_match]");
+    let twice = fuel("[exact_match, {metric_id: again, implementation: exact_match}]");
+    assert!((2 * once..2 * once + 2).contains(&twice), "{once} {twice}");
+}
+
 #[test]
 fn plan_counts_tokens_with_the_available_tokenizer() {
     let workspace = workspace(

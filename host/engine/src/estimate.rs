@@ -254,7 +254,8 @@ impl Plan {
         let statistics = DatasetStatistics::of(task, datasets, options.max_samples, tokens, notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * task.spec.repeat as f64;
         plugins::try_metrics(task, &statistics.first_samples);
-        let plugins = plugins::estimates(options.plugins, &before, samples);
+        let tried = statistics.first_samples.len();
+        let plugins = plugins::estimates(options.plugins, &before, tried, samples);
         (statistics, plugins)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedTask;
 use gage_core::{EvalContext, FinishReason, JsonView, ModelOutput, Sample};
-use gage_plugin::{MemberWork, PluginHost, PluginWork};
+use gage_plugin::{MemberWork, PluginHost, PluginWork, World};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -59,8 +59,14 @@ fn answer_of(sample: &Sample) -> ModelOutput {
     ModelOutput::generated(reference.unwrap_or_default(), FinishReason::Stop, None)
 }
 
-/// Returns the costs of each member per item since `before`, times a number of samples, the most expensive first.
-pub(super) fn estimates(host: &PluginHost, before: &[MemberWork], samples: f64) -> Vec<PluginEstimate> {
+/// Returns the costs of each member since `before` per sample and for a number of samples, the most expensive first. `tried` is
+/// the number of samples that were scored: several metrics may use the same member.
+pub(super) fn estimates(
+    host: &PluginHost,
+    before: &[MemberWork],
+    tried: usize,
+    samples: f64,
+) -> Vec<PluginEstimate> {
     let mut estimates: Vec<PluginEstimate> = Vec::new();
     for current in host.work() {
         let is_same = |one: &&MemberWork| {
@@ -72,15 +78,19 @@ pub(super) fn estimates(host: &PluginHost, before: &[MemberWork], samples: f64) 
             continue;
         }
         let time: Duration = current.work.processor_time.saturating_sub(earlier.processor_time);
-        // Both stay far below 2^53.
-        let seconds = time.as_secs_f64() / items as f64;
+        let fuel = current.work.fuel.saturating_sub(earlier.fuel);
+        // A preprocessor may have read more rows than were scored.
+        let measured = if current.world == World::Preprocessor { items } else { tried as u64 };
+        let measured = measured.max(1);
+        // It stays far below 2^53.
+        let seconds = time.as_secs_f64() / measured as f64;
         estimates.push(PluginEstimate {
             plugin: current.plugin,
             kind: current.world.to_string(),
             member: current.member,
             cpu_us_per_sample: seconds * 1e6,
             cpu_s: seconds * samples,
-            fuel_per_sample: current.work.fuel.saturating_sub(earlier.fuel) / items,
+            fuel_per_sample: fuel / measured,
             peak_memory_bytes: current.work.peak_memory_bytes,
         });
     }

@@ -271,7 +271,10 @@ mod tests {
         let (root, path) = killed();
         fs::rename(&path, path.with_file_name("000002.jsonl")).unwrap();
         let error = refused(root.path());
-        assert!(error.contains("000001.jsonl, which comes before it, is gone"), "{error}");
+        assert!(
+            error.contains("000001.jsonl or 000001.jsonl.zst, which comes before it, is gone"),
+            "{error}"
+        );
     }
 
     #[test]

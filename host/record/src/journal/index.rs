@@ -248,8 +248,11 @@ impl<'a> IndexBuilder<'a> {
         let read = |lines: Result<SegmentLines, RecordError>| {
             let lines = lines?;
             if lines.scanned.torn_bytes > 0 {
-                let reason =
-                    format!("its last {} bytes are torn, and another file follows", lines.scanned.torn_bytes);
+                let reason = format!(
+                    "its last {} bytes are torn, and another file follows; restore it from a copy, or start again \
+                     with another --run-id",
+                    lines.scanned.torn_bytes
+                );
                 return Err(RecordError::invalid(&lines.path, reason));
             }
             Ok(lines)
@@ -317,7 +320,7 @@ impl<'a> IndexBuilder<'a> {
 fn missing_before(path: &Path, number: u64) -> RecordError {
     let expected = segment_name(number);
     let reason = format!(
-        "{expected}, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
+        "{expected} or {expected}.zst, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
     );
     RecordError::invalid(path, reason)
 }

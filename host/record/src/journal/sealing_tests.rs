@@ -192,7 +192,7 @@ fn a_missing_sealed_segment_is_named() {
     let journal = Journal::with_records(&records(12));
     fs::remove_file(sealed_path(&journal.path(&segment_name(2)))).unwrap();
     let error = journal.read().unwrap_err().recorded("run_folders");
-    assert!(error.contains("000002.jsonl, which comes before it, is gone"), "{error}");
+    assert!(error.contains("000002.jsonl or 000002.jsonl.zst, which comes before it, is gone"), "{error}");
 }
 
 #[test]

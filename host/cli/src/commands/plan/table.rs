@@ -117,7 +117,7 @@ fn plugin_lines(estimate: &Estimate, style: &Style) -> Vec<String> {
         [
             if several { format!("{name} of {}", task.task_id) } else { name },
             format!("{:.1} µs", plugin.cpu_us_per_sample),
-            duration(plugin.cpu_s),
+            processor_time(plugin.cpu_s),
             count(plugin.fuel_per_sample as f64),
             format!("{:.1} MB", plugin.peak_memory_bytes as f64 / 1e6),
         ]
@@ -268,6 +268,14 @@ fn count(number: f64) -> String {
 }
 
 /// Formats a duration in its two largest units.
+fn processor_time(seconds: f64) -> String {
+    match seconds {
+        short if short < 0.0005 => "<1ms".to_owned(),
+        short if short < 0.9995 => format!("{:.0}ms", short * 1e3),
+        long => duration(long),
+    }
+}
+
 fn duration(seconds: f64) -> String {
     // Durations stay far below 2^53 seconds, and are not negative.
     let whole = seconds.ceil() as u64;
