@@ -12,6 +12,8 @@ pub(super) struct Columns {
     run: usize,
     /// Of every so many samples of the run, the first has its texts in the page.
     texts_every: u64,
+    /// Indexes in this block of further samples whose texts are in the page: failed ones.
+    further_texts: Vec<usize>,
     tasks: Vec<String>,
     /// Outcomes of the samples, or the next stage of unfinished ones.
     outcomes: Vec<&'static str>,
@@ -96,6 +98,11 @@ impl Columns {
                 self.tagged.push(pair);
             }
         }
+    }
+
+    /// Records that the texts of the next sample are in the page though it is not one of every so many.
+    pub(super) fn expect_texts(&mut self) {
+        self.further_texts.push(self.len());
     }
 
     /// Records the end of a text block with this number of samples.

@@ -241,6 +241,24 @@ fn a_server_that_changed_its_model_is_named() {
 }
 
 #[test]
+fn a_page_of_many_samples_has_the_texts_of_failed_ones() {
+    let root = tempfile::tempdir().unwrap();
+    let samples = (0..9).map(|index| SampleRecord {
+        outcome: if index % 3 == 1 { Outcome::EmptyOutput } else { Outcome::Scored },
+        ..sample("t", index, 1.0, 1.0)
+    });
+    let run = write_run(root.path(), "run", &samples.collect::<Vec<_>>());
+    let source = [RecordedRun::open(&run).unwrap()];
+    let mut page = Vec::new();
+    let written = write_html(&mut page, &source, &[], &[], &|_, _| None, 2).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
+    // The samples 0 and 5, and two of the failed ones, which are 1, 4 and 7.
+    assert_eq!((&columns["texts_every"], &columns["further_texts"]), (&json!(5), &json!([1, 4])));
+    assert_eq!((written.texts, &columns["texts"]), (4, &json!([4])));
+}
+
+#[test]
 fn a_page_of_many_samples_has_the_texts_of_some() {
     let root = tempfile::tempdir().unwrap();
     let samples: Vec<SampleRecord> = (0..7).map(|index| sample("t", index, 1.0, 1.0)).collect();

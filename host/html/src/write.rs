@@ -7,6 +7,7 @@ use super::error::HtmlError;
 use super::head::PageHead;
 use super::text::{MediaEmbedder, TextLine};
 use gage_compare::{Comparison, ContentBy};
+use gage_core::Outcome;
 use gage_figures::RecordedRun;
 use gage_record::SampleRecord;
 use serde_json::Value;
@@ -90,8 +91,8 @@ pub fn report_policy() -> Result<String, HtmlError> {
 }
 
 /// Writes the page of some runs. Each of `comparisons` compares the first run with a further one. If a run has more than
-/// `max_texts` samples, the page has the texts of every second one, or of every third, and so on. Without links and with
-/// [`MAX_FILE_TEXTS`], the output is that of [`write_html_file`].
+/// `max_texts` samples, the page has the texts of every second one, or of every third, and so on, and of up to `max_texts`
+/// further ones that failed. Without links and with [`MAX_FILE_TEXTS`], the output is that of [`write_html_file`].
 ///
 /// # Errors
 /// Fails if a run cannot be read, or the output cannot be written.
@@ -115,7 +116,7 @@ pub fn write_html<W: Write>(
     let mut page = WrittenPage { samples: 0, texts: 0, bytes: 0 };
     for (number, source) in sources.iter().enumerate() {
         let every = source.recorded_samples().div_ceil(max_texts.max(1)).max(1);
-        let run = RunContent { number, source, content, requests, every };
+        let run = RunContent { number, source, content, requests, every, max_failed: max_texts };
         run.write(&mut out, &mut page)?;
     }
     out.write_all(frame.after_data.as_bytes())?;
@@ -131,6 +132,8 @@ struct RunContent<'r> {
     requests: &'r RequestsOf<'r>,
     /// Of every so many samples, the first has its texts in the page.
     every: u64,
+    /// Maximum number of failed samples whose texts are in the page as well.
+    max_failed: u64,
 }
 
 impl RunContent<'_> {
@@ -140,7 +143,8 @@ impl RunContent<'_> {
         out: &mut CountingWriter<'_, W>,
         page: &mut WrittenPage,
     ) -> Result<(), HtmlError> {
-        let RunContent { number, source, content, requests, every } = *self;
+        let RunContent { number, source, content, requests, every, max_failed } = *self;
+        let mut failed = 0;
         let mut records = source.records_so_far()?.zip(0_u64..).peekable();
         let mut columns = Columns::new(number, every);
         let mut media = MediaEmbedder::new(source.folder(), MAX_MEDIA_BYTES);
@@ -151,7 +155,13 @@ impl RunContent<'_> {
             while count < MAX_CHUNK_TEXTS && bytes < MAX_CHUNK_BYTES && columns.len() < MAX_CHUNK_ROWS {
                 let Some((read, place)) = records.next() else { break };
                 let (record, stage) = read?;
-                if place.is_multiple_of(every) {
+                let is_chosen = place.is_multiple_of(every);
+                let is_failed = !is_chosen && failed < max_failed && record.outcome != Outcome::Scored;
+                if is_failed {
+                    failed += 1;
+                    columns.expect_texts();
+                }
+                if is_chosen || is_failed {
                     line.clear();
                     let text = TextLine::new(&record, requests(number, &record), media.media_of(&record));
                     serde_json::to_writer(&mut line, &text)?;

@@ -71,8 +71,9 @@ async function readColumns(parts) {
     before[part.run] ??= 0;
     textsEvery[part.run] = part.texts_every;
     let [block, line] = [0, 0];
+    const further = new Set(part.further_texts);
     for (let place = start; place < start + part.index.length; place += 1, before[part.run] += 1) {
-      if (before[part.run] % part.texts_every) {
+      if (before[part.run] % part.texts_every && !further.has(place - start)) {
         rows.text[place] = NO_TEXT;
         continue;
       }

@@ -60,7 +60,7 @@ function replyMedia(output, media = {}) {
 
 /** Stands for the texts of a sample that are not in the page. */
 function absentTexts(row) {
-  return make("div", { class: "side" }, make("p", { class: "soft" }, `The run has many samples, so this page has the texts of one in ${count(textsEvery[rows.run[row]])}. The command gage-host view shows all of them.`));
+  return make("div", { class: "side" }, make("p", { class: "soft" }, `The run has many samples, so this page has the texts of one in ${count(textsEvery[rows.run[row]])}, and of failed ones. The command gage-host view shows all of them.`));
 }
 
 function promptSide({ sample, row, requests }) {
