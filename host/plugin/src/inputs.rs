@@ -265,7 +265,7 @@ fn meant_root(path: &str) -> Option<&'static str> {
 fn convert(value: Option<FieldValue<'_>>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
     let value = match (value, kind) {
         (None, _) => return Ok(GuestValue::Absent),
-        // What is passed on as text needs no value between.
+        // Texts and encoded members are passed on without building a value.
         (Some(FieldValue::Text(text)), ValueKind::Any | ValueKind::Text) => {
             return Ok(GuestValue::Text(text.to_owned()));
         }
