@@ -191,7 +191,7 @@ fn stored_reader_skips_added_keys() {
     assert_eq!(run, changed);
 }
 
-/// The reverse: this program stands for an older one.
+/// The reverse: this program takes the part of an older one.
 #[test]
 fn this_program_skips_added_keys() {
     let (_server, workspace) = finished_run();

@@ -199,8 +199,8 @@ fn plan_estimates_a_run_and_sends_nothing() {
 #[test]
 fn plan_adds_up_the_metrics_of_a_member() {
     let fuel = |metrics: &str| -> u64 {
-        let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
-        let workspace = workspace(10, &suite(nobody, metrics));
+        let unreachable = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
+        let workspace = workspace(10, &suite(unreachable, metrics));
         let plan = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0).stdout_json();
         let plugins = plan["tasks"][0]["plugins"].as_array().expect("plugins").clone();
         let found = plugins.iter().find(|one| one["member"] == "exact_match").expect("the metric");

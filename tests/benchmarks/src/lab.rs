@@ -33,6 +33,22 @@ pub(crate) struct Suite<'s> {
     pub(crate) output: Option<&'s Path>,
 }
 
+impl<'s> Suite<'s> {
+    /// A run that shows nothing and is not watched, with 256 in flight.
+    pub(crate) fn silent(url: &'s str, rows: usize) -> Suite<'s> {
+        Suite {
+            rows,
+            url,
+            in_flight: 256,
+            keys: "",
+            arguments: &[],
+            terminal: Terminal::Silent,
+            is_watched: false,
+            output: None,
+        }
+    }
+}
+
 /// Result of a run.
 pub(crate) struct FinishedRun {
     pub(crate) ran: Ran,
@@ -87,16 +103,7 @@ impl Lab {
 
     /// Runs a suite of few rows to its end without looking at it meanwhile. Returns the begin and the end of the process.
     pub(crate) fn run_briefly(&self, url: &str, rows: usize) -> anyhow::Result<(Instant, Instant)> {
-        let suite = Suite {
-            rows,
-            url,
-            in_flight: 256,
-            keys: "",
-            arguments: &[],
-            terminal: Terminal::Silent,
-            is_watched: false,
-            output: None,
-        };
+        let suite = Suite::silent(url, rows);
         let file = self.folder.path().join("suite.yaml");
         std::fs::write(&file, text_of(&suite, &self.rows(rows)?))?;
         let output = self.folder.path().join("runs");

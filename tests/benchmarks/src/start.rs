@@ -1,7 +1,6 @@
 //! Time until the first events of a run.
 
 use crate::lab::{Lab, Suite};
-use crate::process::Terminal;
 use crate::server::TimedServer;
 use crate::table::{Table, median};
 use anyhow::{Context as _, ensure};
@@ -28,16 +27,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     row("to the end of `--help`", helped);
     let server = TimedServer::start(Duration::ZERO, |_| None)?;
     let url = server.url();
-    let suite = Suite {
-        rows: ROWS,
-        url: &url,
-        in_flight: 256,
-        keys: "",
-        arguments: &[],
-        terminal: Terminal::Silent,
-        is_watched: false,
-        output: None,
-    };
+    let suite = Suite::silent(&url, ROWS);
     // Compiles the components, and loads the file into the system's cache.
     lab.run(&suite)?;
     server.arrivals();
