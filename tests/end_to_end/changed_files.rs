@@ -42,7 +42,7 @@ fn overwritten_dataset_ends_the_run_without_figures() {
     let (workspace, ended, resumed) = run_with_change(|path| {
         fs::write(path, padded_rows(1_000, "new")).expect("written in place");
     });
-    let ended = ended.expect_code(2);
+    let ended = ended.expect_code(3);
     for expected in
         ["rows.jsonl", "changed while the run was reading it: its digest is sha256:", "restore it"]
     {
@@ -57,7 +57,7 @@ fn shortened_dataset_ends_the_run_without_figures() {
     let (workspace, ended, _) = run_with_change(|path| {
         fs::write(path, padded_rows(900, "old")).expect("written in place");
     });
-    let ended = ended.expect_code(2);
+    let ended = ended.expect_code(3);
     assert!(ended.stderr.contains("changed while the run was reading it"), "{}", ended.stderr);
     assert!(!workspace.path("runs/r/summary.json").exists());
 }

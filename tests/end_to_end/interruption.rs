@@ -3,6 +3,8 @@
 use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
 use serde_json::json;
+use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -56,18 +58,18 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     let answers = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(r#""awaits_scores":true"#).count();
     // Before that, the journal might hold four whole batches and no answer that waits for its batch.
-    while answers(&std::fs::read(&journal).unwrap_or_default()) <= 4 * 32 {
+    while answers(&fs::read(&journal).unwrap_or_default()) <= 4 * 32 {
         assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
         std::thread::yield_now();
     }
     child.kill().expect("killed");
     child.wait().expect("gone");
     // Half a record at the end, as after a power failure.
-    let mut bytes = std::fs::read(&journal).expect("a journal");
+    let mut bytes = fs::read(&journal).expect("a journal");
     let recorded = answers(&bytes);
     assert!(recorded > 0 && recorded < 200, "{recorded} answers");
     bytes.extend_from_slice(b"0123abcd {\"task_id\":\"ro");
-    std::fs::write(&journal, bytes).expect("written");
+    fs::write(&journal, bytes).expect("written");
 
     workspace.run(&ARGUMENTS).expect_code(2);
     blocking.release();
@@ -183,7 +185,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
         assert_ne!(before, edited, "{file}");
         // The file is replaced, as a program would.
         workspace.write("edited", edited);
-        std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
+        fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{}", ended.stdout);
         if file == "summary.json" {
@@ -201,10 +203,10 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
             }
         }
         workspace.write("edited", before);
-        std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
+        fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
     }
     workspace.run(&["verify", "r", "--quiet"]).expect_code(0);
-    std::fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
+    fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
     blocking.release();
     // Without an id, the newest unfinished run of the suite is resumed. After that there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
@@ -215,11 +217,84 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert!(none.stderr.contains("has no run of this suite that can be resumed"), "{}", none.stderr);
     // Lost records are not requested again.
     let journal = workspace.path("runs/r/journal/000001.jsonl");
-    std::fs::rename(&journal, workspace.path("aside")).expect("moved");
+    fs::rename(&journal, workspace.path("aside")).expect("moved");
     let gone = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat());
     assert_ne!(gone.code, Some(0), "{}", gone.transcript());
     assert!(gone.stderr.contains("000001.jsonl") && gone.stderr.contains("it is gone"), "{}", gone.stderr);
     assert!(!journal.exists());
+}
+
+/// Changes the folder of a run while requests are in flight. Checks that the run ends with an error before more requests are
+/// sent.
+#[cfg(unix)]
+fn expect_end_with_changed_folder(change: impl Fn(&Path), expected: &str) {
+    let blocking = BlockingServer::start(10);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    change(&workspace.path("runs/r"));
+    let ended = CommandOutput::wait_for(child).expect_code(1);
+    let message = format!("the run folder runs/r {expected} while the run was going on");
+    assert!(ended.stderr.contains(&message), "{}", ended.stderr);
+    // Four requests are in flight at a time.
+    assert!(blocking.server.requests() <= 14, "{} requests", blocking.server.requests());
+}
+
+#[cfg(unix)]
+#[test]
+fn deleted_run_folder_ends_the_run_at_once() {
+    expect_end_with_changed_folder(|run| fs::remove_dir_all(run).expect("deleted"), "was deleted");
+}
+
+#[cfg(unix)]
+#[test]
+fn replaced_run_folder_ends_the_run_at_once() {
+    let replace = |run: &Path| {
+        fs::rename(run, run.with_file_name("aside")).expect("moved");
+        fs::create_dir(run).expect("another folder");
+    };
+    expect_end_with_changed_folder(replace, "was replaced by another folder");
+}
+
+#[cfg(unix)]
+#[test]
+fn replaced_journal_ends_the_run_at_once() {
+    let replace = |run: &Path| {
+        let (journal, copy) = (run.join("journal/000001.jsonl"), run.join("copy"));
+        fs::copy(&journal, &copy).expect("copied");
+        fs::rename(copy, journal).expect("replaced");
+    };
+    expect_end_with_changed_folder(replace, "has another journal (a file of it was replaced)");
+}
+
+/// Only the reports at the end cannot be written.
+#[cfg(unix)]
+#[test]
+fn moved_run_folder_receives_every_answer() {
+    let blocking = BlockingServer::start(10);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    // The requests in flight time out after the folder was moved and checked, and are then answered.
+    let backend = blocking.server.backend(", timeout: 2, max_retries: 5");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    let (run, aside) = (workspace.path("runs/r"), workspace.path("aside"));
+    fs::rename(&run, &aside).expect("moved");
+    blocking.release();
+    let ended = CommandOutput::wait_for(child).expect_code(1);
+    assert!(ended.stderr.contains("runs/r"), "{}", ended.stderr);
+    assert!(!run.exists(), "half of a run is at the old place");
+    // The folder of runs was empty at the end, and was removed.
+    fs::create_dir_all(workspace.path("runs")).expect("a folder");
+    fs::rename(aside, run).expect("moved back");
+    let asked = blocking.server.requests();
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(blocking.server.requests(), asked, "an answer was not recorded");
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
 }
 
 /// Filtered rows must be read to be counted, which happens when the run is interrupted.
@@ -282,9 +357,9 @@ fn killed_run_that_records_resumes_to_a_whole_recording() {
     child.kill().expect("killed");
     child.wait().expect("gone");
     // Half an exchange at the end.
-    let mut bytes = std::fs::read(workspace.path("tape.zst")).expect("a tape");
+    let mut bytes = fs::read(workspace.path("tape.zst")).expect("a tape");
     bytes.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 4]);
-    std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
+    fs::write(workspace.path("tape.zst"), bytes).expect("written");
     blocking.release();
     let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
     assert!(resumed.stderr.contains("the recording was torn at its end"), "{}", resumed.stderr);

@@ -31,6 +31,8 @@ mod judging;
 mod killed_runs;
 mod languages;
 mod locks;
+#[cfg(target_os = "linux")]
+mod machine_limits;
 mod model_files;
 mod observing;
 mod planning;
@@ -41,6 +43,7 @@ mod redacted_values;
 mod reference_pages;
 mod references;
 mod rejudging;
+mod repair;
 mod reply_media;
 mod run_folders;
 mod scripted_backend;

@@ -2,7 +2,7 @@
 
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wiremock::matchers::{method, path};
@@ -200,7 +200,8 @@ fn failures_are_retried_then_counted_but_never_scored() {
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(10));
-    let backend = server.backend(", max_retries: 2, retry_base: 0.001, retry_limit: 0.01, timeout: 1");
+    let backend = server
+        .backend(", max_retries: 2, retry_base: 0.001, retry_limit: 0.01, timeout: 1, outage_limit: 0.5");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(ended.stderr.contains("6 of 10 samples were scored"), "{}", ended.stderr);
@@ -233,24 +234,96 @@ fn failures_are_retried_then_counted_but_never_scored() {
     assert!(again.stderr.contains("6 of 10"), "{}", again.stderr);
 }
 
+/// A server that is away for longer than `outage_limit` ends the run with the code of "try later". Nothing is recorded as
+/// failed, so a resume has all figures.
 #[test]
-fn unreachable_server_gives_an_incomplete_run() {
-    let workspace = Workspace::new();
-    workspace.write("rows.jsonl", rows(3));
+fn server_that_is_away_for_too_long_interrupts_the_run() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let server = Server::start({
+        let is_up = Arc::clone(&is_up);
+        move |request| match is_up.load(Ordering::SeqCst) {
+            true => completion(&format!("answer {}", question_number(request))),
+            false => ResponseTemplate::new(502).set_body_string("<html>bad gateway</html>"),
+        }
+    });
     // A port that was free a moment ago, and at which nothing listens.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())
         .expect("a port")
         .port();
-    let backend = format!(
-        "type: openai_http\n    config: {{base_url: 'http://127.0.0.1:{port}/v1', model: m, max_retries: 1, retry_base: 0.001}}"
-    );
-    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
-    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    let summary = workspace.json("r", "summary.json");
-    assert_eq!(summary["metrics"][0]["value"], Value::Null);
-    assert_eq!(summary["samples"]["outcomes"]["backend_error"], 3);
-    assert_eq!(workspace.samples("r")[0]["error"]["kind"], "connection");
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    for (run_id, uri, cause) in [
+        ("refused", format!("http://127.0.0.1:{port}"), "connection refused"),
+        ("unresolved", "http://no-such-host.invalid".to_owned(), "no such host"),
+        ("gateway", server.server.uri(), "status 502"),
+    ] {
+        let backend = format!(
+            "type: openai_http\n    config: {{base_url: '{uri}/v1', model: m, proxy: none, retry_base: 0.01, outage_limit: 1.5}}"
+        );
+        workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+        let ended =
+            workspace.run(&["run", "suite.yaml", "--run-id", run_id, "--progress", "json"]).expect_code(5);
+        let expected = [&format!("({cause})"), "--resume", r#""state":"away""#];
+        assert!(expected.iter().all(|part| ended.stderr.contains(*part)), "{}", ended.stderr);
+        assert_eq!(workspace.json(run_id, "manifest.json")["status"], "interrupted");
+        assert_eq!(workspace.samples(run_id).len(), 0, "nothing is recorded as failed");
+    }
+    is_up.store(true, Ordering::SeqCst);
+    workspace.run(&["run", "suite.yaml", "--run-id", "gateway", "--resume"]).expect_code(0);
+    assert_eq!(workspace.json("gateway", "summary.json")["samples"]["outcomes"]["scored"], 40);
+}
+
+/// An outage that ends in time costs no sample, whatever the server's answers were.
+#[test]
+fn outage_that_ends_in_time_costs_no_sample() {
+    for (concurrency, failures) in [("1", 10), ("64", 70)] {
+        for status in [500, 502, 503, 504] {
+            let came = Arc::new(AtomicUsize::new(0));
+            let server = Server::start({
+                let came = Arc::clone(&came);
+                move |request| match came.fetch_add(1, Ordering::SeqCst) {
+                    // More failures than the samples in flight have attempts.
+                    number if (100..100 + failures).contains(&number) => {
+                        ResponseTemplate::new(status).set_body_string("boom")
+                    }
+                    _ => completion(&format!("answer {}", question_number(request))),
+                }
+            });
+            let workspace = Workspace::new();
+            workspace.write("rows.jsonl", rows(200));
+            let backend = server.backend(", retry_base: 0.001, max_retries: 3, outage_limit: 600");
+            workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+            let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", concurrency]);
+            ended.expect_code(0);
+            let summary = workspace.json("r", "summary.json");
+            assert_eq!(summary["samples"]["outcomes"]["scored"], 200, "{status}, {concurrency} at once");
+        }
+    }
+}
+
+/// A server that will answer nothing is found out by the first 64 samples.
+#[test]
+fn server_that_refuses_everything_ends_the_run_early() {
+    for (reply, part) in [
+        (
+            ResponseTemplate::new(404).set_body_json(json!({"error": {"message": "no such model"}})),
+            "no such model",
+        ),
+        (ResponseTemplate::new(200).set_body_string("<html>hello</html>"), "a page in HTML"),
+        (ResponseTemplate::new(307).insert_header("location", "/elsewhere"), "redirects to /elsewhere"),
+    ] {
+        let server = Server::start(move |_| reply.clone());
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows(1000));
+        let backend = server.backend(", retry_base: 0.001, max_retries: 1");
+        workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+        let ended =
+            workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "8"]).expect_code(2);
+        let expected = ["refuses every request: none of 64 requests was answered", part, "--resume"];
+        assert!(expected.iter().all(|part| ended.stderr.contains(*part)), "{}", ended.stderr);
+        assert!(workspace.samples("r").len() < 64 + 8);
+    }
 }
 
 #[test]

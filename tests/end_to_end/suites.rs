@@ -350,7 +350,7 @@ fn changed_image_is_refused_by_lock_and_resume() {
     let mut bytes = std::fs::read(workspace.path("data/a.png")).expect("a file");
     bytes.push(0);
     std::fs::write(workspace.path("data/a.png"), bytes).expect("written");
-    let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(2);
+    let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(3);
     assert!(ended.stderr.contains("data/rows.jsonl: row 0 "), "{}", ended.stderr);
     let locked = workspace.run(&["run", "suite.yaml", "--locked"]).expect_code(3);
     assert!(locked.stderr.contains("datasets.rows.media"), "{}", locked.stderr);

@@ -1,4 +1,4 @@
-//! The process of a model: killed, replaced, missing, or from another build.
+//! The process of a model: killed, hung, replaced, missing, or from another build.
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 fn tiny() -> String {
     repository().join("config/custom/tiny.yaml").display().to_string()
@@ -50,81 +52,189 @@ fn under_way_with(
 }
 
 #[cfg(unix)]
-fn kill(pid: u32) {
-    let status = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+fn signal(pid: u32, name: &str) {
+    let status = std::process::Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
     assert!(status.expect("kill runs").success());
 }
 
 #[cfg(unix)]
-#[test]
-fn a_model_that_is_killed_costs_a_run_nothing() {
-    let workspace = Workspace::new();
-    let (child, model, mut log) = under_way(&workspace, "killed");
-    kill(model);
-    let rest = std::thread::spawn(move || {
+fn kill(pid: u32) {
+    signal(pid, "KILL");
+}
+
+/// Reads the rest of a log.
+#[cfg(unix)]
+fn rest_of(mut log: BufReader<std::process::ChildStderr>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
         let mut rest = String::new();
-        log.read_to_string(&mut rest).map(|_| rest)
-    });
+        log.read_to_string(&mut rest).expect("UTF-8");
+        rest
+    })
+}
+
+/// Sends a signal to every further model of a run, and returns the log of the run.
+#[cfg(unix)]
+fn signal_each_model(
+    mut log: BufReader<std::process::ChildStderr>,
+    name: &'static str,
+) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let (mut rest, mut line) = (String::new(), String::new());
+        while log.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+            if let Some(pid) = pid.filter(|_| line.contains("in a process of its own")) {
+                signal(pid.parse().expect("a number"), name);
+            }
+            rest.push_str(&line);
+            line.clear();
+        }
+        rest
+    })
+}
+
+/// Waits until a process is gone, or a zombie whose exit status has not been collected yet.
+#[cfg(target_os = "linux")]
+fn wait_until_gone(pid: u32) {
+    loop {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        if state.is_err() || state.is_ok_and(|state| state.contains(") Z ")) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Sends a signal to the model once, or to each further one too, and waits for the end of the run. Its log has the parts.
+#[cfg(unix)]
+fn run_with_signals(
+    workspace: &Workspace,
+    set: &[&str],
+    name: &'static str,
+    is_repeated: bool,
+    parts: &[&str],
+) {
+    let (child, model, log) = under_way_with(workspace, "disturbed", set);
+    signal(model, name);
+    let rest = if is_repeated { signal_each_model(log, name) } else { rest_of(log) };
     let ended = child.wait_with_output().expect("the program ends");
-    let log = rest.join().expect("no panic").expect("UTF-8");
-    assert_eq!(ended.status.code(), Some(0), "{log}");
-    assert!(log.contains("ended by the signal 9 (SIGKILL"), "{log}");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(if is_repeated { 4 } else { 0 }), "{log}");
+    for part in parts {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+}
+
+/// Checks that the disturbed run has the results of an undisturbed one.
+#[cfg(unix)]
+fn assert_same_results(workspace: &Workspace) {
     workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
     for file in ["samples.jsonl", "summary.json"] {
         assert_eq!(
-            workspace.read(&format!("runs/killed/{file}")),
+            workspace.read(&format!("runs/disturbed/{file}")),
             workspace.read(&format!("runs/whole/{file}")),
             "{file}"
         );
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_model_that_is_killed_costs_a_run_nothing() {
+    let workspace = Workspace::new();
+    run_with_signals(&workspace, &[], "KILL", false, &["ended by the signal 9 (SIGKILL"]);
+    assert_same_results(&workspace);
+}
+
+/// A stopped process computes nothing, as if its GPU hung.
+#[cfg(unix)]
+#[test]
+fn a_model_that_hangs_costs_a_run_nothing() {
+    let workspace = Workspace::new();
+    let set = ["--set", "backends.tiny.config.hang_timeout=2"];
+    let parts = ["the model hung: it computed nothing for ", "more than `hang_timeout` allows"];
+    run_with_signals(&workspace, &set, "STOP", false, &parts);
+    // The time limit changes no figure.
+    assert_same_results(&workspace);
+}
+
+/// Log lines of a model that is given up.
+#[cfg(unix)]
+const LOST: [&str; 2] = ["without an answer between them", "the model of the backend `tiny` is lost"];
+
 /// A model that crashes at every start is given up, and no earlier answer is lost.
 #[cfg(unix)]
 #[test]
 fn model_that_keeps_crashing_ends_the_run_incomplete() {
     let workspace = Workspace::new();
-    let (child, model, mut log) = under_way(&workspace, "given-up");
-    kill(model);
-    let rest = std::thread::spawn(move || {
-        let (mut rest, mut line) = (String::new(), String::new());
-        while log.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
-            if let Some(pid) = pid.filter(|_| line.contains("in a process of its own")) {
-                kill(pid.parse().expect("a number"));
-            }
-            rest.push_str(&line);
-            line.clear();
-        }
-        rest
-    });
+    run_with_signals(&workspace, &[], "KILL", true, &LOST);
+    // The model is back, and questions that it answered before are not repeated.
+    workspace.run(&["run", &tiny(), "--resume", "disturbed", "--quiet"]).expect_code(0);
+    assert_same_results(&workspace);
+}
+
+/// A model that hangs at every start is given up like one that crashes.
+#[cfg(unix)]
+#[test]
+fn model_that_keeps_hanging_ends_the_run_incomplete() {
+    let workspace = Workspace::new();
+    let set = ["--set", "backends.tiny.config.hang_timeout=1"];
+    let parts = [LOST[0], LOST[1], "the model hung: it computed nothing for "];
+    run_with_signals(&workspace, &set, "STOP", true, &parts);
+    workspace.run(&["run", &tiny(), "--resume", "disturbed", "--quiet"]).expect_code(0);
+    assert_same_results(&workspace);
+}
+
+/// Runs a suite whose model hangs, until the run ends by itself or by a signal. With the default of `hang_timeout`, the
+/// model is not restarted before.
+#[cfg(unix)]
+fn run_with_hung_model(workspace: &Workspace, further: &[&str], interrupt: Option<&str>, code: i32) {
+    let (child, model, log) = under_way_with(workspace, "r", further);
+    signal(model, "STOP");
+    let began = Instant::now();
+    if let Some(name) = interrupt {
+        signal(child.id(), name);
+    }
+    let rest = rest_of(log);
     let ended = child.wait_with_output().expect("the program ends");
     let log = rest.join().expect("no panic");
-    assert_eq!(ended.status.code(), Some(4), "{log}");
-    assert!(log.contains("without an answer between them"), "{log}");
-    assert!(log.contains("the model of the backend `tiny` is lost"), "{log}");
-    // The model is back, and questions that it answered before are not repeated.
-    workspace.run(&["run", &tiny(), "--resume", "given-up", "--quiet"]).expect_code(0);
+    assert_eq!(ended.status.code(), Some(code), "{log}");
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(!log.contains("the model hung"), "{log}");
+    #[cfg(target_os = "linux")]
+    wait_until_gone(model);
+}
+
+#[cfg(unix)]
+#[test]
+fn time_budget_does_not_wait_for_a_hung_model() {
+    let workspace = Workspace::new();
+    run_with_hung_model(&workspace, &["--max-time", "6"], None, 4);
+    assert_eq!(workspace.json("r", "manifest.json")["ended_by"], "budget: max_time 6 s is over");
+    // Requests without an answer have no record, and are sent again.
+    workspace.run(&["run", &tiny(), "--resume", "r", "--quiet"]).expect_code(0);
     workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
-    assert_eq!(workspace.read("runs/given-up/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+#[cfg(unix)]
+#[test]
+fn first_interrupt_does_not_wait_for_a_hung_model() {
+    let workspace = Workspace::new();
+    run_with_hung_model(&workspace, &[], Some("INT"), 130);
+    assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
+    workspace.run(&["run", &tiny(), "--resume", "r", "--quiet"]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
 }
 
 /// Starts a run with a copy of the model; returns it with the copy, its process and the rest of its log.
 #[cfg(unix)]
-fn under_way_with_copy(
-    workspace: &Workspace,
-    run_id: &str,
-) -> (Child, u32, PathBuf, std::thread::JoinHandle<String>) {
+fn under_way_with_copy(workspace: &Workspace, run_id: &str) -> (Child, u32, PathBuf, JoinHandle<String>) {
     let copy = workspace.path("copy.gguf");
     std::fs::copy(model(), &copy).expect("copied");
     let set = format!("backends.tiny.config.model_path={}", copy.display());
-    let (child, pid, mut log) = under_way_with(workspace, run_id, &["--set", &set]);
-    let rest = std::thread::spawn(move || {
-        let mut rest = String::new();
-        log.read_to_string(&mut rest).expect("UTF-8");
-        rest
-    });
-    (child, pid, copy, rest)
+    let (child, pid, log) = under_way_with(workspace, run_id, &["--set", &set]);
+    (child, pid, copy, rest_of(log))
 }
 
 #[cfg(unix)]
@@ -138,7 +248,7 @@ fn replaced_model_is_not_loaded_after_a_crash() {
     kill(pid);
     let ended = child.wait_with_output().expect("the program ends");
     let log = rest.join().expect("no panic");
-    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert_eq!(ended.status.code(), Some(3), "{log}");
     assert!(log.contains("copy.gguf changed after the model was loaded: its digest is sha256:"), "{log}");
     assert!(!workspace.path("runs/replaced/summary.json").exists());
     // With the first model back, its answers are kept.
@@ -164,7 +274,7 @@ fn overwritten_model_ends_the_run_without_figures() {
         .expect("written in place");
     let ended = child.wait_with_output().expect("the program ends");
     let log = rest.join().expect("no panic");
-    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert_eq!(ended.status.code(), Some(3), "{log}");
     assert!(log.contains("copy.gguf changed after the model was loaded"), "{log}");
     assert!(!workspace.path("runs/overwritten/summary.json").exists());
 }
@@ -254,14 +364,7 @@ fn a_run_that_is_killed_takes_its_model_along() {
     let (mut child, model, _log) = under_way(&workspace, "gone");
     child.kill().expect("killed");
     child.wait().expect("gone");
-    // Gone, or a zombie whose exit status has not been collected yet.
-    loop {
-        let state = std::fs::read_to_string(format!("/proc/{model}/stat"));
-        if state.is_err() || state.is_ok_and(|state| state.contains(") Z ")) {
-            return;
-        }
-        std::thread::yield_now();
-    }
+    wait_until_gone(model);
 }
 
 /// The tests use a build without GPU kernels.

@@ -249,10 +249,14 @@ pub enum BackendErrorKind {
     Unsupported,
     /// The recording has no answer to the request.
     NotRecorded,
-    /// The model process crashed twice on the request.
+    /// The model process crashed or hung twice on the request.
     ModelCrashed,
     /// The model is no longer available. No request will fare better.
     ModelLost,
+    /// The server answered no request for as long as the limits allow. No request will fare better now, but may later.
+    ServerLost,
+    /// The first requests all failed in the same way, and none was ever answered. No request will fare better.
+    NeverAnswered,
     /// A component failed.
     Plugin,
     /// A bug in this program.
@@ -269,7 +273,11 @@ impl BackendErrorKind {
     pub fn stops_run(self) -> bool {
         matches!(
             self,
-            BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted | BackendErrorKind::ModelLost
+            BackendErrorKind::Unauthorized
+                | BackendErrorKind::QuotaExhausted
+                | BackendErrorKind::ModelLost
+                | BackendErrorKind::ServerLost
+                | BackendErrorKind::NeverAnswered
         )
     }
 }

@@ -1,8 +1,8 @@
 //! Cancellation of requests that are only waiting, so that stopping a run need not wait for them.
 //!
-//! A backend marks the time in which a request is not in flight: a pause before a retry, or a place in a queue.
-//! During that time the driver of the request can cancel it without losing anything. During a pause, other requests can
-//! use its slot.
+//! A backend marks the time in which a request is not in flight: a pause before a retry, a place in a queue, or the
+//! silence of a model that may hang. During that time the driver of the request can cancel it without losing anything.
+//! During a pause, other requests can use its slot.
 //!
 //! `tokio-util`'s `CancellationToken` cancels a request at any await point. Here a request must be cancelled only while
 //! it waits, and lend its slot in the meantime.
@@ -13,7 +13,6 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 tokio::task_local! {
     /// Number of waits that the request is in.
@@ -30,6 +29,11 @@ pub trait RequestSlot: Send + Sync {
 
     /// Waits until a slot is free again.
     async fn reacquire(&self);
+
+    /// Returns true if an earlier process recorded that the backend failed on this request.
+    fn has_failed_before(&self) -> bool {
+        false
+    }
 }
 
 /// Drives a request that holds a slot.
@@ -37,20 +41,26 @@ pub fn with_slot<F: Future>(slot: Arc<dyn RequestSlot>, request: F) -> impl Futu
     SLOT.scope(slot, request)
 }
 
-/// Pauses before a retry. The slot is free during the pause and reacquired afterwards.
+/// Awaits a pause before a retry. The slot is free during the pause and reacquired afterwards.
 ///
 /// `invites` is true if a new request may start in the slot, and false if it would be refused as well.
-pub async fn retry_sleep(time: Duration, invites: bool) {
+pub async fn retry_pause<P: Future>(pause: P, invites: bool) -> P::Output {
     let _mark = WaitGuard::set();
     // Outside of a run, a request has no slot.
     let slot = SLOT.try_with(Arc::clone).ok();
     if let Some(slot) = &slot {
         slot.release(invites);
     }
-    tokio::time::sleep(time).await;
+    let output = pause.await;
     if let Some(slot) = slot {
         slot.reacquire().await;
     }
+    output
+}
+
+/// Returns true if an earlier process recorded that the backend failed on the current request.
+pub(crate) fn has_failed_before() -> bool {
+    SLOT.try_with(|slot| slot.has_failed_before()).unwrap_or(false)
 }
 
 /// Guard that marks the request of this task as waiting while it lives.
@@ -115,6 +125,7 @@ mod tests {
     use super::*;
     use std::future::{pending, ready};
     use std::sync::Mutex;
+    use std::time::Duration;
     use tokio::sync::oneshot;
 
     #[tokio::test]
@@ -153,16 +164,18 @@ mod tests {
         let slot = Arc::new(CountedSlot::default());
         let request = with_slot(Arc::clone(&slot) as Arc<dyn RequestSlot>, async {
             waiting(ready(())).await;
-            retry_sleep(Duration::from_secs(1), true).await;
+            retry_pause(tokio::time::sleep(Duration::from_secs(1)), true).await;
             7
         });
         assert_eq!(cancellable(request, pending(), pending()).await, Some(7));
         assert_eq!(*slot.0.lock().expect("no panic"), ["left", "taken"]);
-        let given_up =
-            with_slot(Arc::clone(&slot) as Arc<dyn RequestSlot>, retry_sleep(Duration::from_secs(1), false));
+        let given_up = with_slot(
+            Arc::clone(&slot) as Arc<dyn RequestSlot>,
+            retry_pause(tokio::time::sleep(Duration::from_secs(1)), false),
+        );
         assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
         assert_eq!(*slot.0.lock().expect("no panic"), ["left", "taken", "lent"]);
-        retry_sleep(Duration::from_secs(1), true).await;
+        retry_pause(tokio::time::sleep(Duration::from_secs(1)), true).await;
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use crate::api::{
 };
 use crate::guest::{clean, message_to_guest, output_of};
 use async_trait::async_trait;
-use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams};
+use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams, spawn_thread};
 use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -78,10 +78,9 @@ impl CustomScript {
         let component = Arc::new(component);
         for _ in 0..threads {
             let (component, waiting) = (Arc::clone(&component), Arc::clone(&waiting));
-            std::thread::Builder::new()
-                .name("custom-script".to_owned())
-                .spawn(move || run_worker(&component, &waiting, offer.max_batch))
-                .map_err(|error| format!("cannot start a thread: {error}"))?;
+            // If it fails, the queue closes, which ends the threads that were started.
+            spawn_thread("custom-script", move || run_worker(&component, &waiting, offer.max_batch))
+                .map_err(|shortage| shortage.report().to_string())?;
         }
         Ok(CustomScript { component, jobs, defaults, info })
     }

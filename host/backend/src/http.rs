@@ -1,23 +1,37 @@
 //! Shared core of the HTTP backends: connections, limits, attempts, recordings.
 
 mod adaptive_concurrency;
-mod circuit_breaker;
+mod answer_ids;
+mod attempt;
 mod client;
+mod clock;
+mod early_retry;
 mod failure;
+mod first_answers;
 mod host_limiter;
+mod hosts;
 mod rate_limit_headers;
 mod recording;
 mod reply;
 mod retry;
+mod server_health;
 mod sse;
 mod statistics;
 mod throttle_state;
 mod token_bucket;
+mod transport;
 
-pub(crate) use client::{Header, HttpClient, bearer, certificates_of};
+pub(crate) use answer_ids::AnswerId;
+pub(crate) use attempt::{HttpCall, ResponseParser};
+pub(crate) use client::{Header, HttpClient, bearer};
 pub(crate) use failure::{HttpFailure, Refusal};
-pub use host_limiter::HttpHosts;
+pub use hosts::HttpHosts;
 pub use recording::{HttpRecording, RecordingError};
 pub(crate) use reply::{MAX_JSON_DEPTH, ReplyReader, json_of};
-pub(crate) use retry::{HttpCall, ResponseParser};
+pub use server_health::HealthState;
 pub(crate) use sse::BYTE_ORDER_MARK;
+pub(crate) use transport::certificates_of;
+pub use transport::{
+    ConnectionKey, Transport, TransportBody, TransportError, TransportErrorKind, TransportReply,
+    TransportRequest,
+};

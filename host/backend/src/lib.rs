@@ -28,10 +28,13 @@ pub use api::{
     LoglikelihoodRequest, MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
-pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};
+pub use cancellation::{RequestSlot, cancellable, retry_pause, waiting, with_slot};
 pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, KernelVariant, gguf, memory_estimate};
 pub use guest::{media_kind_to_guest, output_to_guest};
-pub use http::{HttpHosts, HttpRecording, RecordingError};
+pub use http::{
+    ConnectionKey, HealthState, HttpHosts, HttpRecording, RecordingError, Transport, TransportBody,
+    TransportError, TransportErrorKind, TransportReply, TransportRequest,
+};
 pub use llama_cpp::{ModelProgram, Vocabulary, bench};
 pub use open::{check_http_files, media_support, open};
 pub use open_error::OpenError;

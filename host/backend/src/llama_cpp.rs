@@ -1,11 +1,12 @@
 //! Runs a model file on this machine with llama.cpp.
 //!
 //! A model runs in its own process (`process`), the program `gage-model` (`model_program`), so that a crash in
-//! llama.cpp does not end the run. Requests reach it through a `model_client`. Nothing here links llama.cpp: see the
-//! crate `gage-llama`.
+//! llama.cpp does not end the run. A `hang_watchdog` notices a process that hangs. Requests reach the model through a
+//! `model_client`. Nothing here links llama.cpp: see the crate `gage-llama`.
 
 mod backend;
 mod details;
+mod hang_watchdog;
 mod image_placement;
 mod json_schema_support;
 mod log_forwarding;
@@ -16,6 +17,7 @@ mod one_shot;
 mod open_options;
 mod pinned_files;
 mod process;
+mod process_handle;
 mod special_token_escaping;
 mod warnings;
 

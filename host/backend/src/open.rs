@@ -151,6 +151,7 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
         chat_template: config.chat_template.clone(),
         constraint: config.constraint.clone(),
         logprobs: config.logprobs,
+        hang_timeout: config.hang_timeout,
         default_params: config.default_params.clone(),
     }
 }

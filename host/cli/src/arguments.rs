@@ -46,7 +46,7 @@ pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
-    RunsGcArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
+    RunsGcArguments, RunsRepairArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 pub(crate) use view::ViewArguments;
 
@@ -61,11 +61,14 @@ Exit codes:
   0    done, or passed
   1    internal error
   2    the configuration or the command line is wrong, and nothing was written; or a data file broke
-       off or changed during the run, or a backend refused every request, and the folder is kept
-  3    lock mismatch: the suite differs from its lock (--locked), a run folder from what the run
-       recorded (verify), or the compared runs in more than the model
+       off, or a backend refused every request, and the folder is kept
+  3    something is not what it was: the suite differs from its lock (--locked), a run folder from
+       what the run recorded (verify), data or a model from the start of the run, or the compared
+       runs in more than the model
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
        max_invalid, a used-up budget, a failed sample with fail_fast, or repeated crashes of a model
+  5    retry later: a server answered nothing for outage_limit, or asks for too long a wait;
+       continue with --resume
   10   regression: the run is worse than its baseline
   11   inconclusive: too few samples to decide
   130  interrupted; continue with --resume";
@@ -102,7 +105,7 @@ pub(crate) enum Command {
     Lock(LockArguments),
     /// Check that a run folder is unchanged and that its figures can be computed again.
     Verify(VerifyArguments),
-    /// List, show and delete run folders; choose baselines and show trends.
+    /// List, show, repair and delete run folders; choose baselines and show trends.
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Measure how far the verdicts of a judge can be trusted.

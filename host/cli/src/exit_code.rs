@@ -9,10 +9,13 @@ pub(crate) enum ExitCode {
     Internal = 1,
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
-    /// Something differs from the lock or the record, or the compared runs do not have the same definition.
+    /// Something differs from the lock or the record, data changed during the run, or the compared runs do not have
+    /// the same definition.
     LockMismatch = 3,
     /// Fewer samples were scored than the suite requires.
     Incomplete = 4,
+    /// A server is lost, and the run can be resumed when it is back.
+    RetryLater = 5,
     /// A run is worse than its baseline.
     Regression = 10,
     /// There are too few samples to decide.

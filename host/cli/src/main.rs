@@ -1,23 +1,30 @@
 //! The `gage-host` program: reads the command line, runs a command, and maps its result to an exit code. May import
 //! every crate of the workspace; no crate imports it.
 
+mod allocator;
 mod arguments;
 mod commands;
 mod environment;
 mod exit_code;
+mod machine_shortage;
 mod terminal;
 
 use arguments::{Arguments, Command};
 use exit_code::ExitCode;
 
-/// Samples are allocated and dropped on different threads, which is slow with the system's allocator.
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> std::process::ExitCode {
+    machine_shortage::end_after_panics();
     environment::keep_addresses();
     let arguments: Arguments = environment::parse();
-    let result = match arguments.command {
+    let checked = machine_shortage::check_descriptors();
+    machine_shortage::exit_code_of(checked.and_then(|()| execute(arguments.command))).into()
+}
+
+fn execute(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Run(run) => commands::run::execute(*run),
         Command::Score(score) => commands::score::execute(&score),
         Command::Metrics(metrics) => commands::metrics::execute(metrics),
@@ -43,12 +50,5 @@ fn main() -> std::process::ExitCode {
         Command::ManPages(pages) => commands::completions::write_man_pages(&pages),
         Command::Compile(compile) => commands::plugin::compile(&compile),
         Command::Model(model) => commands::model::execute(&model),
-    };
-    let code = result.unwrap_or_else(|error| {
-        error.downcast::<ExitCode>().unwrap_or_else(|error| {
-            terminal::eprint_line(format_args!("error: {error:#}"));
-            ExitCode::Internal
-        })
-    });
-    code.into()
+    }
 }

@@ -1,8 +1,8 @@
 //! The basic types of an evaluation and their rules: the [`Sample`], outputs of models and scorers, and
 //! possible outcomes.
 //!
-//! No I/O, no async, and nothing about how a run is executed. Every other crate of the workspace may depend
-//! on this one; it depends on none of them.
+//! No I/O except for checks of the machine, no async, and nothing about how a run is executed. Every other
+//! crate of the workspace may depend on this one; it depends on none of them.
 
 mod answer;
 mod content;
@@ -12,6 +12,7 @@ mod field_path;
 mod field_value;
 mod fields;
 mod file_fingerprint;
+mod free_resources;
 mod json_decode;
 mod json_encode;
 mod json_view;
@@ -23,6 +24,7 @@ mod ordered_workers;
 mod outcome;
 mod output;
 mod rendered;
+mod resource_shortage;
 mod sample;
 mod sample_forms;
 mod sampling;
@@ -40,6 +42,7 @@ pub use field_path::{EvalContext, FieldPath, Root};
 pub use field_value::{FieldValue, TypedValue};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
+pub use free_resources::{ensure_file_descriptors, ensure_threads};
 pub use json_decode::depth::is_nested_deeper;
 pub use json_decode::last_member;
 pub use json_view::{JsonView, OutputView, SampleView};
@@ -52,6 +55,7 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
+pub use resource_shortage::{MachineResource, ResourceShortage, ShortageWatch};
 pub use sample::{
     AnswerProblem, ChoiceOption, Choices, FewShotExample, Messages, OptionDisplay, RecordedSample, Reference,
     Sample, SandboxSpec, TaskType, add_derived,
@@ -62,7 +66,7 @@ pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
-pub use threads::spawn_named;
+pub use threads::{spawn_scoped, spawn_thread};
 
 /// A JSON object, in its original order.
 pub type Object = serde_json::Map<String, serde_json::Value>;

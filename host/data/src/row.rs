@@ -1,7 +1,7 @@
 //! A row of a dataset, before conversion.
 
 use crate::source::{ChangedFile, DataFile};
-use gage_core::Digest;
+use gage_core::{Digest, ResourceShortage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -148,20 +148,38 @@ pub enum DataError {
         /// Cause of the failure.
         source: std::io::Error,
     },
+    /// The machine has too little of a resource to read the dataset.
+    #[error(transparent)]
+    Shortage(#[from] ResourceShortage),
 }
 
 impl DataError {
+    /// Returns the shortage of the machine that is the reason, with the text of the error.
+    pub fn shortage(&self) -> Option<ResourceShortage> {
+        match self {
+            DataError::Shortage(shortage) => Some(shortage.clone()),
+            other => ResourceShortage::find(other).map(|shortage| shortage.while_doing(other.to_string())),
+        }
+    }
+
     /// Returns whether the reason is that a file does not exist.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, DataError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Returns the error of an unreadable file: it changed, or the system cannot read it.
+    /// Returns the error of an unreadable file: it changed, or the system cannot read it. A shortage of the machine is
+    /// reported.
     pub(crate) fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
         let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
         match changed {
             Some(changed) => DataError::Changed { file: file.named(), message: changed.to_string() },
-            None => DataError::Unreadable { file: file.named(), source },
+            None => {
+                let error = DataError::Unreadable { file: file.named(), source };
+                if let Some(shortage) = error.shortage() {
+                    shortage.report();
+                }
+                error
+            }
         }
     }
 
@@ -175,7 +193,7 @@ impl DataError {
             | DataError::Unsuited { file, .. } => {
                 labels.is_some_and(|labels| DataFile::new(labels).named() == *file)
             }
-            DataError::Empty { .. } | DataError::Spool { .. } => false,
+            DataError::Empty { .. } | DataError::Spool { .. } | DataError::Shortage(_) => false,
         }
     }
 }

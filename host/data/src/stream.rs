@@ -11,7 +11,7 @@ use crate::missing_fields::MissingField;
 use crate::preparation::{Preparation, PreparedSample, SampleProjection};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
-use gage_core::{Sample, spawn_named};
+use gage_core::{ResourceShortage, Sample, spawn_scoped};
 use parking_lot::Mutex;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -107,14 +107,24 @@ fn stream_in<K: SampleProjection>(
     // The batches in flight, in order. A slow one delays those after it.
     let (order, prepared) = sync_channel::<Receiver<Vec<PreparedSample<K>>>>(count * WINDOW);
     let batches = Mutex::new(Some(batches));
-    std::thread::scope(|threads| {
+    let streamed = std::thread::scope(|threads| {
         let reader =
-            spawn_named(threads, "load", move || read(sizes, rows, &batch_sender, &order, is_stopped));
+            spawn_scoped(threads, "load", move || read(sizes, rows, &batch_sender, &order, is_stopped))?;
         let batches = &batches;
-        let working: Vec<_> = (0..count)
-            .map(|_| spawn_named(threads, "prepare", move || work(batches, workers, keep)))
-            .collect();
-        let (rows, renamed) = hand_over(prepared, &mut take);
+        let (mut working, mut shortage) = (Vec::with_capacity(count), None);
+        while working.len() < count && shortage.is_none() {
+            match spawn_scoped(threads, "prepare", move || work(batches, workers, keep)) {
+                Ok(worker) => working.push(worker),
+                Err(short) => shortage = Some(short),
+            }
+        }
+        let (rows, renamed) = match shortage {
+            None => hand_over(prepared, &mut take),
+            Some(_) => {
+                drop(prepared);
+                (0, 0)
+            }
+        };
         // A worker ends when its batch is no longer wanted; so does the reader.
         let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         *batches.lock() = None;
@@ -123,7 +133,12 @@ fn stream_in<K: SampleProjection>(
         let share = u32::try_from(count).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
         let ReadBatch { filtered, missing_fields, failure, .. } = read;
-        StreamReport { rows, filtered, missing_fields, renamed, spent, failure }
+        let failure = shortage.map(|shortage| shortage.report().into()).or(failure);
+        Ok::<_, ResourceShortage>(StreamReport { rows, filtered, missing_fields, renamed, spent, failure })
+    });
+    streamed.unwrap_or_else(|shortage| StreamReport {
+        failure: Some(shortage.report().into()),
+        ..StreamReport::default()
     })
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod dispatcher;
 pub(crate) mod guest_prompt;
 pub(crate) mod infer;
+pub(crate) mod lockstep;
 pub(crate) mod post_process;
 pub(crate) mod read;
 pub(crate) mod record;

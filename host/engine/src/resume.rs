@@ -222,7 +222,10 @@ impl RemainingWork<'_> {
             Some(record) => {
                 Some(RowWork::AwaitingJudges(Box::new(SampleRecord { judge_output: None, ..record })))
             }
-            None => to_ask(row),
+            None => {
+                let has_failed_before = recorded.outcome == Outcome::BackendError;
+                to_ask(PreparedRow { has_failed_before, ..row })
+            }
         })
     }
 }
@@ -349,6 +352,7 @@ mod tests {
             index,
             row_digest: row_digest.to_owned(),
             preprocess_ms: 0.0,
+            has_failed_before: false,
             result: Err(Box::new(rejection)),
         }
     }

@@ -37,6 +37,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let was_complete = manifest.status == RunStatus::Complete;
     let before = was_complete.then(|| manifest.clone());
     let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
+    writer.set_storage(options.storage.clone());
     check_sample_limit(plan, options, &index)?;
     // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs.
     if options.resume {
@@ -73,7 +74,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
     budget.watch_time(stop, context.runtime);
-    let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget)));
+    let tasks =
+        plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget, options.is_lockstep)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
     let reports = scheduler.run_tasks(&tasks, &mut writer, records)?;
@@ -114,7 +116,12 @@ fn emit_end(events: Events, run_id: &str, stopped: Option<&StopReason>) {
     };
     let is_failure = matches!(
         stopped,
-        Some(StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } | StopReason::FailFast(_))
+        Some(
+            StopReason::BackendRefused { .. }
+                | StopReason::ModelLost { .. }
+                | StopReason::ServerLost { .. }
+                | StopReason::FailFast(_)
+        )
     );
     let kind = if stopped.is_some() { "run_interrupted" } else { "run_finished" };
     events.end(kind, payload, is_failure);
@@ -132,7 +139,8 @@ fn reason_text(reason: &StopReason) -> String {
         StopReason::Requested => "asked".to_owned(),
         StopReason::Budget(text) | StopReason::FailFast(text) => text.clone(),
         StopReason::BackendRefused { backend_id, message }
-        | StopReason::ModelLost { backend_id, message } => {
+        | StopReason::ModelLost { backend_id, message }
+        | StopReason::ServerLost { backend_id, message } => {
             format!("{backend_id}: {message}")
         }
     }

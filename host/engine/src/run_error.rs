@@ -2,6 +2,7 @@
 
 use crate::plan::PlannedDataset;
 use crate::session::ChangedModelFile;
+use gage_core::ResourceShortage;
 use gage_data::DataError;
 use gage_observe::ObserveError;
 use gage_record::{RecordError, is_redacted};
@@ -48,6 +49,9 @@ pub enum RunError {
         /// The sample limit.
         most: u64,
     },
+    /// The machine has too little of a resource, which is not a result of any sample.
+    #[error(transparent)]
+    Shortage(#[from] ResourceShortage),
     /// Some samples were started but not recorded; a bug.
     #[error("{begun} samples were started, and {recorded} were recorded; resume the run")]
     LostSamples {

@@ -1,6 +1,7 @@
 //! Flip rate: how often scores change by chance. It compares consecutive runs of the same suite, model and data,
 //! sample by sample.
 
+use crate::checksum::checksum;
 use crate::refresh::unserializable;
 use crate::{History, HistoryError, HistoryRun};
 use gage_core::{MetricResult, Outcome};
@@ -81,8 +82,9 @@ impl History {
             .collect();
         self.index.write(|changes| {
             let text = serde_json::to_string(&counts).map_err(unserializable)?;
-            let sql = "INSERT OR REPLACE INTO flips (base, new, counts) VALUES (?1, ?2, ?3)";
-            changes.execute(sql, [before, now, &text])
+            let sql = "INSERT OR REPLACE INTO flips (base, new, counts, checksum) VALUES (?1, ?2, ?3, ?4)";
+            let checksum = checksum([before, now, &text].map(|column| Some(column.as_bytes())));
+            changes.execute(sql, [before, now, &text, &checksum])
         })?;
         Ok(counts)
     }

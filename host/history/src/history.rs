@@ -48,6 +48,12 @@ impl History {
     /// an error, see [`History::unreadable`].
     pub fn refresh(&mut self) -> Result<RefreshReport, HistoryError> {
         match refresh(&self.index, &self.folder) {
+            Ok(report) if report.damaged > 0 => {
+                let path = self.index.path().display();
+                let note = format!("the index {path} was damaged, and all runs were read again");
+                self.index.add_note(note);
+                Ok(report)
+            }
             // The disk may be full, or another version of the program may have just recreated the tables.
             Err(HistoryError::Index { source, .. }) if self.index.is_file() => {
                 self.index = self.index.without_file(&source)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
 /// Version of the tables.
-pub const INDEX_VERSION: i32 = 1;
+pub const INDEX_VERSION: i32 = 2;
 
 /// Distinguishes an index from other SQLite files: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;
@@ -18,19 +18,21 @@ const APPLICATION_ID: i32 = 0x6761_6765;
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(30);
 
 /// Each run is a JSON document, the serialized [`HistoryRun`](crate::HistoryRun), next to the columns that queries
-/// need.
+/// need. SQLite has no checksums of its own, so each row has one over its columns. There are no secondary indexes, whose
+/// damage the check of the rows would not find.
 const TABLES: &str = "
     DROP TABLE IF EXISTS runs;
     DROP TABLE IF EXISTS unreadable;
     DROP TABLE IF EXISTS flips;
     CREATE TABLE runs (
         folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, created_at TEXT NOT NULL,
-        samples_digest TEXT, document TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX runs_of_suite ON runs (suite, created_at);
-    CREATE TABLE unreadable (folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
+        samples_digest TEXT, document TEXT NOT NULL, checksum TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE unreadable (
+        folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL, checksum TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE flips (
-        base TEXT NOT NULL, new TEXT NOT NULL, counts TEXT NOT NULL, PRIMARY KEY (base, new)
+        base TEXT NOT NULL, new TEXT NOT NULL, counts TEXT NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (base, new)
     ) STRICT, WITHOUT ROWID;
 ";
 
@@ -78,6 +80,16 @@ impl Index {
         let note =
             format!("the index {} cannot be used ({reason}); all runs were read again", path.display());
         Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
+    }
+
+    /// Adds a message.
+    pub(crate) fn add_note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Returns the path of the index.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns true if the index is a file.

@@ -9,6 +9,7 @@
 //! This crate reads run folders; it runs nothing.
 
 mod baseline;
+mod checksum;
 mod describe;
 mod error;
 mod flip_rate;

@@ -1,10 +1,11 @@
 //! Updates the index: reads only run folders that are new or have changed.
 
+use crate::checksum::{checksum, is_intact};
 use crate::describe::describe;
 use crate::index::Index;
 use crate::scan::{RunPosition, scan};
 use crate::{HistoryError, HistoryRun};
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -15,6 +16,8 @@ pub struct RefreshReport {
     pub read: usize,
     /// Number of run folders that are gone.
     pub gone: usize,
+    /// Number of rows of the index that were damaged. Their runs are among those that were read.
+    pub damaged: usize,
 }
 
 /// A run that was read, or the reason why it is unreadable.
@@ -23,13 +26,7 @@ type ReadRun = (RunPosition, Result<HistoryRun, String>);
 /// Reads changed runs. Concurrent refreshes write the same rows. A run that was read too early has a new fingerprint,
 /// so the next refresh reads it again.
 pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, HistoryError> {
-    let mut known = index.read(|connection| {
-        let mut statement = connection.prepare(
-            "SELECT folder, fingerprint FROM runs UNION ALL SELECT folder, fingerprint FROM unreadable",
-        )?;
-        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-        rows.collect::<rusqlite::Result<HashMap<String, String>>>()
-    })?;
+    let KnownRows { fingerprints: mut known, damaged } = index.read(KnownRows::read)?;
     let places = scan(folder).map_err(|source| HistoryError::Folder { path: folder.to_owned(), source })?;
     let changed =
         places.into_iter().filter(|place| known.remove(&place.name).as_ref() != Some(&place.fingerprint));
@@ -39,11 +36,15 @@ pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, His
             (place, described)
         })
         .collect();
-    if read.is_empty() && known.is_empty() {
+    if read.is_empty() && known.is_empty() && damaged == 0 {
         return Ok(RefreshReport::default());
     }
-    let refreshed = RefreshReport { read: read.len(), gone: known.len() };
+    let refreshed = RefreshReport { read: read.len(), gone: known.len(), damaged };
     index.write(|changes| {
+        if damaged > 0 {
+            // A damaged name leads to no row.
+            changes.execute_batch("DELETE FROM runs; DELETE FROM unreadable; DELETE FROM flips")?;
+        }
         let replaced = read.iter().map(|(place, _)| place.name.as_str());
         for name in known.keys().map(String::as_str).chain(replaced) {
             for table in ["runs", "unreadable"] {
@@ -60,6 +61,40 @@ pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, His
     })
 }
 
+/// The rows of the index.
+struct KnownRows {
+    /// Fingerprints by folder; empty if a row is damaged, so that every run is read again.
+    fingerprints: HashMap<String, String>,
+    damaged: usize,
+}
+
+impl KnownRows {
+    /// Reads and checks all rows.
+    fn read(connection: &Connection) -> rusqlite::Result<KnownRows> {
+        let mut rows = KnownRows { fingerprints: HashMap::new(), damaged: 0 };
+        for (columns, table) in [
+            ("folder, fingerprint, run_id, suite, created_at, samples_digest, document", "runs"),
+            ("folder, fingerprint, reason", "unreadable"),
+            ("base, new, counts", "flips"),
+        ] {
+            let mut statement = connection.prepare(&format!("SELECT {columns}, checksum FROM {table}"))?;
+            let count = statement.column_count() - 1;
+            let mut found = statement.query([])?;
+            while let Some(row) = found.next()? {
+                match is_intact(row, count) {
+                    true if table == "flips" => {}
+                    true => drop(rows.fingerprints.insert(row.get(0)?, row.get(1)?)),
+                    false => rows.damaged += 1,
+                }
+            }
+        }
+        if rows.damaged > 0 {
+            rows.fingerprints.clear();
+        }
+        Ok(rows)
+    }
+}
+
 fn insert(
     changes: &Transaction<'_>,
     place: &RunPosition,
@@ -70,16 +105,28 @@ fn insert(
         Ok(run) => {
             let document = serde_json::to_string(run).map_err(unserializable)?;
             let HistoryRun { run_id, suite, created_at, samples_digest, .. } = run;
+            let checksum = checksum([
+                Some(name.as_bytes()),
+                Some(fingerprint.as_bytes()),
+                Some(run_id.as_bytes()),
+                suite.as_ref().map(String::as_bytes),
+                Some(created_at.as_bytes()),
+                samples_digest.as_ref().map(String::as_bytes),
+                Some(document.as_bytes()),
+            ]);
             changes.execute(
-                "INSERT INTO runs (folder, fingerprint, run_id, suite, created_at, samples_digest, document)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![name, fingerprint, run_id, suite, created_at, samples_digest, document],
+                "INSERT INTO runs (folder, fingerprint, run_id, suite, created_at, samples_digest, document, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![name, fingerprint, run_id, suite, created_at, samples_digest, document, checksum],
             )
         }
-        Err(reason) => changes.execute(
-            "INSERT INTO unreadable (folder, fingerprint, reason) VALUES (?1, ?2, ?3)",
-            params![name, fingerprint, reason],
-        ),
+        Err(reason) => {
+            let checksum = checksum([name, fingerprint, reason].map(|column| Some(column.as_bytes())));
+            changes.execute(
+                "INSERT INTO unreadable (folder, fingerprint, reason, checksum) VALUES (?1, ?2, ?3, ?4)",
+                params![name, fingerprint, reason, checksum],
+            )
+        }
     }
 }
 

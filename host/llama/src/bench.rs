@@ -225,7 +225,7 @@ fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64),
         if host.is_idle() {
             return Ok((answers, began.elapsed().as_secs_f64()));
         }
-        host.step();
+        host.step(|| ());
     }
 }
 

@@ -65,11 +65,16 @@ impl<'m> Embedder<'m> {
         })
     }
 
-    /// Turns texts into vectors.
+    /// Turns texts into vectors. Calls `on_text` after each.
     ///
     /// # Errors
     /// If a text is empty or too long, or the model fails.
-    pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<JobResult, JobError> {
+    pub fn embed(
+        &mut self,
+        name: &str,
+        texts: Vec<String>,
+        mut on_text: impl FnMut(),
+    ) -> Result<JobResult, JobError> {
         let started = Instant::now();
         let mut tokens = 0;
         let mut vectors = Vec::with_capacity(texts.len());
@@ -80,6 +85,7 @@ impl<'m> Embedder<'m> {
             })?;
             vectors.push(vector);
             tokens += u64::from(to_u32(count));
+            on_text();
         }
         Ok(JobResult {
             answer: Answer::Embedded { vectors, tokens },

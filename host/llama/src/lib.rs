@@ -22,6 +22,7 @@ mod kernel_modules;
 mod likelihood;
 mod load;
 mod load_error;
+mod message_sender;
 mod model;
 mod prefix_cache;
 mod runtime;

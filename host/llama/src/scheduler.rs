@@ -179,10 +179,13 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Computes one call of the model.
-    pub fn step(&mut self) {
+    /// Computes one call of the model. Before it, computes an image if a request has reached one, and then calls
+    /// `on_image`.
+    pub fn step(&mut self, on_image: impl FnOnce()) {
         self.admit();
-        self.compute_image();
+        if self.compute_image() {
+            on_image();
+        }
         self.batch.clear();
         self.rows.clear();
         if let Err(error) = self.fill().and_then(|()| self.batch.decode(&mut self.context)) {

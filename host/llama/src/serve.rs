@@ -4,6 +4,7 @@ use crate::bench::bench;
 use crate::build::build_info;
 use crate::vocabulary::Vocabulary;
 use crate::worker;
+use gage_core::spawn_thread;
 use gage_model_protocol::{
     BenchOptions, Command, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
 };
@@ -33,7 +34,7 @@ pub fn serve() -> Result<()> {
 /// Loads a model and answers requests.
 fn serve_model(options: ModelOptions) -> Result<()> {
     let (sender, inbox) = channel();
-    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
+    spawn_thread("requests", move || {
         let mut stdin = BufReader::new(std::io::stdin().lock());
         while let Ok(Some(message)) = read_frame::<ToModel>(&mut stdin) {
             if sender.send(message).is_err() {
@@ -70,7 +71,7 @@ fn count_tokens(path: &Path) -> Result<()> {
 
 /// Runs a benchmark for as long as the host waits for it.
 fn measure(options: &BenchOptions) -> Result<()> {
-    std::thread::Builder::new().name("requests".to_owned()).spawn(|| {
+    spawn_thread("requests", || {
         // The host sends nothing more; it closes the stream when it exits.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         std::process::exit(0);

@@ -3,12 +3,14 @@
 use crate::embedding::Embedder;
 use crate::load::{Adapter, OpenContext, load_model};
 use crate::load_error::LoadError;
+use crate::message_sender::MessageSender;
 use crate::model::keeps_prefixes;
 use crate::scheduler::{Event, Scheduler};
-use gage_model_protocol::{FromModel, Job, JobError, ModelOptions, Settings, Task, ToModel};
+use gage_model_protocol::{FromModel, Job, JobError, JobResult, ModelOptions, Settings, Task, ToModel};
 use llama_cpp_2::model::LlamaModel;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Instant;
 
 /// Loads a model, reports it, and answers requests until the stream of messages ends or a message cannot be sent.
 pub fn run(
@@ -37,7 +39,7 @@ pub fn run(
         adapter,
         settings,
         options: &options,
-        send,
+        sender: MessageSender::new(send),
     };
     while worker.step(messages).is_continue() {}
 }
@@ -56,11 +58,11 @@ struct Worker<'m, S> {
     adapter: Option<Adapter<'m>>,
     settings: Settings,
     options: &'m ModelOptions,
-    send: S,
+    sender: MessageSender<S>,
 }
 
 impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
-    /// Handles all pending messages, computes one call of the model and sends the results.
+    /// Handles all pending messages, computes one call of the model and sends the results, or at least a sign of life.
     fn step(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
         if self.scheduler.is_idle() {
             match messages.recv() {
@@ -76,16 +78,20 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
             }
         }
         if !self.scheduler.is_idle() {
-            self.scheduler.step();
+            let sender = &mut self.sender;
+            self.scheduler.step(|| {
+                // If the host is gone, the next message shows it.
+                let _ = sender.report_progress(Instant::now());
+            });
         }
         for event in self.scheduler.take_events() {
             let message = match event {
                 Event::Began(number) => FromModel::Started(number),
                 Event::Done(number, done) => FromModel::Done(number, Box::new(done), self.scheduler.counts),
             };
-            (self.send)(message)?;
+            self.sender.send(message)?;
         }
-        ControlFlow::Continue(())
+        self.sender.report_progress(Instant::now())
     }
 
     fn handle(&mut self, message: ToModel) -> ControlFlow<()> {
@@ -97,13 +103,10 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
             }
         };
         // Preparing a text, before its turn comes, may also crash.
-        (self.send)(FromModel::Started(number))?;
+        self.sender.send(FromModel::Started(number))?;
         let message = match job {
             Job { name, task: Task::Embed(texts) } => {
-                let done = match self.embedder() {
-                    Ok(embedder) => embedder.embed(&name, texts),
-                    Err(error) => Err(error),
-                };
+                let done = self.embed(&name, texts);
                 FromModel::Done(number, Box::new(done), self.scheduler.counts)
             }
             job => {
@@ -111,19 +114,22 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
                 FromModel::Queued(number)
             }
         };
-        (self.send)(message)
+        self.sender.send(message)
     }
-}
 
-impl<'m, S> Worker<'m, S> {
-    fn embedder(&mut self) -> Result<&mut Embedder<'m>, JobError> {
-        let made = match self.embedder.take() {
-            Some(made) => made,
+    fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<JobResult, JobError> {
+        let mut embedder = match self.embedder.take() {
+            Some(embedder) => embedder,
             None => {
                 let adapter = self.adapter.as_mut().map(|(adapter, scale)| (&mut **adapter, *scale));
                 Embedder::new(self.model, &self.settings, self.options, adapter)?
             }
         };
-        Ok(self.embedder.insert(made))
+        let sender = &mut self.sender;
+        let done = embedder.embed(name, texts, || {
+            let _ = sender.report_progress(Instant::now());
+        });
+        self.embedder = Some(embedder);
+        done
     }
 }

@@ -1,7 +1,8 @@
 //! Messages between `gage-host` and the model process.
 //!
 //! The process sends its [`BuildInfo`] as a greeting and receives one [`Command`]. After [`Command::Serve`] it receives
-//! [`ToModel`] and sends [`FromModel`]. The other commands document what they send.
+//! [`ToModel`] and sends [`FromModel`]. The thread that computes sends every message, so that a call that never ends is
+//! noticed by their absence. The other commands document what they send.
 
 use crate::bench::BenchOptions;
 use crate::build_info::BuildInfo;
@@ -49,6 +50,8 @@ pub enum FromModel {
     Started(u64),
     /// A request is waiting for room and is not being worked on.
     Queued(u64),
+    /// A call of the model has ended. Sent only if no other message was sent for a while.
+    Progress,
     /// A request is done.
     Done(u64, Box<Result<JobResult, JobError>>, Counts),
 }

@@ -3,6 +3,7 @@
 use crate::logs::send_logs_to;
 use crate::recorder::{FileRecorder, HttpRecorder, HttpRecorderSettings, Recorder};
 use crate::{HttpRecorderError, MemoryRecorder, Meters, Sampling, Telemetry, Trace};
+use gage_core::spawn_scoped;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,8 +99,11 @@ impl Observability {
         send_logs_to(None);
         let by = Instant::now() + timeout;
         std::thread::scope(|threads| {
-            if let Some(telemetry) = &self.telemetry {
-                threads.spawn(move || telemetry.finish(by));
+            if let Some(telemetry) = self.telemetry.as_deref()
+                && spawn_scoped(threads, "telemetry", move || telemetry.finish(by)).is_err()
+            {
+                // Without another thread, one after the other.
+                telemetry.finish(by);
             }
             trace.finish(by)
         })

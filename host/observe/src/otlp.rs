@@ -7,6 +7,7 @@ use crate::http::ClientError;
 use crate::meters::AnswerMeasurements;
 use crate::shutdown::SHUTDOWN_TIMEOUT_AFTER_FAILURE;
 use client::{CountedSpans, Transport};
+use gage_core::{ensure_threads, spawn_thread};
 use instruments::Instruments;
 use opentelemetry::trace::{
     Link, Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, Tracer as _,
@@ -22,6 +23,7 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
@@ -29,6 +31,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Maximum number of spans waiting to be sent.
 const SPAN_QUEUE_CAPACITY: usize = 16_384;
+/// Number of threads that export: one for requests, one that looks up names, and one each for spans and metrics.
+const EXPORT_THREADS: usize = 4;
 
 /// Destination and description of traces and metrics.
 #[derive(Clone, Debug)]
@@ -56,7 +60,7 @@ pub enum TelemetryError {
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
     /// The system cannot start another thread.
     #[error("cannot begin to export traces and metrics: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
 
 /// A finished sample.
@@ -103,6 +107,7 @@ impl Telemetry {
     /// When the address is not that of a server, or the environment has invalid settings.
     pub fn start(settings: &TelemetrySettings) -> Result<Telemetry, TelemetryError> {
         let (_, client) = crate::http::client(&settings.endpoint, settings.timeout)?;
+        ensure_threads(EXPORT_THREADS).map_err(|shortage| io::Error::from(shortage.report()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("telemetry")
@@ -303,7 +308,7 @@ impl Telemetry {
         for work in works {
             let sender = sender.clone();
             // If no thread can be started, no end is reported.
-            let _ = std::thread::Builder::new().name("telemetry-end".to_owned()).spawn(move || {
+            let _ = spawn_thread("telemetry-end", move || {
                 // The transport knows any other failure.
                 let _ = sender.send(!matches!(work(), Err(OTelSdkError::Timeout(_))));
             });

@@ -3,6 +3,7 @@
 use crate::Level;
 use crate::event::Event;
 use crate::recorder::Recorder;
+use gage_core::{ResourceShortage, spawn_thread};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Trace {
         });
         // A strong handle would keep the thread's own sender alive.
         let counts = Arc::downgrade(&shared);
-        let writer = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
+        let writer = spawn_thread("events", move || {
             let mut writer = Writer { recorders, next_id: first_id, lost: 0 };
             let by = writer.run(&receiver, || {
                 if let Some(shared) = counts.upgrade() {
@@ -57,7 +58,8 @@ impl Trace {
                 }
             });
             writer.finish(by)
-        })?;
+        });
+        let writer = writer.map_err(ResourceShortage::report)?;
         *shared.writer.lock() = Some(writer);
         Ok(Trace(shared))
     }

@@ -28,6 +28,8 @@ impl From<CallError> for ItemError {
         let (outcome, kind, message) = match error {
             CallError::Budget(message) => (Outcome::PluginTimeout, "budget", message),
             CallError::Failed(message) => (Outcome::PluginError, "trap", message),
+            // Never recorded, because the shortage was reported.
+            CallError::Shortage(shortage) => (Outcome::PluginError, "machine", shortage.to_string()),
         };
         ItemError { outcome, kind, message, pointer: None }
     }
@@ -43,7 +45,7 @@ pub(crate) struct BatchResult<R> {
 
 /// Calls with all items at once. If a call fails, its batch is halved until the faulty item is alone, so that
 /// only that item gets the error. The remaining items are then passed in batches that are likely to fit the
-/// budget of one item.
+/// budget of one item. After a shortage of the machine, no item is tried any more.
 ///
 /// The budget of a call is that of one item. A batch that stays within it proves that each of its items does.
 /// A batch that exceeds it is decided item by item. An item's result thus does not depend on its batch.
@@ -68,6 +70,11 @@ pub(crate) fn call_in_batches<T, R>(
             Ok(results) => {
                 batched.results.extend(results);
                 rest = later;
+            }
+            Err(error @ CallError::Shortage(_)) => {
+                let error = ItemError::from(error);
+                batched.results.extend(rest.iter().map(|_| Err(error.clone())));
+                rest = &[];
             }
             Err(error) if batch.len() == 1 => {
                 batched.results.push(Err(error.into()));
@@ -108,6 +115,18 @@ mod tests {
         }
         assert!(calls < 40, "{calls} calls");
         assert_eq!(batched.fuel, calls);
+    }
+
+    #[test]
+    fn shortage_of_the_machine_ends_the_calls() {
+        let shortage = gage_core::ResourceShortage::new(gage_core::MachineResource::Memory);
+        let mut calls = 0;
+        let batched = call_in_batches(&[1, 2, 3, 4], 1000, &mut |_: &[u32]| {
+            calls += 1;
+            (Err::<Vec<Result<(), ItemError>>, _>(CallError::Shortage(shortage.clone())), 0)
+        });
+        assert_eq!((batched.results.len(), calls), (4, 1));
+        assert!(batched.results.iter().all(|result| result.as_ref().is_err_and(|one| one.kind == "machine")));
     }
 
     #[test]

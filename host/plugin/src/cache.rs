@@ -9,7 +9,8 @@
 
 use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler, compile};
 use crate::host_options::HostOptions;
-use gage_core::Digest;
+use crate::shortage::reported;
+use gage_core::{Digest, ResourceShortage, ShortageWatch};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,8 +55,8 @@ impl CompileCache {
         digest: Digest,
     ) -> Result<Component, String> {
         let prefix = format!("{}-{}-", digest.hex(), self.engine);
-        if let Some(component) =
-            self.folder.as_deref().and_then(|folder| load_cached(engine, folder, &prefix))
+        if let Some(folder) = &self.folder
+            && let Some(component) = load_cached(engine, folder, &prefix)?
         {
             return Ok(component);
         }
@@ -101,8 +102,18 @@ fn prepare(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// Loads a component if its file exists and is intact.
-fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component> {
-    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+///
+/// # Errors
+/// A shortage of the machine, which says nothing about the file.
+fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Result<Option<Component>, String> {
+    let shortages = ShortageWatch::start();
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            return ResourceShortage::report_in(&error).map_or(Ok(None), |one| Err(one.to_string()));
+        }
+    };
+    for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(checksum) = name
             .to_str()
@@ -114,14 +125,15 @@ fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component
         let path = entry.path();
         let loaded = check(&path, checksum).and_then(|()| load_file(engine, &path));
         match loaded {
-            Ok(component) => return Some(component),
+            Ok(component) => return Ok(Some(component)),
+            Err(_) if let Some(shortage) = shortages.shortage() => return Err(shortage.to_string()),
             Err(error) => {
                 tracing::warn!("compile cache {}: {error}; it is created again", path.display());
                 let _ = std::fs::remove_file(&path);
             }
         }
     }
-    None
+    Ok(None)
 }
 
 fn check(path: &Path, checksum: &str) -> Result<(), String> {
@@ -129,6 +141,7 @@ fn check(path: &Path, checksum: &str) -> Result<(), String> {
     let mut hasher = blake3::Hasher::new();
     std::fs::File::open(path)
         .and_then(|file| hasher.update_reader(file).map(drop))
+        .inspect_err(|error| drop(ResourceShortage::report_in(error)))
         .map_err(|error| error.to_string())?;
     match hasher.finalize().to_hex().as_str() == checksum {
         true => Ok(()),
@@ -151,13 +164,13 @@ fn store(folder: &Path, prefix: &str, code: &[u8]) -> std::io::Result<PathBuf> {
 fn load_file(engine: &Engine, path: &Path) -> Result<Component, String> {
     // SAFETY: the file was written by this program's own compiler. Its folder and owner were checked, and its
     // checksum matches what was written.
-    unsafe { Component::deserialize_file(engine, path) }.map_err(|error| format!("{error:#}"))
+    unsafe { Component::deserialize_file(engine, path) }.map_err(|error| reported(&error))
 }
 
 #[expect(unsafe_code, reason = "the only two places where machine code is loaded")]
 fn load_bytes(engine: &Engine, code: &[u8]) -> Result<Component, String> {
     // SAFETY: the bytes come from this program's own compiler.
-    unsafe { Component::deserialize(engine, code) }.map_err(|error| format!("{error:#}"))
+    unsafe { Component::deserialize(engine, code) }.map_err(|error| reported(&error))
 }
 
 #[cfg(unix)]

@@ -5,9 +5,12 @@
 //! [`ComponentCompiler::Child`]; in it, [`compile_from_stdin`] reads the component and writes the code.
 
 use crate::engine::compiling_engine;
+use crate::shortage::reported;
+use gage_core::{MachineResource, ResourceShortage, ensure_threads, spawn_scoped};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use wasmtime::Engine;
 
@@ -125,7 +128,7 @@ fn in_this_process(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(b"\0asm") {
         return Err("it is not a WebAssembly component".to_owned());
     }
-    engine.precompile_component(bytes).map_err(|error| format!("it does not compile: {error:#}"))
+    engine.precompile_component(bytes).map_err(|error| format!("it does not compile: {}", reported(&error)))
 }
 
 fn in_child(
@@ -139,42 +142,29 @@ fn in_child(
         .env_clear()
         // Size of the allocator's initial reservation, in KiB. The memory limit applies to address space.
         .env("MIMALLOC_ARENA_RESERVE", "65536")
-        .env(
-            "RAYON_NUM_THREADS",
-            std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).to_string(),
-        )
+        .env(THREADS_VARIABLE, compiling_threads().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("cannot start the process that compiles it: {error}"))?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        .map_err(|error| {
+            let message = format!("cannot start the process that compiles it: {error}");
+            match ResourceShortage::of_process(&error) {
+                Some(shortage) => shortage.while_doing(message).report().to_string(),
+                None => message,
+            }
+        })?;
     let ended = std::thread::scope(|scope| {
-        // A child that ends early closes the pipe; its exit status reports why.
-        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(bytes)));
-        let code = scope.spawn(move || {
-            let mut code = Vec::new();
-            stdout.map(|pipe| pipe.take(MAX_CODE_BYTES).read_to_end(&mut code)).transpose().map(|_| code)
-        });
-        let said = scope.spawn(move || {
-            let mut said = Vec::new();
-            stderr.map(|pipe| pipe.take(8 << 10).read_to_end(&mut said)).transpose().map(|_| said)
-        });
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break Ok(status),
-                Ok(None) if began.elapsed() < limits.wall_time() => {
-                    progress(began.elapsed());
-                    std::thread::sleep(POLL_INTERVAL);
-                }
-                Ok(None) => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    break Err(limits.too_slow());
-                }
-                Err(error) => break Err(format!("the process that compiles it: {error}")),
+        let (code, said) = match pass_bytes(scope, &mut child, bytes) {
+            Ok(reading) => reading,
+            Err(shortage) => {
+                // The threads that were started end with the child.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(shortage.report().to_string());
             }
         };
+        let status = wait_for(&mut child, limits, began, progress);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
         let said = said.join().ok().and_then(Result::ok).map(text).unwrap_or_default();
         let code = code.join().map_err(|_| "cannot read the compiled code".to_owned())?;
@@ -182,7 +172,16 @@ fn in_child(
     });
     match ended? {
         (status, Ok(code), _) if status.success() && !code.is_empty() => Ok(code),
-        (_, Ok(_), said) if said.starts_with("it ") => Err(said),
+        (_, Ok(_), said) if said.starts_with("it ") && ResourceShortage::of_output(&said).is_none() => {
+            Err(said)
+        }
+        // The memory of the child has a limit of its own, below.
+        (_, _, said)
+            if let Some(shortage) = ResourceShortage::of_output(&said)
+                && shortage.resource() != MachineResource::Memory =>
+        {
+            Err(shortage.while_doing("the process that compiles it").report().to_string())
+        }
         (status, ..) if was_too_slow(status) => Err(limits.too_slow()),
         (_, Err(error), _) => Err(format!("the process that compiles it: {error}")),
         (status, _, said) => {
@@ -191,6 +190,60 @@ fn in_child(
             Err(format!("it does not compile within {most} MiB of memory ({status}{said})"))
         }
     }
+}
+
+/// Thread that reads a stream of the child.
+type StreamReader<'scope> = ScopedJoinHandle<'scope, std::io::Result<Vec<u8>>>;
+
+/// Starts threads that pass the component to the child, and read its code and its messages.
+fn pass_bytes<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    child: &mut Child,
+    bytes: &'env [u8],
+) -> Result<(StreamReader<'scope>, StreamReader<'scope>), ResourceShortage> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    // A child that ends early closes the pipe; its exit status reports why.
+    spawn_scoped(scope, "compile-in", move || stdin.map(|mut pipe| pipe.write_all(bytes)))?;
+    let code = spawn_scoped(scope, "compile-out", move || {
+        let mut code = Vec::new();
+        stdout.map(|pipe| pipe.take(MAX_CODE_BYTES).read_to_end(&mut code)).transpose().map(|_| code)
+    })?;
+    let said = spawn_scoped(scope, "compile-err", move || {
+        let mut said = Vec::new();
+        stderr.map(|pipe| pipe.take(8 << 10).read_to_end(&mut said)).transpose().map(|_| said)
+    })?;
+    Ok((code, said))
+}
+
+/// Waits for the end of the child, and ends it when its time is over.
+fn wait_for(
+    child: &mut Child,
+    limits: CompileLimits,
+    began: Instant,
+    progress: &mut impl FnMut(Duration),
+) -> Result<ExitStatus, String> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if began.elapsed() < limits.wall_time() => {
+                progress(began.elapsed());
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(limits.too_slow());
+            }
+            Err(error) => return Err(format!("the process that compiles it: {error}")),
+        }
+    }
+}
+
+/// Variable with the number of threads of a child.
+const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
+
+fn compiling_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
 /// Entry point of the child: limits its own memory and CPU time, reads a component from standard input, and
@@ -202,7 +255,9 @@ pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String>
     bound(memory_bytes, seconds)?;
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    let code = in_this_process(&compiling_engine()?, &bytes)?;
+    // The library that compiles in parallel panics without its threads.
+    let is_parallel = ensure_threads(compiling_threads()).is_ok();
+    let code = in_this_process(&compiling_engine(is_parallel)?, &bytes)?;
     let mut output = std::io::stdout().lock();
     output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
 }

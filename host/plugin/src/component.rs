@@ -9,10 +9,11 @@ use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
 use crate::sandbox::{GuestState, link_wasi};
+use crate::shortage::{reported, shortage_in};
 use crate::work::{PluginWork, WorkCounter, thread_time};
 use crate::world::{Capability, World};
 use gage_config::{Grants, PluginLimits};
-use gage_core::Digest;
+use gage_core::{Digest, ResourceShortage};
 use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,6 +100,8 @@ pub(crate) enum CallError {
     Budget(String),
     /// The guest trapped, requested too much memory, or returned an invalid result.
     Failed(String),
+    /// The machine could not run the guest. The shortage was reported.
+    Shortage(ResourceShortage),
 }
 
 impl CallError {
@@ -107,6 +110,7 @@ impl CallError {
         match self {
             CallError::Budget(message) => format!("it {message} while {doing}"),
             CallError::Failed(message) => format!("it failed while {doing}: {message}"),
+            CallError::Shortage(shortage) => format!("it could not run while {doing}: {shortage}"),
         }
     }
 }
@@ -138,10 +142,10 @@ impl LinkedComponent {
         let access = Access::new(&setup.grants, &|name| host.secret(name)).map_err(fail_with)?;
         let component = host.component(name, bytes, summary.digest).map_err(fail_with)?;
         let mut linker = Linker::new(host.engine());
-        link(&mut linker, &summary).map_err(|error| fail_with(format!("{error:#}")))?;
+        link(&mut linker, &summary).map_err(|error| fail_with(reported(&error)))?;
         let instance = linker
             .instantiate_pre(&component)
-            .map_err(|error| fail_with(format!("it does not link: {error:#}")))?;
+            .map_err(|error| fail_with(format!("it does not link: {}", reported(&error))))?;
         Ok(LinkedComponent {
             name: name.to_owned(),
             summary,
@@ -261,6 +265,9 @@ fn link(linker: &mut Linker<GuestState>, summary: &ComponentSummary) -> wasmtime
 }
 
 fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits) -> CallError {
+    if let Some(shortage) = shortage_in(error) {
+        return CallError::Shortage(shortage.report());
+    }
     let state = store.data();
     if let Some(message) = &state.ended {
         return CallError::Budget(message.clone());

@@ -1,5 +1,7 @@
 //! The WebAssembly engine: its configuration, and the thread that advances time for running guests.
 
+use crate::shortage::reported;
+use gage_core::spawn_thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,7 +30,7 @@ const KEEP_WRITTEN_BYTES: usize = 1 << 20;
 /// Creates an engine that runs components, with a pool of instances if the system has enough address space.
 pub(crate) fn running_engine(counts: bool) -> Result<Engine, String> {
     let engine = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
-    engine.map_err(|error| format!("WebAssembly engine: {error:#}"))
+    engine.map_err(|error| format!("WebAssembly engine: {}", reported(&error)))
 }
 
 /// Returns the settings that affect compiled code.
@@ -68,9 +70,11 @@ fn pooled(counts: bool) -> Config {
     config
 }
 
-/// Creates an engine that only compiles, for a process that does nothing else.
-pub(crate) fn compiling_engine() -> Result<Engine, String> {
-    Engine::new(&base(true)).map_err(|error| format!("WebAssembly engine: {error:#}"))
+/// Creates an engine that only compiles, for a process that does nothing else. `is_parallel` compiles in several threads.
+pub(crate) fn compiling_engine(is_parallel: bool) -> Result<Engine, String> {
+    let mut config = base(true);
+    config.parallel_compilation(is_parallel);
+    Engine::new(&config).map_err(|error| format!("WebAssembly engine: {}", reported(&error)))
 }
 
 /// Advances the engine's epoch until dropped.
@@ -83,15 +87,13 @@ impl Ticker {
     pub(crate) fn start(engine: Engine) -> Result<Ticker, String> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
-            .name("plugin-ticker".to_owned())
-            .spawn(move || {
-                while !stopped.load(Ordering::Relaxed) {
-                    std::thread::park_timeout(TICK);
-                    engine.increment_epoch();
-                }
-            })
-            .map_err(|error| format!("cannot start the thread that ends guests: {error}"))?;
+        let thread = spawn_thread("plugin-ticker", move || {
+            while !stopped.load(Ordering::Relaxed) {
+                std::thread::park_timeout(TICK);
+                engine.increment_epoch();
+            }
+        });
+        let thread = thread.map_err(|shortage| shortage.report().to_string())?;
         Ok(Ticker { stop, thread: Some(thread) })
     }
 }

@@ -29,6 +29,7 @@ mod microbench;
 mod registry;
 mod sandbox;
 mod schema;
+mod shortage;
 mod validate_output;
 mod work;
 mod world;

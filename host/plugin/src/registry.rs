@@ -7,7 +7,7 @@ use crate::host::PluginHost;
 use crate::limits::Limits;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
-use gage_core::Digest;
+use gage_core::{Digest, ResourceShortage};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -449,7 +449,8 @@ pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, Registr
         let what = if metadata.is_dir() { "it is a folder" } else { "it is not a regular file" };
         return Err(fail(what.to_owned()));
     }
-    let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
+    let opened = std::fs::File::open(path).inspect_err(|error| drop(ResourceShortage::report_in(error)));
+    let file = opened.map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(most_bytes));
     // Reading one extra byte detects a larger file, even if the length is not known beforehand.
     let most = u64::try_from(most_bytes).unwrap_or(u64::MAX - 1);

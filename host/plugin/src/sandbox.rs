@@ -7,6 +7,7 @@ mod wasi;
 use crate::capabilities::Access;
 use crate::engine::TICK;
 use crate::limits::Limits;
+use crate::shortage::shortage_in;
 use std::time::{Duration, Instant};
 use wasi::Wasi;
 pub(crate) use wasi::link as link_wasi;
@@ -136,6 +137,11 @@ impl ResourceLimiter for TotalLimiter {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         Ok(self.take("memory", |limiter| &mut limiter.memory_left, desired.saturating_sub(current)))
+    }
+
+    /// Ends the guest if the machine has no more memory: it would take that for its own limit.
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        if shortage_in(&error).is_some() { Err(error) } else { Ok(()) }
     }
 
     fn table_growing(

@@ -4,7 +4,35 @@ use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
 use std::io;
 use std::path::{Path, PathBuf};
+use strum::Display;
 use thiserror::Error;
+
+/// Advice for a damaged journal.
+pub(crate) const JOURNAL_REMEDY: &str =
+    "repair it with `gage-host runs repair RUN`, or restore it from a copy";
+
+/// Change of a run folder during a run, as text that follows the name of the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
+pub enum FolderChange {
+    /// The folder was deleted.
+    #[strum(to_string = "was deleted")]
+    Deleted,
+    /// Another folder is in its place.
+    #[strum(to_string = "was replaced by another folder")]
+    Replaced,
+    /// The current file of its journal was deleted.
+    #[strum(to_string = "lost its journal (a file of it was deleted)")]
+    JournalDeleted,
+    /// The current file of its journal was moved, and the folder was not.
+    #[strum(to_string = "lost its journal (a file of it was moved away)")]
+    JournalMoved,
+    /// Another file is in the place of the current file of its journal.
+    #[strum(to_string = "has another journal (a file of it was replaced)")]
+    JournalReplaced,
+    /// The current file of its journal lost records.
+    #[strum(to_string = "has a damaged journal (a file of it was shortened)")]
+    JournalShortened,
+}
 
 /// Error from reading or writing a run folder.
 #[derive(Debug, Error)]
@@ -56,6 +84,19 @@ pub enum RecordError {
         path: PathBuf,
     },
 
+    /// The run folder was deleted or replaced, or its journal was.
+    #[error(
+        "the run folder {} {change} while the run was going on, so the run was stopped; restore the folder and continue \
+         with --resume, or start again with another --run-id",
+        .path.display()
+    )]
+    FolderChanged {
+        /// The run folder.
+        path: PathBuf,
+        /// The change.
+        change: FolderChange,
+    },
+
     /// The file was written by a newer version of the program.
     #[error(
         "{} has format version {found}, and this program reads up to {supported}; use a newer gage-host",
@@ -81,8 +122,8 @@ pub enum RecordError {
 
     /// A line of the journal is damaged, and it is not the last one.
     #[error(
-        "{}, line {line}: {reason}; the file was changed or the disk fails: restore it from a copy, \
-         or start again with another --run-id",
+        "{}, line {line}: {reason}; the file was changed or the disk fails: repair it with \
+         `gage-host runs repair RUN`, or restore it from a copy",
         .path.display()
     )]
     DamagedJournal {
@@ -170,10 +211,7 @@ impl RecordError {
     /// Creates the error of a journal file that cannot be read, or whose compressed content is damaged.
     pub(crate) fn unreadable_journal(path: &Path, source: io::Error) -> RecordError {
         match source.kind() {
-            io::ErrorKind::InvalidData => RecordError::invalid(
-                path,
-                format!("{source}; restore it from a copy, or start again with another --run-id"),
-            ),
+            io::ErrorKind::InvalidData => RecordError::invalid(path, format!("{source}; {JOURNAL_REMEDY}")),
             _ => RecordError::io("read", path, source),
         }
     }

@@ -12,6 +12,8 @@ pub const JOURNAL_FOLDER: &str = "journal";
 pub const RECORDED_FILE: &str = "recorded";
 /// In the journal folder: prefix of the names of files that hold bytes found after a journal's last line.
 pub const SET_ASIDE_BEGIN: &str = "set-aside-";
+/// In the journal folder: folder of the damaged lines that repairs have set aside.
+pub const DAMAGED_FOLDER: &str = "damaged";
 /// One line per sample, in dataset order.
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 /// The figures.

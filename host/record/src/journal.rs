@@ -12,9 +12,10 @@
 //! acknowledged. It is cut off when the journal is reopened. A bad line before a good one is reported as
 //! damage. Checksums are seeded with the run's id, so a record of another run counts as a bad line. Each line
 //! holds its number, which reveals missing lines. `journal/recorded` holds a lower bound of the number of
-//! lines.
+//! lines. [`JournalRepair`](crate::JournalRepair) sets damaged lines aside.
 
 mod appender;
+mod damage;
 mod durable_count;
 mod entry;
 mod index;
@@ -33,12 +34,15 @@ mod property_tests;
 #[cfg(test)]
 mod sealing_tests;
 
+pub use damage::{DamageKind, DamagedLine, DamagedSample};
+pub(crate) use damage::{JournalFacts, JournalInspection, SegmentRepair, inspect};
 pub(crate) use durable_count::{DurableCount, durable_lines};
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
 pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, SampleStage};
+pub(crate) use segment_names::segment_number;
 pub(crate) use segments::segment_paths;
 pub use tail::{JournalTail, TailEntry, TailRead};
-pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
+pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail, Storage};
 
 use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, RECORDED_FILE};
 use crate::format_version::JournalVersion;

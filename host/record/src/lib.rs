@@ -14,6 +14,7 @@ mod clock;
 mod differences;
 mod error;
 mod folder;
+mod folder_guard;
 pub mod format;
 mod format_version;
 mod identity;
@@ -24,13 +25,14 @@ mod media_folder;
 mod missing_manifest;
 mod reader;
 mod record_view;
+mod repair;
 mod sample_record;
 mod samples;
 
 pub use atomic_file::{AtomicFile, FileDigest};
 pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
 pub use differences::{Difference, compare, differences, join_place};
-pub use error::RecordError;
+pub use error::{FolderChange, RecordError};
 pub use folder::RunFolder;
 pub use format_version::{JournalVersion, ManifestVersion};
 pub use identity::{
@@ -38,14 +40,15 @@ pub use identity::{
     PromptIdentity, RunIdentity, align_plugin_names, is_redacted, without_limits,
 };
 pub use journal::{
-    AnswerEntry, AnswerReader, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
-    OpenedJournal, PartialRecords, QuarantinedTail, SampleStage, Scores, ScoresEntry, TailEntry, TailRead,
-    journal_digests,
+    AnswerEntry, AnswerReader, DamageKind, DamagedLine, DamagedSample, IndexedSample, JournalEntry,
+    JournalIndex, JournalTail, JournalWriter, OpenedJournal, PartialRecords, QuarantinedTail, SampleStage,
+    Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
 };
 pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
 pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
 pub use record_view::RecordView;
+pub use repair::{JournalRepair, RepairReport};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};
 pub use samples::{SampleLine, SamplesWriter};

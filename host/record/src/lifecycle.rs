@@ -1,11 +1,12 @@
 //! Creating, resuming and opening a run folder.
 
 use crate::atomic_file::sync_folder;
+use crate::error::JOURNAL_REMEDY;
 use crate::folder::lock;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
 use crate::journal::{DurableCount, durable_lines, segment_paths};
 use crate::missing_manifest::is_never_started;
-use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
+use crate::{FileDigest, JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -55,13 +56,8 @@ impl RunFolder {
             return Err(RecordError::RunMissing { run_id: run_id.to_owned(), path });
         }
         let writer_lock = lock(&path)?;
-        let manifest = Manifest::read(&path)?;
+        let manifest = unedited_manifest(&path)?;
         let refuse = |reason: String| Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
-        if let Some(problem) = Manifest::integrity(&path)?.problem() {
-            return refuse(format!(
-                "{problem}; restore it from a copy, or start again with another --run-id"
-            ));
-        }
         if manifest.run_id != run_id {
             return refuse(format!("it belongs to run '{}'; give the folder its name back", manifest.run_id));
         }
@@ -78,6 +74,21 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Opens the folder of an existing run to repair its journal, which may have any damage.
+    ///
+    /// # Errors
+    /// If there is no run, or another process holds its lock. If its manifest cannot be read or was edited.
+    pub(crate) fn open_for_repair(path: &Path) -> Result<(RunFolder, Manifest), RecordError> {
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::NotARunFolder { path: path.to_owned() });
+        }
+        let writer_lock = lock(path)?;
+        let manifest = unedited_manifest(path)?;
+        create_journal_folder(path)?;
+        let run_id = manifest.run_id.clone();
+        Ok((RunFolder { path: path.to_owned(), run_id, writer_lock: Some(writer_lock) }, manifest))
+    }
+
     /// Opens the folder of any run for reading, without a lock. The run may still be in progress.
     ///
     /// # Errors
@@ -92,12 +103,8 @@ impl RunFolder {
 
     /// Rejects an ended run whose journal has changed. Removed answers would be requested again, and inserted
     /// ones would count as answers.
-    fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
-        let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
-        // `recorded` checks itself, and an older copy of it is still a lower bound.
-        let recorded = format!("{JOURNAL_FOLDER}/{RECORDED_FILE}");
-        let is_segment = |name: &str| name.starts_with(JOURNAL_FOLDER) && name != recorded;
-        for (name, written) in ended.filter(|(name, _)| is_segment(name)) {
+    pub(crate) fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
+        for (name, written) in pinned_segments(manifest) {
             let is = match self.digest_of(name)? {
                 Some(found) if found == *written => continue,
                 Some(found) => {
@@ -111,9 +118,13 @@ impl RunFolder {
                 }
                 None => "it is gone, and what the run has answered with it".to_owned(),
             };
-            let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
-            return Err(RecordError::invalid(&self.path_of(name), reason));
+            return Err(RecordError::invalid(&self.path_of(name), format!("{is}; {JOURNAL_REMEDY}")));
         }
+        self.check_foreign_segments(manifest)
+    }
+
+    /// Rejects an ended run whose journal has files that the run has not written.
+    pub(crate) fn check_foreign_segments(&self, manifest: &Manifest) -> Result<(), RecordError> {
         let is_pinned = manifest.files.keys().any(|name| name.starts_with(JOURNAL_FOLDER));
         if is_pinned && manifest.status != RunStatus::Running {
             for path in segment_paths(&self.path)? {
@@ -126,6 +137,26 @@ impl RunFolder {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the journal files that an ended run has pinned, with their digests. `recorded` checks itself, and an older
+/// copy of it is still a lower bound.
+pub(crate) fn pinned_segments(manifest: &Manifest) -> impl Iterator<Item = (&String, &FileDigest)> {
+    let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
+    let recorded = format!("{JOURNAL_FOLDER}/{RECORDED_FILE}");
+    ended.filter(move |(name, _)| name.starts_with(JOURNAL_FOLDER) && **name != recorded)
+}
+
+/// Reads a manifest, and rejects it if it was edited.
+fn unedited_manifest(path: &Path) -> Result<Manifest, RecordError> {
+    let manifest = Manifest::read(path)?;
+    match Manifest::integrity(path)?.problem() {
+        None => Ok(manifest),
+        Some(problem) => {
+            let reason = format!("{problem}; restore it from a copy, or start again with another --run-id");
+            Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason))
+        }
     }
 }
 

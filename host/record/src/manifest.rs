@@ -133,10 +133,10 @@ impl Manifest {
         self.files.clear();
     }
 
-    /// Marks the run as ended now.
+    /// Marks the run as ended now. A run does not end before it starts, even if the clock was set back.
     pub fn finish(&mut self, status: RunStatus) {
         self.status = status;
-        self.finished_at = Some(rfc3339(SystemTime::now()));
+        self.finished_at = Some(rfc3339(SystemTime::now()).max(self.created_at.clone()));
     }
 
     /// Writes the manifest to its run's folder atomically.
@@ -201,6 +201,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(MANIFEST_FILE), text).unwrap();
         Manifest::read(folder.path())
+    }
+
+    #[test]
+    fn run_ends_after_its_start_if_the_clock_is_set_back() {
+        let mut manifest = Manifest::new("one", "0.1.0", RunIdentity::default());
+        manifest.finish(RunStatus::Complete);
+        assert!(manifest.finished_at.as_ref() >= Some(&manifest.created_at));
+        manifest.created_at = "2999-01-01T00:00:00Z".to_owned();
+        manifest.finish(RunStatus::Complete);
+        assert_eq!(manifest.finished_at.as_ref(), Some(&manifest.created_at));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::format::MEDIA_FOLDER;
 use crate::{AtomicFile, FileDigest, RecordError, RunFolder};
-use gage_core::Digest;
+use gage_core::{Digest, ResourceShortage};
 use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -39,7 +39,7 @@ impl MediaFolder {
         let _turn = self.locks.get(lock).map(|lock| lock.lock());
         let is_stored = fs::metadata(&path).is_ok_and(|file| file.len() == bytes.len() as u64);
         if !is_stored {
-            fs::create_dir_all(&folder).map_err(|source| RecordError::io("create", &folder, source))?;
+            create_folder(&folder)?;
             let mut file = AtomicFile::create(&folder, &name)?;
             file.write_all(bytes).map_err(|source| RecordError::io("write", &path, source))?;
             file.commit()?;
@@ -48,11 +48,12 @@ impl MediaFolder {
     }
 
     /// Reads a file by its path relative to the run folder. Returns `None` if the path is not one that `store` returns,
-    /// or its content no longer matches its name.
+    /// or its content no longer matches its name. A shortage of the machine is reported.
     pub fn read(run: &Path, relative: &str) -> Option<Vec<u8>> {
         let name = relative.strip_prefix(MEDIA_FOLDER)?.strip_prefix('/')?;
         gage_core::check_name(name).ok()?;
-        let bytes = fs::read(run.join(MEDIA_FOLDER).join(name)).ok()?;
+        let read = fs::read(run.join(MEDIA_FOLDER).join(name));
+        let bytes = read.inspect_err(|error| drop(ResourceShortage::report_in(error))).ok()?;
         let (expected, _) = name.split_once('.')?;
         (Digest::of_bytes(&bytes).hex() == expected).then_some(bytes)
     }
@@ -108,9 +109,28 @@ impl MediaFolder {
     }
 }
 
+/// Creates a folder in a run folder. A run folder that was moved is not created again, because the run would then be in
+/// two halves.
+fn create_folder(path: &Path) -> Result<(), RecordError> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        created => created.map_err(|source| RecordError::io("create", path, source)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn media_do_not_create_a_run_folder_again() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "r").unwrap();
+        let media = MediaFolder::of(&run);
+        fs::rename(run.path(), root.path().join("moved")).unwrap();
+        assert!(media.store(b"picture", "png").is_err());
+        assert!(!run.path().exists());
+    }
 
     #[test]
     fn equal_content_is_stored_once_and_changes_are_noticed() {

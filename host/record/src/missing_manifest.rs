@@ -1,6 +1,7 @@
 //! Folders without a manifest where a run is expected.
 
 use crate::format::{JOURNAL_FOLDER, RECORDED_FILE, WRITER_LOCK_FILE};
+use gage_core::ResourceShortage;
 use std::fs;
 use std::path::Path;
 
@@ -45,5 +46,11 @@ pub(crate) fn is_never_started(path: &Path) -> bool {
             name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");
         name == WRITER_LOCK_FILE || is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())
     };
-    fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(is_leftover)),
+        Err(error) => {
+            ResourceShortage::report_in(&error);
+            false
+        }
+    }
 }

@@ -4,6 +4,7 @@ use crate::error::RunnerError;
 use crate::progress::{NoProgress, RunEvent, RunProgress};
 use crate::suite_defaults::{NoDefaults, SuiteDefaults};
 use gage_backend::{ModelProgram, OpenOptions};
+use gage_core::ShortageWatch;
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, ModelHub};
 use gage_engine::CancelToken;
@@ -111,7 +112,11 @@ impl Context {
             })),
             ..HostOptions::default()
         };
+        let shortages = ShortageWatch::start();
         PluginHost::new(&options).or_else(|message| {
+            if shortages.shortage().is_some() {
+                return Err(RunnerError::PluginHost(message));
+            }
             tracing::warn!("{message}; plugins are compiled again in each process");
             PluginHost::new(&HostOptions { cache_folder: None, ..options }).map_err(RunnerError::PluginHost)
         })

@@ -2,6 +2,7 @@
 
 use gage_backend::{AnswerCacheError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
+use gage_core::ResourceShortage;
 use gage_data::DataError;
 use gage_engine::{RescoreError, RunError};
 use gage_figures::FiguresError;
@@ -216,6 +217,14 @@ pub enum RunnerError {
     /// The configuration cannot be written as YAML.
     #[error("cannot write the configuration as YAML")]
     Yaml(#[source] serde_yaml::Error),
+    /// The machine has too little of a resource.
+    #[error("{message}")]
+    Shortage {
+        /// What failed, what is short, and which limit is likely the reason.
+        message: String,
+        /// The run that can be resumed, if it has begun.
+        run_id: Option<String>,
+    },
     /// A file of the machine cannot be used.
     #[error("{action}")]
     Io {
@@ -256,6 +265,18 @@ impl RunnerError {
         RunnerError::Problems(Box::new(problems))
     }
 
+    /// Returns the shortage of the machine that the error is about.
+    pub(crate) fn shortage(&self) -> Option<ResourceShortage> {
+        match self {
+            RunnerError::Run(
+                RunError::Shortage(shortage) | RunError::Data(DataError::Shortage(shortage)),
+            )
+            | RunnerError::Rescore(RescoreError::Shortage(shortage))
+            | RunnerError::Rows(DataError::Shortage(shortage)) => Some(shortage.clone()),
+            other => ResourceShortage::find(other),
+        }
+    }
+
     /// Adds differences from a lock to the error, if there are any.
     pub(crate) fn with_changes(self, differences: Vec<Difference>) -> RunnerError {
         match differences.is_empty() {
@@ -270,10 +291,12 @@ impl RunnerError {
             RunnerError::LockMismatch { .. }
             | RunnerError::LockedKernels { .. }
             | RunnerError::LockOfAnotherSuite { .. }
-            | RunnerError::ChangedSinceLock { .. } => ErrorCategory::LockMismatch,
+            | RunnerError::ChangedSinceLock { .. }
+            | RunnerError::Run(RunError::Changed { .. }) => ErrorCategory::LockMismatch,
             RunnerError::PluginHost(_)
             | RunnerError::Report(_)
             | RunnerError::Yaml(_)
+            | RunnerError::Shortage { .. }
             | RunnerError::Io { .. } => ErrorCategory::Internal,
             RunnerError::Run(error) if !is_of_user(error) => ErrorCategory::Internal,
             RunnerError::Rescore(error)
@@ -284,6 +307,12 @@ impl RunnerError {
             _ => ErrorCategory::Configuration,
         }
     }
+}
+
+/// Formats an error with its causes.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Returns true if the suite, its data or its folder made a run fail, rather than the machine.

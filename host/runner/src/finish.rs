@@ -6,8 +6,8 @@ use crate::live_reports::LiveReports;
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
-use gage_core::{Object, Outcome};
-use gage_engine::{RunReport, StopReason, TaskReport};
+use gage_core::{Object, Outcome, ShortageWatch};
+use gage_engine::{RunError, RunReport, StopReason, TaskReport};
 use gage_figures::{
     Completeness, MetricFigure, Phases, PluginCosts, ReportBuilder, Summary, TaskCompleteness,
     TaskDescription, TaskSummary, WrittenReports,
@@ -71,12 +71,24 @@ pub(crate) struct EndedRun<'r> {
     /// The host of the plugins, which knows what they cost.
     pub(crate) plugins: PluginHost,
     pub(crate) began: Instant,
+    /// Notices plugins that the machine could not run.
+    pub(crate) shortages: ShortageWatch,
 }
 
 impl EndedRun<'_> {
     /// Writes the reports, and then the manifest with the status of the run.
     pub(crate) fn finish(self) -> Result<RunOutcome, RunnerError> {
-        let EndedRun { config, mut tasks, aggregators, live_reports, origin, report, plugins, began } = self;
+        let EndedRun {
+            config,
+            mut tasks,
+            aggregators,
+            live_reports,
+            origin,
+            report,
+            plugins,
+            began,
+            shortages,
+        } = self;
         let phases = phases(&origin, &report.tasks, began);
         let RunReport { folder, mut manifest, tasks: ran, stopped, unchanged, spent } = report;
         describe_requests(&mut tasks, config, &manifest);
@@ -104,6 +116,9 @@ impl EndedRun<'_> {
                 builder.finish(&folder, &tasks, &completeness, plugins)?
             }
         };
+        if let Some(shortage) = shortages.shortage() {
+            return Err(RunnerError::Run(RunError::Shortage(shortage)));
+        }
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
         let ending = Ending::new(stopped, has_unread_data, !shortfalls.is_empty());

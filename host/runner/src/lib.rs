@@ -16,6 +16,7 @@
 
 mod aggregators;
 mod answer_cache;
+mod async_runtime;
 mod context;
 mod describe;
 mod error;
@@ -31,11 +32,13 @@ mod progress;
 mod request;
 mod rescore;
 mod run;
+mod shortage;
 mod suite_defaults;
 mod suite_source;
 mod verify;
 
 pub use answer_cache::{CacheChoice, CacheOptions};
+pub use async_runtime::start_runtime;
 pub use context::{Context, HostSettings, hub_token, user_cache_folder};
 pub use error::{ErrorCategory, RunnerError};
 pub use gage_engine::{CancelToken, RunUsage, StopReason, TaskReport};

@@ -1,8 +1,10 @@
 //! Creates, compares and updates the lock of a suite.
 
+use crate::async_runtime::start_runtime;
 use crate::http_exchanges::HttpExchanges;
 use crate::progress::FetchEvents;
 use crate::request::{LockAction, LockRequest, RunRequest};
+use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HostSettings, RunnerError, SuiteSource};
 use gage_backend::{KernelVariant, ModelProgram, OpenOptions};
@@ -14,7 +16,6 @@ use gage_record::{Difference, RunIdentity};
 use gage_suite::{DatasetRows, Lock, Origin, PluginPlaces};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tokio::runtime::Runtime;
 
 /// Returns the default path of a suite's lock: next to the suite, with its name.
 pub fn default_lock_path(suite: &Path) -> PathBuf {
@@ -58,6 +59,10 @@ pub enum LockChange {
 /// # Errors
 /// Fails if the suite or its lock cannot be used, or the lock is for another suite.
 pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
+    watched(|_| lock_suite(request))
+}
+
+fn lock_suite(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let path = request.path.clone().unwrap_or_else(|| default_lock_path(&request.suite.path));
     let needs_lock = request.action != LockAction::Create;
     let before = (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose()?;
@@ -137,7 +142,7 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
     let models =
         plan.as_ref().and_then(|plan| fetch_models(plan, &context.host.hub, &locating, &mut problems));
-    let runtime = Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
+    let runtime = start_runtime(0)?;
     let session = match (&plan, &datasets, models) {
         (Some(plan), Some(_), Some(model_files)) => {
             // A check uses the locked kernels if this machine can run them; otherwise they are a difference.

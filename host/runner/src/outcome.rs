@@ -64,7 +64,10 @@ impl Ending {
             Ending::Incomplete | Ending::UnreadableData => RunStatus::Incomplete,
             Ending::Stopped(StopReason::Budget(_) | StopReason::FailFast(_)) => RunStatus::Incomplete,
             Ending::Stopped(
-                StopReason::Requested | StopReason::BackendRefused { .. } | StopReason::ModelLost { .. },
+                StopReason::Requested
+                | StopReason::BackendRefused { .. }
+                | StopReason::ModelLost { .. }
+                | StopReason::ServerLost { .. },
             ) => RunStatus::Interrupted,
         }
     }
@@ -81,6 +84,9 @@ impl Ending {
             }
             StopReason::ModelLost { backend_id, message } => {
                 Some(format!("model lost: {backend_id}: {message}"))
+            }
+            StopReason::ServerLost { backend_id, message } => {
+                Some(format!("server lost: {backend_id}: {message}"))
             }
         }
     }

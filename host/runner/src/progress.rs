@@ -1,5 +1,6 @@
 //! Progress of a run: one event type, and one trait that receives events.
 
+use gage_backend::HttpHosts;
 use gage_config::{PipelineConfig, Problems};
 use gage_data::hub::HubProgress;
 use gage_engine::{FinishedSample, Progress};
@@ -42,7 +43,10 @@ pub enum RunEvent<'e> {
     /// The suite has problems that are not errors.
     Warnings(&'e Problems),
     /// The first task is about to begin. From now on, the token ends the run gracefully.
-    Started,
+    Started {
+        /// The servers that the run will use, with their health.
+        servers: &'e HttpHosts,
+    },
     /// A task begins.
     TaskStarted {
         /// The task.

@@ -10,12 +10,15 @@ use crate::outcome::Shortfall;
 use crate::progress::EngineEvents;
 use crate::request::{DEFAULT_CONCURRENCY, RescoreRequest, RunRequest};
 use crate::run::{new_run_id, rejudge};
+use crate::shortage::watched;
 use crate::suite_source::{SuiteSource, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
+use gage_backend::HttpHosts;
 use gage_config::{
     Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, redacted_digests,
     redacted_of_scoring,
 };
+use gage_core::ShortageWatch;
 use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring};
 use gage_figures::{Completeness, TaskDescription};
 use gage_plugin::PluginHost;
@@ -30,6 +33,10 @@ use std::time::Instant;
 /// # Errors
 /// Fails if the answers cannot be read or scored, or the new folder cannot be written.
 pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
+    watched(|shortages| score_again(request, shortages))
+}
+
+fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<RunOutcome, RunnerError> {
     let began = Instant::now();
     let parent = RunReader::open(&request.run)?;
     let run_id = request.run_id.clone().unwrap_or_else(new_run_id);
@@ -47,14 +54,14 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     }
     let (config, scoring, plugins) = planned(request, &parent)?;
     let progress = &request.context.progress;
-    progress.on_event(&RunEvent::Started);
+    progress.on_event(&RunEvent::Started { servers: &HttpHosts::default() });
     let mut tasks: Vec<TaskDescription> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
     describe_judges(&mut tasks, &config);
     let aggregators = Aggregators::new(scoring.iter());
     let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
     let live_reports = LiveReports::new(tasks.clone(), &custom);
-    let run = NewRun { journal: &journal, root: &root, run_id: &run_id, records: &live_reports };
+    let run = NewRun { journal: &journal, root: &root, run_id: &run_id, records: &live_reports, shortages };
     let scored = call_engine(request, &parent, &config, &scoring, &run);
     progress.on_event(&RunEvent::TasksEnded);
     let ended = EndedRun {
@@ -72,6 +79,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
         report: scored?,
         plugins,
         began,
+        shortages,
     };
     ended.finish()
 }
@@ -161,6 +169,7 @@ struct NewRun<'r> {
     root: &'r Path,
     run_id: &'r str,
     records: &'r dyn RecordSink,
+    shortages: ShortageWatch,
 }
 
 fn call_engine(
@@ -189,6 +198,7 @@ fn call_engine(
         records: Some(run.records),
         progress: &events,
         stop: &context.stop,
+        shortages: run.shortages,
     });
     scored.map_err(RunnerError::Rescore)
 }

@@ -1,6 +1,7 @@
 //! Runs a suite, which creates a run folder.
 
 use crate::aggregators::Aggregators;
+use crate::async_runtime::{cores, start_runtime};
 use crate::describe::{describe, describe_judges};
 use crate::finish::{EndedRun, Origin};
 use crate::gate_power::check_gates;
@@ -9,11 +10,12 @@ use crate::live_reports::LiveReports;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
 use crate::request::{ResumeRequest, RunRequest};
+use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
-use gage_backend::{HttpRecording, KernelVariant, OpenOptions, RecordingError};
+use gage_backend::{HttpHosts, HttpRecording, KernelVariant, OpenOptions, RecordingError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
-use gage_core::Outcome;
+use gage_core::{Outcome, ResourceShortage, ShortageWatch};
 use gage_engine::{
     Datasets, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
     planned_identity,
@@ -21,8 +23,10 @@ use gage_engine::{
 use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
 use gage_plugin::Registry;
+use gage_record::format::MANIFEST_FILE;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
 use gage_suite::{Lock, newest_unfinished};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -31,6 +35,10 @@ use std::time::{Instant, SystemTime};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
+/// Minimum number of threads of a run besides those of requests, scoring and preparation: one each for the events, the journal, a
+/// task, its rows, and their file.
+const MIN_TASK_THREADS: usize = 5;
+
 /// Runs a suite, and writes a run folder. Must not be called within an async runtime: it blocks the thread.
 ///
 /// A run that ends early, or has failed samples, is an outcome and not an error.
@@ -38,7 +46,7 @@ use uuid::Uuid;
 /// # Errors
 /// Fails if the run cannot begin, or its folder cannot be written.
 pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
-    SuiteRun { request, retry: None, rejudge: None, answers_of: None }.execute()
+    SuiteRun { request, retry: None, rejudge: None, answers_of: None, run_id: OnceCell::new() }.execute()
 }
 
 /// Resumes an unfinished run.
@@ -47,7 +55,8 @@ pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
 /// Fails as [`run`] does. Also fails if there is no such run, or its suite was a different one.
 pub fn resume(request: &ResumeRequest) -> Result<RunOutcome, RunnerError> {
     let rejudge = request.rejudge.as_deref();
-    SuiteRun { request: &request.run, retry: Some(&request.retry), rejudge, answers_of: None }.execute()
+    let (request, retry) = (&request.run, Some(&*request.retry));
+    SuiteRun { request, retry, rejudge, answers_of: None, run_id: OnceCell::new() }.execute()
 }
 
 /// Judges the answers of a run again, into a new run folder. `judges` are those to be asked; all if it is empty. No other
@@ -59,10 +68,13 @@ pub(crate) fn rejudge(
     suite: RecordedConfig,
 ) -> Result<RunOutcome, RunnerError> {
     let began = Instant::now();
-    let run = SuiteRun { request, retry: None, rejudge: Some(judges), answers_of: Some(parent) };
-    let prepared = run.prepare(suite.config, suite.problems)?;
-    let (prepared, opened) = run.open(prepared, BTreeMap::new())?;
-    run.run_tasks(&prepared, opened, None, began)
+    let (rejudge, answers_of, run_id) = (Some(judges), Some(parent), OnceCell::new());
+    let run = SuiteRun { request, retry: None, rejudge, answers_of, run_id };
+    run.watched(|shortages| {
+        let prepared = run.prepare(suite.config, suite.problems)?;
+        let (prepared, opened) = run.open(prepared, BTreeMap::new())?;
+        run.run_tasks(&prepared, opened, None, RunWatch { began, shortages })
+    })
 }
 
 /// A run to be started or resumed.
@@ -74,6 +86,15 @@ struct SuiteRun<'r> {
     rejudge: Option<&'r [String]>,
     /// The run whose answers are judged.
     answers_of: Option<&'r RunReader>,
+    /// The id, once it is known.
+    run_id: OnceCell<String>,
+}
+
+/// The start of a run, and the shortages of the machine since then.
+#[derive(Clone, Copy)]
+struct RunWatch {
+    began: Instant,
+    shortages: ShortageWatch,
 }
 
 /// A suite with its datasets and model files, before any model is loaded.
@@ -92,6 +113,7 @@ struct OpenedModels {
     recording: Option<Arc<HttpRecording>>,
     runtime: Runtime,
     session: Session,
+    servers: HttpHosts,
     loading: Instant,
     /// Removes the folder of runs if no run was created.
     _output_folder: OutputFolder,
@@ -100,6 +122,26 @@ struct OpenedModels {
 impl SuiteRun<'_> {
     fn execute(&self) -> Result<RunOutcome, RunnerError> {
         let began = Instant::now();
+        self.watched(|shortages| self.execute_since(RunWatch { began, shortages }))
+    }
+
+    /// Does the work of a run. A shortage of the machine names the run that can be resumed.
+    fn watched(
+        &self,
+        work: impl FnOnce(ShortageWatch) -> Result<RunOutcome, RunnerError>,
+    ) -> Result<RunOutcome, RunnerError> {
+        watched(work).map_err(|error| match error {
+            RunnerError::Shortage { message, run_id: None } => {
+                let root = &self.request.output_folder;
+                let has_begun = |run_id: &&String| root.join(run_id).join(MANIFEST_FILE).is_file();
+                let run_id = self.run_id.get().filter(has_begun).cloned();
+                RunnerError::Shortage { message, run_id }
+            }
+            error => error,
+        })
+    }
+
+    fn execute_since(&self, watch: RunWatch) -> Result<RunOutcome, RunnerError> {
         let request = self.request;
         if let Some(run_id) = &request.run_id {
             self.check_run_id(run_id)?;
@@ -138,7 +180,7 @@ impl SuiteRun<'_> {
         if let (Some(locked), Some(found), Some(path)) = (&locked, &mut found, &request.lock) {
             lock::ExpectedLock { locked, path }.check(found, &prepared.datasets, request)?;
         }
-        self.run_tasks(&prepared, opened, found.map(|found| found.to_yaml()), began)
+        self.run_tasks(&prepared, opened, found.map(|found| found.to_yaml()), watch)
     }
 
     /// Rejects the id of an existing run for a new run, and of a missing one for a resumed run.
@@ -175,6 +217,8 @@ impl SuiteRun<'_> {
         };
         self.check_judges(&plan)?;
         let run_id = self.run_id(&plan)?;
+        // Set once, because a suite is prepared once.
+        let _ = self.run_id.set(run_id.clone());
         let fetching = FetchEvents(&*context.progress);
         let locating = context.locate_options(self.request.is_offline, &fetching);
         let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
@@ -237,10 +281,11 @@ impl SuiteRun<'_> {
         let request = self.request;
         let progress = &*request.context.progress;
         let observability = request.observe.observability(&prepared.run_id)?;
-        let output_folder = OutputFolder::create(&request.output_folder)
-            .map_err(|error| RunnerError::OutputFolder { path: request.output_folder.clone(), error })?;
-        let runtime =
-            Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
+        let output_folder = OutputFolder::create(&request.output_folder).map_err(|error| {
+            ResourceShortage::report_in(&error);
+            RunnerError::OutputFolder { path: request.output_folder.clone(), error }
+        })?;
+        let runtime = start_runtime(MIN_TASK_THREADS + 2 * self.scoring_threads())?;
         runtime.block_on(request.observe.serve(&observability, progress))?;
         let loading = Instant::now();
         let recording = recording_of(&request.exchanges)?;
@@ -251,6 +296,7 @@ impl SuiteRun<'_> {
             self.retry.is_some_and(|retry| !retry.is_empty()),
         )?;
         let opening = OpenOptions {
+            hosts: HttpHosts::new(self.retry.is_some()),
             recording: recording.clone(),
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
@@ -271,6 +317,7 @@ impl SuiteRun<'_> {
             recording,
             runtime,
             session,
+            servers: opening.hosts.clone(),
             loading,
             _output_folder: output_folder,
         };
@@ -283,7 +330,7 @@ impl SuiteRun<'_> {
         prepared: &PreparedSuite,
         opened: OpenedModels,
         lock: Option<String>,
-        began: Instant,
+        watch: RunWatch,
     ) -> Result<RunOutcome, RunnerError> {
         let PreparedSuite { plan, .. } = prepared;
         let progress = &self.request.context.progress;
@@ -295,8 +342,8 @@ impl SuiteRun<'_> {
         // Components that aggregate read the journal at the end: the recorder must not wait for them.
         let live_reports =
             aggregators.is_empty().then(|| LiveReports::new(tasks.clone(), &no_custom_aggregators));
-        progress.on_event(&RunEvent::Started);
-        let ran = self.call_engine(prepared, &opened, live_reports.as_ref());
+        progress.on_event(&RunEvent::Started { servers: &opened.servers });
+        let ran = self.call_engine(prepared, &opened, live_reports.as_ref(), watch.shortages);
         progress.on_event(&RunEvent::TasksEnded);
         let OpenedModels { observability, recording, runtime, session, .. } = opened;
         let work = observability.meters.work();
@@ -310,7 +357,8 @@ impl SuiteRun<'_> {
             origin: Origin::Models { lock, loading, work, backends: session.statistics() },
             report: ran?,
             plugins: prepared.registry.host().clone(),
-            began,
+            began: watch.began,
+            shortages: watch.shortages,
         };
         let outcome = ended.finish()?;
         // Does not wait for abandoned requests that still expect an answer.
@@ -318,23 +366,31 @@ impl SuiteRun<'_> {
         Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
     }
 
+    /// Returns the number of threads that score answers. As many prepare rows.
+    fn scoring_threads(&self) -> usize {
+        self.request.scoring_threads.unwrap_or_else(cores)
+    }
+
     fn call_engine(
         &self,
         prepared: &PreparedSuite,
         opened: &OpenedModels,
         live_reports: Option<&LiveReports<'_>>,
+        shortages: ShortageWatch,
     ) -> Result<RunReport, RunnerError> {
         let request = self.request;
         let options = RunOptions {
             concurrency: request.concurrency,
             max_samples: request.max_samples,
-            workers: request.scoring_threads.unwrap_or_else(cores),
+            workers: self.scoring_threads(),
             task_parallelism: request.task_parallelism,
             resume: self.retry.is_some(),
             rejudge: self.rejudge.map(<[String]>::to_vec),
             retry: self.retry.unwrap_or_default().to_vec(),
             host_version: HOST_VERSION,
             observability: opened.observability.clone(),
+            is_lockstep: false,
+            storage: None,
         };
         let events: Arc<dyn Progress> = Arc::new(EngineEvents {
             progress: Arc::clone(&request.context.progress),
@@ -352,6 +408,7 @@ impl SuiteRun<'_> {
             records: live_reports.map(|reports| reports as &dyn RecordSink),
             stop: &request.context.stop,
             runtime: opened.runtime.handle(),
+            shortages,
         };
         gage_engine::run(&context).map_err(RunnerError::Run)
     }
@@ -365,11 +422,6 @@ fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>,
         HttpExchanges::Live => return Ok(None),
     };
     Ok(Some(Arc::new(recording)))
-}
-
-/// Returns the number of cores available to this process.
-pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Creates a run id: date, time, and a random number for runs in the same second, as in `20260102-030405-1f3a92c7`.

@@ -2,12 +2,15 @@
 
 use crate::aggregators::Aggregators;
 use crate::describe::{describe, describe_requests};
+use crate::error::with_causes;
 use crate::live_reports::LiveReports;
 use crate::progress::{EngineEvents, NoProgress};
 use crate::request::VerifyRequest;
 use crate::rescore::load_expanded;
+use crate::shortage::watched;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
+use gage_core::ShortageWatch;
 use gage_engine::{Plan, RescoreContext, Scoring};
 use gage_figures::{Completeness, Phases, Summary, TaskDescription, WrittenReports};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
@@ -70,6 +73,10 @@ pub enum RescoreCheck {
 /// # Errors
 /// Fails if it is not a run folder, if the run has no figures yet, or if the machine fails.
 pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
+    watched(|shortages| check(request, shortages))
+}
+
+fn check(request: &VerifyRequest, shortages: ShortageWatch) -> Result<VerifyOutcome, RunnerError> {
     let mut checked = check_run(&request.run)?;
     let manifest = checked.run.manifest();
     if is_without_figures(&checked) && checked.run.integrity().problem().is_some() {
@@ -84,7 +91,7 @@ pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     }
     let rescored = match request.files_only || !has_journal(&checked) {
         true => RescoreCheck::NotTried,
-        false => RecordedRun::open(request, &checked)?,
+        false => RecordedRun::open(request, &checked, shortages)?,
     };
     Ok(VerifyOutcome { checked, rescored })
 }
@@ -112,11 +119,16 @@ struct RecordedRun<'r> {
     run: &'r RunReader,
     config: PipelineConfig,
     scoring: Vec<Scoring>,
+    shortages: ShortageWatch,
 }
 
 impl RecordedRun<'_> {
     /// Loads the suite and the plugins of a run, and compares its figures if they are available.
-    fn open(request: &VerifyRequest, checked: &VerifyReport) -> Result<RescoreCheck, RunnerError> {
+    fn open(
+        request: &VerifyRequest,
+        checked: &VerifyReport,
+        shortages: ShortageWatch,
+    ) -> Result<RescoreCheck, RunnerError> {
         let run = &checked.run;
         let recorded = load_expanded(&run.manifest().identity.config, &[], run);
         let RecordedConfig { config, problems, missing } = recorded;
@@ -137,7 +149,7 @@ impl RecordedRun<'_> {
             let first = problems.sorted().first().map(|problem| problem.message.clone());
             return Ok(impossible(first.unwrap_or_default()));
         };
-        RecordedRun { request, checked, run, config, scoring }.compare()
+        RecordedRun { request, checked, run, config, scoring, shortages }.compare()
     }
 
     /// Scores the answers into a temporary folder, and compares the results with the run.
@@ -167,10 +179,11 @@ impl RecordedRun<'_> {
             records: Some(&reports),
             progress: &EngineEvents { progress: Arc::new(NoProgress), observability: None },
             stop: &self.request.context.stop,
+            shortages: self.shortages,
         });
         let scored = match scored {
             Ok(scored) => scored,
-            Err(error) => return Ok(impossible(chain(&error))),
+            Err(error) => return Ok(impossible(with_causes(&error))),
         };
         let Some(builder) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
         let written = builder.finish(&scored.folder, &tasks, &completeness(&before), Phases::default)?;
@@ -205,12 +218,6 @@ fn completeness(before: &Value) -> Completeness {
 
 fn impossible(reason: impl Into<String>) -> RescoreCheck {
     RescoreCheck::Impossible { reason: reason.into() }
-}
-
-/// Formats an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Returns the digest of a file, or `None` if it does not exist.

@@ -3,8 +3,8 @@
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_record::format::{
-    CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE, SAMPLES_FILE,
-    SET_ASIDE_BEGIN, SUMMARY_FILE, WRITER_LOCK_FILE,
+    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE,
+    SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE, WRITER_LOCK_FILE,
 };
 use gage_record::{FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
@@ -146,9 +146,12 @@ fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // Temporary file of a killed process.
     let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-    // Bytes after the journal that were not records.
-    let is_set_aside = name.strip_prefix(JOURNAL_FOLDER).and_then(|name| name.strip_prefix('/'));
-    let is_set_aside = is_set_aside.is_some_and(|name| name.starts_with(SET_ASIDE_BEGIN));
+    // Bytes of the journal that were not records.
+    let in_journal = name.strip_prefix(JOURNAL_FOLDER).and_then(|name| name.strip_prefix('/'));
+    let is_set_aside = in_journal.is_some_and(|name| {
+        let folder = name.split_once('/').map(|(folder, _)| folder);
+        name.starts_with(SET_ASIDE_BEGIN) || folder == Some(DAMAGED_FOLDER)
+    });
     let is_own = [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name);
     is_own || first == EXPORTS_FOLDER || is_temporary || is_set_aside
 }

@@ -28,11 +28,17 @@ pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, counters
 async fn serve(mut stream: TcpStream, answer: &Handler, counters: &Counters) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut bytes = BytesMut::with_capacity(16 * 1024);
+    let mut surplus = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut bytes).await? {
+        stream.write_all(&std::mem::take(&mut surplus)).await?;
         counters.requests.fetch_add(1, Ordering::SeqCst);
         let in_flight = counters.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         counters.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
-        let is_open = write_answer(&mut stream, answer(&request)).await;
+        let answer = answer(&request);
+        if let Answer::Twice(reply) = &answer {
+            surplus = bytes_of(reply, reply.body.len());
+        }
+        let is_open = write_answer(&mut stream, answer).await;
         counters.in_flight.fetch_sub(1, Ordering::SeqCst);
         if !is_open? {
             break;
@@ -85,7 +91,7 @@ fn find_header<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h s
 /// Writes an answer. Returns whether the connection stays open.
 async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result<bool> {
     match answer {
-        Answer::Reply(reply) => {
+        Answer::Reply(reply) | Answer::Twice(reply) => {
             wait(reply.delay).await;
             stream.write_all(&bytes_of(&reply, reply.body.len())).await?;
             Ok(true)

@@ -46,6 +46,8 @@ impl Request {
 pub enum Answer {
     /// A proper answer.
     Reply(Reply),
+    /// A proper answer that is sent once more when the next request has arrived on the connection.
+    Twice(Reply),
     /// A proper answer after a delay, as bytes that [`Reply::prepared`] made once for many requests.
     Prepared(Bytes, Duration),
     /// Any bytes, followed by the end of the connection.

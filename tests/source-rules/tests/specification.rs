@@ -74,3 +74,21 @@ fn every_requirement_names_what_shows_it() {
         .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
+
+/// Every row of the page of faults ends with the test that shows it.
+#[test]
+fn every_fault_names_its_test() {
+    let root = repository();
+    let page = fs::read_to_string(root.join("docs/concepts/what-survives.md")).expect("the page");
+    let mut sources = BTreeMap::new();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && line.contains("::")).collect();
+    assert!(rows.len() > 20, "{} rows", rows.len());
+    let problems: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let shown_by = row.trim_matches('|').rsplit(" | ").next().unwrap_or_default().to_owned();
+            problem(&Row { number: 0, state: "works".to_owned(), shown_by }, &mut sources, &root)
+        })
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

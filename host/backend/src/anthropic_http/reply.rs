@@ -1,7 +1,7 @@
 //! Parser of replies, whole or streamed as events.
 
 use crate::conversation::{call_value, token_count_from_json};
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ pub(super) struct MessageReader {
     blocks: Vec<Block>,
     stop_reason: Option<String>,
     usage: Usage,
+    id: Option<AnswerId>,
     has_begun: bool,
     is_complete: bool,
 }
@@ -95,9 +96,10 @@ impl MessageReader {
 impl ReplyReader for MessageReader {
     type Output = ModelOutput;
 
-    fn read_body(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(mut self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         let reply = json_of(body)?;
         HttpFailure::check("the answer is an error", &reply)?;
+        *id = reply.get("id").and_then(Value::as_str).and_then(AnswerId::of);
         let content = reply.get("content").and_then(Value::as_array);
         let content = content.ok_or_else(|| HttpFailure::protocol("the answer has no `content`"))?;
         self.blocks = content.iter().map(Block::of).collect();
@@ -111,6 +113,7 @@ impl ReplyReader for MessageReader {
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
                 self.has_begun = true;
+                self.id = event.pointer("/message/id").and_then(Value::as_str).and_then(AnswerId::of);
                 self.read_usage(event.pointer("/message/usage"));
             }
             "content_block_start" => {
@@ -155,7 +158,8 @@ impl ReplyReader for MessageReader {
         self.is_complete
     }
 
-    fn finish(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self, id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
+        *id = self.id;
         if !self.has_begun || self.stop_reason.is_none() {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

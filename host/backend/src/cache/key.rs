@@ -162,6 +162,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         image_max_tokens: _,
         chat_template: _,
         kernels: _,
+        hang_timeout: _,
         default_params: _,
         main_gpu,
         devices,

@@ -1,7 +1,7 @@
 //! Parser of replies, whole or streamed as events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use crate::reply_media::base64_part;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ pub(super) struct ContentReader {
     blocked: Option<String>,
     usage: Option<Usage>,
     has_candidate: bool,
+    id: Option<AnswerId>,
 }
 
 impl ContentReader {
@@ -28,6 +29,9 @@ impl ContentReader {
             let thought = count("thoughtsTokenCount").unwrap_or(0);
             let completion_tokens = count("candidatesTokenCount").unwrap_or(0).saturating_add(thought);
             self.usage = Some(Usage { prompt_tokens, completion_tokens });
+        }
+        if self.id.is_none() {
+            self.id = reply.get("responseId").and_then(Value::as_str).and_then(AnswerId::of);
         }
         if let Some(reason) = reply.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
             self.blocked = Some(reason.to_owned());
@@ -94,8 +98,9 @@ impl ContentReader {
 impl ReplyReader for ContentReader {
     type Output = ModelOutput;
 
-    fn read_body(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(mut self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         self.add(&json_of(body)?)?;
+        *id = self.id;
         self.output()
     }
 
@@ -103,7 +108,8 @@ impl ReplyReader for ContentReader {
         self.add(&json_of(data.as_bytes())?)
     }
 
-    fn finish(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self, id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
+        *id = self.id;
         if self.finish.is_none() && self.blocked.is_none() {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

@@ -1,18 +1,18 @@
 //! Client of one backend: connections, headers and counters.
 
-use super::failure::HttpFailure;
-use super::host_limiter::{HostLimiter, HttpHosts};
+use super::answer_ids::AnswerIds;
+use super::failure::Backoff;
+use super::first_answers::FirstAnswers;
+use super::host_limiter::HostLimiter;
+use super::hosts::HttpHosts;
 use super::recording::HttpRecording;
 use super::statistics::Counters;
-use crate::api::BackendErrorKind;
+use super::transport::{NetworkTransport, Transport};
 use crate::open_error::OpenError;
-use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
+use gage_config::{HttpBackendConfig, Proxy};
 use gage_secrets::SecretString;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use std::error::Error as _;
-use std::iter::successors;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// A header that a protocol adds, and whether its value is secret.
@@ -32,7 +32,8 @@ pub(crate) fn bearer(key: Option<&SecretString>) -> Vec<Header> {
 pub(crate) struct HttpClient {
     pub(super) config: HttpBackendConfig,
     pub(super) backend_id: String,
-    pub(super) client: reqwest::Client,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) answer_ids: AnswerIds,
     pub(super) host_name: String,
     /// Note about the proxy, for messages about failed connections; empty if there is none.
     pub(super) proxy_hint: String,
@@ -40,6 +41,8 @@ pub(crate) struct HttpClient {
     pub(super) permits: Semaphore,
     pub(super) recording: Option<Arc<HttpRecording>>,
     pub(super) counters: Counters,
+    pub(super) first_answers: FirstAnswers,
+    pub(super) backoff: Backoff,
 }
 
 impl HttpClient {
@@ -78,15 +81,27 @@ impl HttpClient {
         let url = reqwest::Url::parse(&config.base_url)
             .map_err(|wrong| error(format!("`{}` is not an address: {wrong}", config.base_url)))?;
         let host_name = url.origin().ascii_serialization();
-        let client =
-            build(&config, map).map_err(|(span, message)| OpenError { span, message, help: None })?;
+        let transport = match hosts.transport() {
+            Some(transport) => transport,
+            None => {
+                let network = NetworkTransport::new(&config, map);
+                Arc::new(network.map_err(|(span, message)| OpenError { span, message, help: None })?)
+            }
+        };
         Ok(HttpClient {
             host: hosts.host(&host_name, &config.limits, &config.retry),
             permits: Semaphore::new(config.limits.max_concurrency),
             backend_id: backend_id.to_owned(),
             counters: Counters::default(),
+            first_answers: FirstAnswers::new(hosts.has_answered_before()),
+            backoff: Backoff {
+                base: config.retry.first_wait,
+                limit: config.retry.max_wait,
+                seed: hosts.jitter_seed(),
+            },
             proxy_hint: proxy_hint(&config.connection.proxy, &|name| std::env::var(name).ok()),
-            client,
+            transport,
+            answer_ids: AnswerIds::default(),
             host_name,
             recording,
             config,
@@ -117,46 +132,6 @@ impl HttpClient {
     }
 }
 
-/// Time limit for connecting, before a request is sent.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-fn build(
-    config: &HttpBackendConfig,
-    headers: HeaderMap,
-) -> Result<reqwest::Client, (gage_config::Span, String)> {
-    // Fails only if a provider is already installed, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(*timeout)
-        .tcp_nodelay(true)
-        .pool_max_idle_per_host(config.limits.max_concurrency)
-        // A redirect would send the conversation, and perhaps the key, elsewhere.
-        .redirect(reqwest::redirect::Policy::none())
-        // Retries are decided in one place. With none here, reqwest does not copy requests for them.
-        .retry(reqwest::retry::never().max_retries_per_request(0))
-        .default_headers(headers)
-        .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
-    if let Some(read_timeout) = read_timeout {
-        builder = builder.read_timeout(*read_timeout);
-    }
-    builder = match proxy {
-        Proxy::Environment => builder,
-        Proxy::Direct => builder.no_proxy(),
-        Proxy::Address(address) => {
-            let proxy = reqwest::Proxy::all(address)
-                .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
-            builder.proxy(proxy)
-        }
-    };
-    let certificates = certificates_of(&config.connection)?;
-    if !certificates.is_empty() {
-        builder = builder.tls_certs_merge(certificates);
-    }
-    builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
-}
-
 /// Returns the note about the proxy that requests go through.
 ///
 /// For a proxy from an environment variable, only the variable is named: its value may contain a password, and
@@ -177,81 +152,6 @@ fn proxy_hint(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> Strin
             }
         }
     }
-}
-
-/// Reads the configured custom CA certificates; empty if no file is configured.
-pub(crate) fn certificates_of(
-    connection: &HttpConnection,
-) -> Result<Vec<reqwest::Certificate>, (gage_config::Span, String)> {
-    let Some((path, span)) = &connection.ca_certificate else { return Ok(Vec::new()) };
-    let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
-    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let certificates =
-        reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
-    if certificates.is_empty() {
-        return Err(wrong("it contains no certificate; PEM is expected".to_owned()));
-    }
-    Ok(certificates)
-}
-
-/// Classifies a connection failure. Also returns true if the connection itself failed.
-pub(super) fn transport(error: &reqwest::Error) -> (HttpFailure, bool) {
-    // A request that cannot even be built will fail next time too.
-    if error.is_builder() {
-        return (HttpFailure::lasting(BackendErrorKind::Internal, describe(error)), false);
-    }
-    if has_unknown_certificate(error) {
-        let message = format!(
-            "{}; if an authority of your own signed the server's certificate, name that authority's \
-             certificate in `ca_certificate`",
-            describe(error)
-        );
-        return (HttpFailure::lasting(BackendErrorKind::Connection, message), true);
-    }
-    let kind = if error.is_timeout() { BackendErrorKind::Timeout } else { BackendErrorKind::Connection };
-    (HttpFailure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
-}
-
-/// Returns true if the server's certificate is not trusted, which a retry will not change.
-fn has_unknown_certificate(error: &reqwest::Error) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref() {
-            return true;
-        }
-        source = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            // For its source, an I/O error returns the source of its inner error and skips the inner error itself.
-            Some(held) => Some(held),
-            None => cause.source(),
-        };
-    }
-    false
-}
-
-/// Returns the message of the system, without its number, as in `Connection refused (os error 111)`.
-fn without_code(text: &str) -> String {
-    let text = text.split(" (os error ").next().unwrap_or(text);
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-}
-
-/// Formats the whole chain of an error, without the address, which the caller adds.
-fn describe(error: &reqwest::Error) -> String {
-    let what = if error.is_timeout() {
-        "no answer in time"
-    } else if error.is_body() || error.is_decode() {
-        "the answer broke off"
-    } else {
-        "the request failed"
-    };
-    let causes: Vec<&dyn std::error::Error> = successors(error.source(), |&cause| cause.source()).collect();
-    if error.is_connect() {
-        // The causes before the last one only name the layers of the client.
-        let last =
-            causes.last().map_or_else(String::new, |cause| format!(": {}", without_code(&cause.to_string())));
-        return format!("cannot connect{last}");
-    }
-    causes.iter().fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

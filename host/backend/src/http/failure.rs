@@ -45,6 +45,15 @@ impl HttpFailure {
         }
     }
 
+    /// Returns what happened in a few words, such as `status 502` or `connection refused`.
+    pub(super) fn cause(&self) -> &str {
+        let cause = self.message.strip_prefix("cannot connect: ").unwrap_or(&self.message);
+        match cause.split(": ").next().unwrap_or(cause) {
+            unresolved if unresolved.contains("lookup address") => "no such host",
+            cause => cause,
+        }
+    }
+
     /// Checks that the body is not an error in place of an answer.
     pub(crate) fn check(what: &str, body: &Value) -> Result<(), HttpFailure> {
         match body.get("error") {
@@ -172,26 +181,34 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// Returns the backoff before the attempt after number `attempts`, with full jitter.
-///
-/// The wait is up to the base, doubled each time, and never more than the limit. The jitter depends on the request, so
-/// that requests that failed together are not retried together. The wait is never shorter than what the server asks
-/// for.
-pub(crate) fn backoff(
-    base: Duration,
-    limit: Duration,
-    request: &str,
-    attempts: u32,
-    asked: Option<Duration>,
-) -> Duration {
-    let doubled = base.saturating_mul(2_u32.saturating_pow(attempts.saturating_sub(1).min(20))).min(limit);
-    let mut hasher = DefaultHasher::new();
-    (request, attempts).hash(&mut hasher);
-    let share = f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / f64::from(u32::MAX);
-    match asked {
-        // A little later than requested, and not all at once.
-        Some(asked) => asked.saturating_add(doubled.min(asked / 4 + base / 4).mul_f64(share)),
-        None => doubled.mul_f64(share),
+/// Backoff of requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backoff {
+    /// Maximum of the first wait; it doubles with each further retry.
+    pub(super) base: Duration,
+    /// Maximum wait that the server did not request.
+    pub(super) limit: Duration,
+    /// Differs between processes, so that two of them do not retry the same requests at the same times.
+    pub(super) seed: u64,
+}
+
+impl Backoff {
+    /// Returns the wait before the attempt after number `attempts`, with full jitter.
+    ///
+    /// The jitter depends on the request, so that requests that failed together are not retried together. The wait is
+    /// never shorter than what the server asks for.
+    pub(super) fn wait(&self, request: &str, attempts: u32, asked: Option<Duration>) -> Duration {
+        let Backoff { base, limit, seed } = *self;
+        let factor = 2_u32.saturating_pow(attempts.saturating_sub(1).min(20));
+        let doubled = base.saturating_mul(factor).min(limit);
+        let mut hasher = DefaultHasher::new();
+        (seed, request, attempts).hash(&mut hasher);
+        let share = f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / f64::from(u32::MAX);
+        match asked {
+            // A little later than requested, and not all at once.
+            Some(asked) => asked.saturating_add(doubled.min(asked / 4 + base / 4).mul_f64(share)),
+            None => doubled.mul_f64(share),
+        }
     }
 }
 
@@ -203,19 +220,36 @@ mod tests {
     #[test]
     fn waits_grow_are_jittered_and_obey_the_server() {
         let (base, limit) = (Duration::from_millis(100), Duration::from_secs(1));
+        let backoff = Backoff { base, limit, seed: 1 };
         let mut longest = Duration::ZERO;
         for attempts in 1..40 {
             for request in 0..50 {
-                let wait = backoff(base, limit, &format!("q{request}"), attempts, None);
+                let wait = backoff.wait(&format!("q{request}"), attempts, None);
                 assert!(wait <= limit.min(base * 2_u32.pow(attempts.min(5) - 1)), "{attempts}: {wait:?}");
                 longest = longest.max(wait);
             }
         }
         assert!(longest > limit.mul_f64(0.9), "{longest:?}");
-        assert_ne!(backoff(base, limit, "a", 1, None), backoff(base, limit, "b", 1, None));
+        assert_ne!(backoff.wait("a", 1, None), backoff.wait("b", 1, None));
+        assert_ne!(backoff.wait("a", 1, None), Backoff { seed: 2, ..backoff }.wait("a", 1, None));
         for asked in [0, 900, 900_000].map(Duration::from_millis) {
-            let wait = backoff(base, limit, "a", 1, Some(asked));
+            let wait = backoff.wait("a", 1, Some(asked));
             assert!(wait >= asked && wait <= asked + limit, "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_has_a_short_cause() {
+        for (message, cause) in [
+            ("cannot connect: connection refused", "connection refused"),
+            (
+                "cannot connect: failed to lookup address information: Name or service not known",
+                "no such host",
+            ),
+            ("status 502: <html>", "status 502"),
+            ("no answer in time", "no answer in time"),
+        ] {
+            assert_eq!(HttpFailure::protocol(message).cause(), cause);
         }
     }
 

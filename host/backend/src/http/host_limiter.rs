@@ -2,15 +2,16 @@
 //! which wait.
 
 use super::adaptive_concurrency::{AdaptiveConcurrency, RequestEnd};
-use super::circuit_breaker::{Admission, BreakerSettings, CircuitBreaker};
+use super::clock::now;
+use super::early_retry::EarlyRetries;
+use super::server_health::{Admission, HealthSettings, HealthState, Loss, ServerFailure, ServerHealth};
 use super::throttle_state::ThrottleState;
 use super::token_bucket::TokenBucket;
 use gage_config::{HttpLimits, HttpRetry};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
-use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 
@@ -19,40 +20,76 @@ use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 /// A refusal takes less time than this from any host.
 const SLOW_START_TICK: Duration = Duration::from_millis(100);
 
-/// Hosts used by the backends of a process, each with its limits.
-#[derive(Clone, Default)]
-pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<HostLimiter>>>>);
-
-impl HttpHosts {
-    /// Returns the limiter of a host, after applying the limits of another backend.
-    ///
-    /// The larger concurrency limit and the smaller budgets apply.
-    pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<HostLimiter> {
-        let mut hosts = self.0.lock();
-        let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(HostLimiter::new(limits, retry)));
-        host.add(limits);
-        Arc::clone(host)
-    }
-}
-
 /// Outcome of an attempt, as far as the host is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptOutcome {
-    /// The host answered.
+    /// The host answered, or refused this request for good.
     Answered,
-    /// The host refused it temporarily (429) or reported overload.
+    /// The host throttled it (429).
     Throttled,
+    /// The host reported overload (503, 529).
+    Overloaded,
+    /// The host failed with another 5xx status.
+    ServerError,
     /// The request timed out.
     TimedOut,
-    /// The connection failed or broke.
-    ConnectionError,
+    /// The connection failed or broke before the answer.
+    ConnectionError {
+        /// True if it could not be made.
+        is_unreachable: bool,
+    },
+    /// The attempt says nothing about the host.
+    Unrelated,
+}
+
+impl AttemptOutcome {
+    /// Returns true if the host refused the request only because of its load.
+    pub(super) fn is_refusal(self) -> bool {
+        matches!(self, AttemptOutcome::Throttled | AttemptOutcome::Overloaded)
+    }
+}
+
+/// The end of an attempt.
+pub(super) struct AttemptEnd<'e> {
+    pub(super) outcome: AttemptOutcome,
+    /// Name of the request.
+    pub(super) request: &'e str,
+    /// True if the request itself is more likely at fault than the host.
+    pub(super) is_suspect: bool,
+    /// What happened, if it failed: `connection refused`, `status 502`.
+    pub(super) cause: &'e str,
+    /// Wait that the server requested.
+    pub(super) retry_after: Option<Duration>,
+    /// True if that is longer than the limit.
+    pub(super) is_wait_too_long: bool,
+    /// Pause for all requests, if the server's allowance is used up.
+    pub(super) exhausted: Option<Duration>,
+    /// Number of tokens that the answer used.
+    pub(super) used_tokens: Option<u64>,
+}
+
+impl AttemptEnd<'_> {
+    /// Creates the end of an attempt with only an outcome.
+    #[cfg(test)]
+    fn of(outcome: AttemptOutcome) -> AttemptEnd<'static> {
+        AttemptEnd {
+            outcome,
+            request: "q",
+            is_suspect: false,
+            cause: "a failure",
+            retry_after: None,
+            is_wait_too_long: false,
+            exhausted: None,
+            used_tokens: None,
+        }
+    }
 }
 
 /// Reason why a request is not sent at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The host has been unreachable for this long.
-    OutOfReach(Duration),
+    /// The host is lost.
+    Lost(Loss),
     /// The program is shutting down.
     Closed,
 }
@@ -67,6 +104,12 @@ pub(super) struct HostLimiter {
     budget_turn: Semaphore,
     /// Notified when part of a budget was given back.
     settled: Notify,
+    /// Permit whose holder is the next to be retried early.
+    early_turn: Semaphore,
+    /// Notified when requests that wait may be able to go ahead.
+    changed: Notify,
+    /// Number of requests that have not ended.
+    outstanding: AtomicUsize,
 }
 
 struct HostState {
@@ -80,7 +123,8 @@ struct HostState {
     throttle: ThrottleState,
     /// Time when the limit may next double.
     next_tick: Option<Instant>,
-    breaker: CircuitBreaker,
+    health: ServerHealth,
+    early: EarlyRetries,
     requests: Option<TokenBucket>,
     tokens: Option<TokenBucket>,
     pauses: u64,
@@ -102,14 +146,14 @@ impl HostState {
 }
 
 impl HostLimiter {
-    fn new(limits: &HttpLimits, retry: &HttpRetry) -> HostLimiter {
+    pub(super) fn new(limits: &HttpLimits, retry: &HttpRetry) -> HostLimiter {
         let concurrency = AdaptiveConcurrency::new(limits.max_concurrency, limits.is_adaptive);
         let permits = concurrency.limit();
-        let breaker = CircuitBreaker::new(BreakerSettings {
-            after: retry.outage_after,
-            base: retry.first_wait,
-            limit: retry.max_wait,
-            outage: retry.outage_limit,
+        let health = ServerHealth::new(HealthSettings {
+            outage_after: retry.outage_after,
+            first_probe: retry.first_wait,
+            outage_limit: retry.outage_limit,
+            throttle_limit: retry.max_retry_after,
         });
         let state = HostState {
             concurrency,
@@ -119,7 +163,8 @@ impl HostLimiter {
             paused_until: None,
             throttle: ThrottleState::default(),
             next_tick: None,
-            breaker,
+            health,
+            early: EarlyRetries::default(),
             requests: None,
             tokens: None,
             pauses: 0,
@@ -131,10 +176,14 @@ impl HostLimiter {
             slow_start_turn: Semaphore::new(1),
             budget_turn: Semaphore::new(1),
             settled: Notify::new(),
+            early_turn: Semaphore::new(1),
+            changed: Notify::new(),
+            outstanding: AtomicUsize::new(0),
         }
     }
 
-    fn add(&self, limits: &HttpLimits) {
+    /// Applies the limits of another backend: the larger concurrency limit and the smaller budgets.
+    pub(super) fn add(&self, limits: &HttpLimits) {
         let mut state = self.state();
         state.concurrency.raise(limits.max_concurrency, limits.is_adaptive);
         let budgets = [limits.requests_per_minute, limits.tokens_per_minute];
@@ -164,12 +213,64 @@ impl HostLimiter {
         self.state().concurrency.tolerates()
     }
 
-    /// Waits until a request of about `tokens` tokens, which takes at most `longest`, may be sent.
-    pub(super) async fn acquire(
-        &self,
-        tokens: u64,
-        longest: Duration,
-    ) -> Result<RequestPermit<'_>, Rejected> {
+    /// Counts a request as outstanding until the guard is dropped.
+    pub(super) fn enter(&self) -> OutstandingGuard<'_> {
+        self.outstanding.fetch_add(1, Ordering::Relaxed);
+        OutstandingGuard(&self.outstanding)
+    }
+
+    /// Returns the number of requests that have not ended.
+    pub(super) fn outstanding(&self) -> usize {
+        self.outstanding.load(Ordering::Relaxed)
+    }
+
+    /// Waits before a retry. Returns true if it ended early, because the host was idle or is being probed. A wait that
+    /// the server requested is never shortened.
+    pub(super) async fn retry_wait(&self, wait: Duration, is_requested: bool) -> bool {
+        if is_requested {
+            tokio::time::sleep(wait).await;
+            return false;
+        }
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(wait) => false,
+            () = self.early_retry() => true,
+        }
+    }
+
+    /// Waits until the host could answer a request that is not yet due. Requests take turns.
+    async fn early_retry(&self) {
+        // The semaphore is never closed.
+        let _turn = self.early_turn.acquire().await;
+        loop {
+            let changed = self.changed.notified();
+            let at = {
+                let mut state = self.state();
+                let now = now();
+                let HostState { health, early, concurrency, in_flight, paused_until, .. } = &mut *state;
+                if health.is_away() {
+                    // It waits for its turn as a probe.
+                    return;
+                }
+                match paused_until.filter(|until| *until > now) {
+                    Some(until) => Some(until),
+                    None if *in_flight * 2 >= concurrency.limit() => None,
+                    None => match early.next(now) {
+                        Ok(()) => return,
+                        Err(at) => Some(at),
+                    },
+                }
+            };
+            tokio::select! {
+                biased;
+                () = changed => {}
+                () = sleep_until(at) => {}
+            }
+        }
+    }
+
+    /// Waits until a request of about `tokens` tokens may be sent. `is_early` is true for a retry that is not yet due.
+    pub(super) async fn acquire(&self, tokens: u64, is_early: bool) -> Result<RequestPermit<'_>, Rejected> {
         // Waiting futures are boxed, so that requests that need not wait reserve no space for them.
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
@@ -181,25 +282,33 @@ impl HostLimiter {
             Box::pin(self.acquire_budget(tokens)).await;
         }
         loop {
+            let changed = self.changed.notified();
             let until = {
                 let mut state = self.state();
                 let now = now();
                 match state.paused_until.filter(|until| *until > now) {
                     Some(until) => until,
-                    None => match state.breaker.admit(now, longest) {
+                    None => match state.health.admit(now) {
                         Admission::Wait(until) => until,
-                        Admission::Refuse(lasted) => return Err(Rejected::OutOfReach(lasted)),
-                        Admission::Go => {
+                        Admission::Refuse(loss) => return Err(Rejected::Lost(loss)),
+                        Admission::Go { is_probe } => {
                             state.in_flight += 1;
                             let in_flight = state.in_flight;
-                            request_permit.sent =
-                                Some(SentRequest { round: state.concurrency.sent(in_flight), at: now });
+                            let round = state.concurrency.sent(in_flight);
+                            request_permit.sent = Some(SentRequest { round, at: now, is_probe, is_early });
                             return Ok(request_permit);
                         }
                     },
                 }
             };
-            Box::pin(tokio::time::sleep_until(tokio::time::Instant::from_std(until))).await;
+            Box::pin(async move {
+                tokio::select! {
+                    biased;
+                    () = changed => {}
+                    () = sleep_until(Some(until)) => {}
+                }
+            })
+            .await;
         }
     }
 
@@ -220,6 +329,7 @@ impl HostLimiter {
                 }
             };
             tokio::select! {
+                biased;
                 () = tokio::time::sleep_until(tokio::time::Instant::from_std(until)) => {}
                 // An answer used less than estimated.
                 () = settled => {}
@@ -289,6 +399,11 @@ impl HostLimiter {
         }
     }
 
+    /// Returns the state of its health.
+    pub(super) fn health(&self) -> HealthState {
+        self.state().health.state(now())
+    }
+
     /// Returns what was learned about the host.
     pub(super) fn statistics(&self) -> gage_core::Object {
         let state = self.state();
@@ -297,7 +412,7 @@ impl HostLimiter {
             ("concurrency_cuts".to_owned(), json!(state.concurrency.cuts())),
             ("pauses".to_owned(), json!(state.pauses)),
             ("paused_s".to_owned(), json!(state.paused.as_secs_f64())),
-            ("outages".to_owned(), json!(state.breaker.openings())),
+            ("outages".to_owned(), json!(state.health.outages())),
         ])
     }
 }
@@ -315,58 +430,86 @@ pub(super) struct RequestPermit<'h> {
 struct SentRequest {
     round: u64,
     at: Instant,
+    is_probe: bool,
+    is_early: bool,
+}
+
+/// Guard of an outstanding request.
+pub(super) struct OutstandingGuard<'h>(&'h AtomicUsize);
+
+impl Drop for OutstandingGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl RequestPermit<'_> {
-    /// Records the outcome of the request.
-    ///
-    /// `retry_after` is the wait requested by the server. `exhausted` is the pause for all requests if the server's
-    /// allowance is used up.
-    pub(super) fn end(
-        mut self,
-        outcome: AttemptOutcome,
-        retry_after: Option<Duration>,
-        exhausted: Option<Duration>,
-        used_tokens: Option<u64>,
-    ) {
+    /// Records the end of the attempt. Returns true if the host is away, so that the attempt does not count.
+    pub(super) fn end(mut self, end: &AttemptEnd<'_>) -> bool {
         let mut state = self.host.state();
-        let now = now();
+        let (now, outcome) = (now(), end.outcome);
         if let Some(sent) = self.sent.take() {
             match outcome {
                 AttemptOutcome::Answered => state.throttle.on_success(sent.at, now),
-                AttemptOutcome::Throttled => state.throttle.on_refusal(sent.at),
-                AttemptOutcome::TimedOut | AttemptOutcome::ConnectionError => {}
+                AttemptOutcome::Throttled | AttemptOutcome::Overloaded => state.throttle.on_refusal(sent.at),
+                _ => {}
             }
-            let end = match outcome {
-                AttemptOutcome::Throttled => RequestEnd::Throttled,
+            let request_end = match outcome {
+                AttemptOutcome::Throttled | AttemptOutcome::Overloaded => RequestEnd::Throttled,
                 AttemptOutcome::TimedOut => RequestEnd::TimedOut,
-                AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Accepted,
+                _ => RequestEnd::Accepted,
             };
-            state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
+            state.concurrency.ended(sent.round, request_end, now.saturating_duration_since(sent.at));
             state.in_flight = state.in_flight.saturating_sub(1);
-        }
-        match outcome {
-            AttemptOutcome::Answered | AttemptOutcome::Throttled => state.breaker.on_response(),
-            AttemptOutcome::ConnectionError => state.breaker.on_connection_error(now),
-            AttemptOutcome::TimedOut => state.breaker.abandoned(),
+            if sent.is_early {
+                state.early.on_end(outcome == AttemptOutcome::Answered);
+            }
+            self.note_health(&mut state, now, sent.is_probe, end);
         }
         // One refusal among many answers concerns that request only. If most requests are refused, and no later one is
         // answered, all wait.
-        let concerns_all = outcome == AttemptOutcome::Throttled
-            && state.concurrency.is_refusing()
-            && !state.throttle.may_still_answer(now);
-        if let Some(wait) = retry_after.filter(|_| concerns_all) {
+        let concerns_all =
+            outcome.is_refusal() && state.concurrency.is_refusing() && !state.throttle.may_still_answer(now);
+        if let Some(wait) = end.retry_after.filter(|_| concerns_all) {
             HostLimiter::pause(&mut state, wait);
             state.throttle.on_pause();
         }
-        if let Some(wait) = exhausted {
+        if let Some(wait) = end.exhausted {
             HostLimiter::pause(&mut state, wait);
         }
-        if let (Some(used), Some(budget)) = (used_tokens, &mut state.tokens) {
+        if let (Some(used), Some(budget)) = (end.used_tokens, &mut state.tokens) {
             budget.settle(self.tokens, used);
             self.host.settled.notify_one();
         }
         self.release(&mut state);
+        state.health.is_away()
+    }
+
+    fn note_health(&self, state: &mut HostState, now: Instant, is_probe: bool, end: &AttemptEnd<'_>) {
+        let failure = |is_unreachable| ServerFailure {
+            request: end.request,
+            is_suspect: end.is_suspect,
+            cause: end.cause,
+            is_unreachable,
+            is_wait_too_long: end.is_wait_too_long,
+        };
+        let outstanding = self.host.outstanding();
+        let was_away = state.health.is_away();
+        match end.outcome {
+            AttemptOutcome::Answered => state.health.on_answer(),
+            AttemptOutcome::Throttled => state.health.on_throttled(now, failure(false), outstanding),
+            AttemptOutcome::Overloaded | AttemptOutcome::ServerError | AttemptOutcome::TimedOut => {
+                state.health.on_failure(now, failure(false), is_probe, outstanding);
+            }
+            AttemptOutcome::ConnectionError { is_unreachable } => {
+                state.health.on_failure(now, failure(is_unreachable), is_probe, outstanding);
+            }
+            AttemptOutcome::Unrelated => state.health.on_abandoned(is_probe),
+        }
+        // Requests that wait for a retry or for an outage to end look at the host again.
+        if was_away || state.health.is_away() || self.host.early_turn.available_permits() == 0 {
+            self.host.changed.notify_waiters();
+        }
     }
 
     fn release(&mut self, state: &mut HostState) {
@@ -387,189 +530,23 @@ impl Drop for RequestPermit<'_> {
         if self.permit.is_some() {
             let mut state = self.host.state();
             if let Some(sent) = self.sent.take() {
-                state.breaker.abandoned();
+                state.health.on_abandoned(sent.is_probe);
                 state.concurrency.abandoned(sent.round);
                 state.in_flight = state.in_flight.saturating_sub(1);
+                self.host.changed.notify_waiters();
             }
             self.release(&mut state);
         }
     }
 }
 
-/// Returns the time of the runtime's clock, which tests can pause.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
+/// Sleeps until a time; forever without one.
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(tokio::time::Instant::from_std(at)).await,
+        None => std::future::pending().await,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limits(most: usize) -> HttpLimits {
-        HttpLimits {
-            max_concurrency: most,
-            is_adaptive: true,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-        }
-    }
-
-    fn retry() -> HttpRetry {
-        HttpRetry {
-            max_retries: 0,
-            first_wait: Duration::from_secs(1),
-            max_wait: Duration::from_secs(4),
-            max_retry_after: Duration::from_secs(600),
-            outage_limit: Duration::from_secs(30),
-            outage_after: 3,
-        }
-    }
-
-    const MAX_BACKOFF: Duration = Duration::from_secs(60);
-
-    #[tokio::test(start_paused = true)]
-    async fn when_most_are_refused_all_wait_as_long_as_the_server_asks() {
-        let hosts = HttpHosts::default();
-        let host = hosts.host("http://h", &limits(64), &retry());
-        let began = now();
-        // Two rounds: after the first one, the limit is cut, which might have helped.
-        for _ in 0..32 + 22 {
-            let request_permit = host.acquire(1, MAX_BACKOFF).await.expect("a permit");
-            assert_eq!(now(), began, "few refusals are the matter of those who were refused");
-            request_permit.end(AttemptOutcome::Throttled, Some(Duration::from_secs(7)), None, None);
-        }
-        host.acquire(1, MAX_BACKOFF).await.expect("a permit").end(AttemptOutcome::Answered, None, None, None);
-        assert_eq!((now() - began).as_secs(), 7);
-        assert_eq!(host.statistics()["pauses"], 1);
-        // Another backend at this host waits too.
-        let other = hosts.host("http://h", &limits(4), &retry());
-        assert!(Arc::ptr_eq(&host, &other));
-        let request_permit = other.acquire(1, MAX_BACKOFF).await.expect("a permit");
-        request_permit.end(AttemptOutcome::Answered, None, Some(Duration::from_secs(5)), None);
-        let began = now();
-        drop(host.acquire(1, MAX_BACKOFF).await.expect("a permit"));
-        assert_eq!((now() - began).as_secs(), 5);
-    }
-
-    /// Sends requests to a host for twenty seconds, as fast as its limit allows. Refused requests are asked to wait for
-    /// `wait`.
-    ///
-    /// Returns the number of accepted and refused requests, and of pauses.
-    async fn asked(mut takes: impl FnMut(Duration) -> bool, wait: Duration) -> (u32, u32, u64) {
-        let host = HostLimiter::new(&limits(64), &retry());
-        let began = now();
-        let (mut taken, mut refused) = (0, 0);
-        let mut under_way: Vec<(Instant, RequestPermit<'_>)> = Vec::new();
-        while now() - began < Duration::from_secs(20) {
-            while under_way.first().is_some_and(|(end, _)| *end <= now()) {
-                under_way.remove(0).1.end(AttemptOutcome::Answered, None, None, None);
-            }
-            let entered = tokio::time::timeout(Duration::from_millis(1), host.acquire(1, MAX_BACKOFF)).await;
-            let Ok(request_permit) = entered else { continue };
-            let request_permit = request_permit.expect("a permit");
-            if takes(now() - began) {
-                taken += 1;
-                under_way.push((now() + Duration::from_millis(50), request_permit));
-            } else {
-                refused += 1;
-                request_permit.end(AttemptOutcome::Throttled, Some(wait), None, None);
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        let pauses = host.statistics()["pauses"].as_u64().expect("a number");
-        (taken, refused, pauses)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn only_a_host_that_refuses_everyone_is_paused() {
-        let second = Duration::from_secs(1);
-        for rate in [10_u32, 80, 400] {
-            // A steady supply of tokens, and a few saved ones.
-            let mut given = 0;
-            let by_rate = |time: Duration| {
-                let there = 4 + (time.as_secs_f64() * f64::from(rate)) as u32;
-                let takes = given < there;
-                given += u32::from(takes);
-                takes
-            };
-            let (taken, refused, pauses) = asked(by_rate, second).await;
-            // At first the interval between answers is unknown.
-            assert!(taken >= 20 * rate * 9 / 10 && pauses <= 1, "{rate}: {taken} {refused} {pauses}");
-        }
-        for (most, window) in [(60, 10), (20, 4), (200, 5)] {
-            let (mut given, mut number) = (0, 0);
-            let by_window = |time: Duration| {
-                if time.as_secs() / window != number {
-                    (given, number) = (0, time.as_secs() / window);
-                }
-                given += u32::from(given < most);
-                given < most
-            };
-            let (taken, refused, pauses) = asked(by_window, Duration::from_secs(window)).await;
-            let windows = 20 / window;
-            assert!(pauses >= windows - 1, "{most} in {window}: {taken} {refused} {pauses}");
-            assert!(u64::from(refused) <= 250 * windows, "{most} in {window}: {taken} {refused} {pauses}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn unreachable_host_is_probed_for_a_bounded_time() {
-        let host = HostLimiter::new(&limits(64), &retry());
-        let began = now();
-        let mut sent = 0;
-        let lasted = loop {
-            match host.acquire(1, MAX_BACKOFF).await {
-                Ok(request_permit) => {
-                    sent += 1;
-                    request_permit.end(AttemptOutcome::ConnectionError, None, None, None);
-                }
-                Err(Rejected::OutOfReach(lasted)) => break lasted,
-                Err(Rejected::Closed) => panic!("closed"),
-            }
-        };
-        assert_eq!(lasted.as_secs(), 30);
-        assert_eq!((now() - began).as_secs(), 30);
-        assert!((8..=14).contains(&sent), "{sent}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn budgets_of_a_minute_are_kept_and_the_smaller_one_counts() {
-        let hosts = HttpHosts::default();
-        let per_minute =
-            |requests| HttpLimits { requests_per_minute: Some(requests), is_adaptive: false, ..limits(64) };
-        let _first = hosts.host("http://h", &per_minute(600), &retry());
-        let host = hosts.host("http://h", &per_minute(60), &retry());
-        let began = now();
-        for _ in 0..66 {
-            host.acquire(1, MAX_BACKOFF).await.expect("a permit").end(
-                AttemptOutcome::Answered,
-                None,
-                None,
-                None,
-            );
-        }
-        let waited = now() - began;
-        assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn permits_follow_the_limit_and_none_is_lost() {
-        let host = Arc::new(HostLimiter::new(&limits(512), &retry()));
-        for (ending, rounds) in
-            [(AttemptOutcome::Answered, 200), (AttemptOutcome::TimedOut, 30), (AttemptOutcome::Answered, 900)]
-        {
-            for _ in 0..rounds {
-                let mut passes = Vec::new();
-                while passes.len() < host.state().concurrency.limit() {
-                    passes.push(host.acquire(1, MAX_BACKOFF).await.expect("a permit"));
-                }
-                passes.drain(..).for_each(|request_permit| request_permit.end(ending, None, None, None));
-            }
-            let state = host.state();
-            assert_eq!((state.in_flight, state.excess), (0, 0));
-            assert_eq!(state.permits, state.concurrency.limit());
-            assert_eq!(host.permits.available_permits(), state.permits);
-        }
-        assert_eq!(host.statistics()["concurrency_limit"], 512);
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! Reads an answer, whole or streamed, within limits.
 
+use super::answer_ids::AnswerId;
+use super::clock::now;
 use super::failure::{HttpFailure, shown};
 use super::sse::{BYTE_ORDER_MARK, EventStream};
 use crate::api::BackendErrorKind;
@@ -15,8 +17,8 @@ pub(crate) trait ReplyReader: Send {
     /// Type of the answer.
     type Output: Send;
 
-    /// Reads an answer that arrived as a whole.
-    fn read_body(self, body: &[u8]) -> Result<Self::Output, HttpFailure>;
+    /// Reads an answer that arrived as a whole. Stores its id, if it has one.
+    fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<Self::Output, HttpFailure>;
 
     /// Handles the data of an event. Returns true if it contained a piece of the answer.
     fn on_event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
@@ -31,8 +33,8 @@ pub(crate) trait ReplyReader: Send {
         false
     }
 
-    /// Handles the end of the stream.
-    fn finish(self) -> Result<Self::Output, HttpFailure>
+    /// Handles the end of the stream. Stores the id of the answer, if it has one.
+    fn finish(self, _id: &mut Option<AnswerId>) -> Result<Self::Output, HttpFailure>
     where
         Self: Sized,
     {
@@ -91,7 +93,7 @@ impl<R: ReplyReader> BodyReader<R> {
             let StreamedReply { reader, events, began, first } = &mut **streamed;
             let event = |data: &str| {
                 if !reader.is_complete() && reader.on_event(data)? {
-                    first.get_or_insert_with(|| began.elapsed());
+                    first.get_or_insert_with(|| now().saturating_duration_since(*began));
                 }
                 Ok(())
             };
@@ -114,20 +116,30 @@ impl<R: ReplyReader> BodyReader<R> {
         Ok(false)
     }
 
-    /// Returns the answer, the time to its first piece, and the body if it was to be kept.
-    ///
-    /// `whole` creates the reader for an answer that arrived as a whole.
-    pub(super) fn finish(
-        self,
-        whole: impl FnOnce() -> R,
-    ) -> (Result<R::Output, HttpFailure>, Option<Duration>, Bytes) {
+    /// Returns the answer. `whole` creates the reader for an answer that arrived as a whole.
+    pub(super) fn finish(self, whole: impl FnOnce() -> R) -> ReadBody<R::Output> {
         let body = if self.chunk.is_empty() { self.bytes.freeze() } else { self.chunk };
-        let Some(streamed) = self.streamed else { return (whole().read_body(&body), None, body) };
+        let mut id = None;
+        let Some(streamed) = self.streamed else {
+            let result = whole().read_body(&body, &mut id);
+            return ReadBody { result, id, first: None, body };
+        };
         let StreamedReply { mut reader, mut events, first, .. } = *streamed;
         let is_complete = reader.is_complete();
         let rest = events.finish(|data| if is_complete { Ok(()) } else { reader.on_event(data).map(|_| ()) });
-        (rest.and_then(|()| reader.finish()), first, body)
+        let result = rest.and_then(|()| reader.finish(&mut id));
+        ReadBody { result, id, first, body }
     }
+}
+
+/// An answer that was read to its end.
+pub(super) struct ReadBody<T> {
+    pub(super) result: Result<T, HttpFailure>,
+    pub(super) id: Option<AnswerId>,
+    /// Time to the first piece of a stream.
+    pub(super) first: Option<Duration>,
+    /// Body, if it arrived as a whole or was to be kept.
+    pub(super) body: Bytes,
 }
 
 /// Parses a body as JSON.

@@ -4,28 +4,25 @@
 //! closures only receive the error of an attempt. Here the number of attempts depends on whether the host answered
 //! other requests in the meantime. Schedule, condition and limit would all have to be closures of this module.
 
-use super::client::{HttpClient, transport};
-use super::failure::{HttpFailure, Refusal, backoff, shown};
-use super::host_limiter::{AttemptOutcome, Rejected};
-use super::rate_limit_headers;
+use super::attempt::{Attempt, HttpCall, ParsedReply, ResponseParser, is_event_stream};
+use super::client::HttpClient;
+use super::clock::now;
+use super::failure::HttpFailure;
+use super::first_answers::MAX_SAME_FAILURES;
+use super::host_limiter::{AttemptEnd, AttemptOutcome, Rejected};
 use super::recording::{self, Exchange};
 use super::reply::{BodyReader, ReplyReader, StreamedReply};
+use super::server_health::Loss;
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
-use crate::cancellation::{retry_sleep, waiting};
-use crate::conversation::{bytes_of, estimate, tokens_of};
+use crate::cancellation::{has_failed_before, retry_pause, waiting};
+use crate::conversation::tokens_of;
 use base64::Engine as _;
-use bytes::Bytes;
 use gage_core::ModelOutput;
 use gage_secrets::{redact, redact_value_and_numbers};
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
-use serde::Serialize;
-use serde_json::Value;
+use reqwest::header::HeaderMap;
 use std::borrow::Cow;
-use std::time::{Duration, Instant, SystemTime};
-
-/// Maximum number of bytes read from the body of a refusal.
-const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+use std::time::{Duration, Instant};
 
 /// Cost of an attempt, in quarters of a retry.
 const RETRY_COST: u32 = 4;
@@ -33,84 +30,32 @@ const RETRY_COST: u32 = 4;
 /// Cost of a temporary refusal while others were answered: the host is healthy, and the request will get its turn.
 const REFUSED_RETRY_COST: u32 = 1;
 
-/// Prefix of the content type of a streamed answer.
-const EVENT_STREAM: &str = "text/event-stream";
+/// Number of outstanding requests from which on a wait that is too long may concern all of them.
+const MIN_OUTSTANDING: usize = 3;
 
-/// Time limit for reading the rest of a stream after its answer is complete.
-const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
-
-/// A request to a server.
-pub(crate) struct HttpCall<'c> {
-    /// Name of the request in logs.
-    pub(crate) id: &'c str,
-    pub(crate) url: &'c reqwest::Url,
-    pub(crate) body: Bytes,
-    /// Estimated number of tokens, prompt and answer.
-    pub(crate) tokens: u64,
+/// An attempt that has ended.
+struct EndedAttempt<T> {
+    attempt: Attempt<T>,
+    latency: Duration,
+    /// True if the host is away.
+    is_away: bool,
 }
 
-/// Protocol-specific handling of refusals and answers.
-#[derive(Clone, Copy)]
-pub(crate) struct ResponseParser<T> {
-    /// Classifies a refusal, and returns whether a retry may succeed.
-    pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
-    /// Returns the answer if a refusal is really one, such as from a content filter.
-    pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
-    /// Returns the number of tokens that an answer used.
-    pub(crate) tokens: fn(&T) -> Option<u64>,
-}
-
-impl<T> ResponseParser<T> {
-    /// Returns the parser of a protocol without special cases.
-    pub(crate) fn plain() -> ResponseParser<T> {
-        ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
-    }
-}
-
-/// Result of one attempt.
-struct Attempt<T> {
-    result: Result<T, HttpFailure>,
-    first: Option<Duration>,
-    outcome: AttemptOutcome,
-    exhausted: Option<Duration>,
-    /// Answer as received, if it is to be recorded.
-    recorded: Option<Box<ParsedReply>>,
-}
-
-struct ParsedReply {
-    status: u16,
-    /// Content type in lower case.
-    content_type: String,
-    body: Bytes,
-}
-
-impl ParsedReply {
-    fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Box<ParsedReply> {
-        Box::new(ParsedReply { status, content_type: content_type_of(headers).to_lowercase(), body })
-    }
-}
-
-impl<T> Attempt<T> {
-    fn new(result: Result<T, HttpFailure>, outcome: AttemptOutcome) -> Attempt<T> {
-        Attempt { result, first: None, outcome, exhausted: None, recorded: None }
-    }
-
-    fn failed(failure: HttpFailure, outcome: AttemptOutcome) -> Attempt<T> {
-        Attempt::new(Err(failure), outcome)
-    }
-}
-
-impl<'c> HttpCall<'c> {
-    /// Creates a request with a body that may generate up to `longest` tokens.
-    pub(crate) fn new(
-        id: &'c str,
-        url: &'c reqwest::Url,
-        body: &impl Serialize,
-        longest: Option<u32>,
-    ) -> Result<HttpCall<'c>, BackendError> {
-        let body = bytes_of(body)?;
-        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body })
-    }
+/// The attempts of a request so far.
+#[derive(Default)]
+struct RetryCourse {
+    attempts: u32,
+    /// What they cost, in quarters of a retry.
+    cost: u32,
+    /// First failure of the request since which the host has answered nothing, and the number of answers until then.
+    unanswered: Option<(Instant, u64)>,
+    /// True if the host answered others between two failures of the request, now or in an earlier process. The request
+    /// itself is then more likely at fault than the host.
+    is_suspect: bool,
+    /// True if the host answered other requests during the last attempt.
+    has_answered: bool,
+    /// True if the next attempt is not yet due.
+    is_early: bool,
 }
 
 impl HttpClient {
@@ -142,82 +87,150 @@ impl HttpClient {
         reading: ResponseParser<R::Output>,
     ) -> Result<Reply<R::Output>, BackendError> {
         Counters::add(&self.counters.requests, 1);
-        let retry = &self.config.retry;
+        let _outstanding = self.host.enter();
         let digest = self.recording.as_ref().map(|_| self.digest_of(call));
-        let (mut attempts, mut tried) = (0, 0_u32);
+        let mut course = RetryCourse { is_suspect: has_failed_before(), ..RetryCourse::default() };
         loop {
             let answers_before = self.host.answers();
             // Code that only recordings need is boxed, so that other requests reserve no space for it.
-            let (attempt, latency) = match &digest {
+            let ended = match &digest {
                 Some(digest) => {
-                    Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
+                    Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, &course)).await?
                 }
-                None => self.send_once(call, &reader, &reading, attempts).await?,
+                None => self.send_once(call, &reader, &reading, &course).await?,
             };
-            attempts += 1;
+            let EndedAttempt { attempt, latency, is_away } = ended;
+            course.attempts += 1;
             let failure = match attempt.result {
                 Ok(output) => {
                     Counters::add(&self.counters.answered, 1);
+                    self.first_answers.on_answer();
                     if let Some(recorded) = attempt.recorded {
                         Box::pin(self.record(call, digest, *recorded)).await;
                     }
+                    let attempts = course.attempts;
                     let timing = RequestTiming { latency, attempts, first_token: attempt.first };
                     return Ok(Reply { output, timing });
                 }
                 Err(failure) => failure,
             };
-            let failure = self.check_retry_after(failure);
-            let is_refused = failure.kind == BackendErrorKind::RateLimited;
-            let is_contention = is_refused && self.host.answers() > answers_before;
-            tried = tried.saturating_add(if is_contention { REFUSED_RETRY_COST } else { RETRY_COST });
-            if failure.may_pass && tried <= retry.max_retries.saturating_mul(RETRY_COST) && !self.is_replay()
-            {
+            course.has_answered = self.host.answers() > answers_before;
+            let failure = self.check_retry_after(failure, course.has_answered);
+            if self.may_retry(&mut course, &failure, attempt.outcome, is_away) {
                 self.counters.count_retry(failure.kind);
-                let wait = backoff(retry.first_wait, retry.max_wait, call.id, attempts, failure.retry_after);
-                tracing::debug!(
-                    request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
-                );
-                // Starting another sample now would only get it refused as well and use up its retries, unless refusals
-                // are unrelated to load.
-                retry_sleep(wait, !is_refused || self.host.refuses_at_random()).await;
+                Box::pin(self.wait_for_retry(call, &mut course, &failure, attempt.outcome, is_away)).await;
                 continue;
             }
             self.counters.count_failure(failure.kind);
             if let Some(recorded) = attempt.recorded {
                 Box::pin(self.record(call, digest, *recorded)).await;
             }
-            return Err(self.error(call, failure, attempts));
+            return Err(self.final_error(call, failure, course.attempts));
         }
     }
 
-    /// Waits for a slot of the host, sends a request once, and reports the outcome to the host. Also returns the
-    /// latency.
+    /// Returns true if a request is sent again, after adding the cost of the failed attempt.
+    ///
+    /// While the host answers nothing, attempts cost time: up to `outage_limit`, or `retry_after_limit` if it throttles them.
+    fn may_retry(
+        &self,
+        course: &mut RetryCourse,
+        failure: &HttpFailure,
+        outcome: AttemptOutcome,
+        is_away: bool,
+    ) -> bool {
+        let has_answered = course.has_answered;
+        let retry = &self.config.retry;
+        let is_throttled = failure.kind == BackendErrorKind::RateLimited;
+        let is_free = is_away || (is_throttled && !has_answered);
+        course.cost = course.cost.saturating_add(match () {
+            () if is_free => 0,
+            () if is_throttled || (outcome.is_refusal() && has_answered) => REFUSED_RETRY_COST,
+            () => RETRY_COST,
+        });
+        // While the host answers nothing, neither this request nor the host is known to be at fault: only time decides.
+        let (answers, now) = (self.host.answers(), now());
+        let streak = course.unanswered.filter(|(_, before)| *before == answers);
+        course.is_suspect |= course.unanswered.is_some() && streak.is_none();
+        course.unanswered = streak.or(Some((now, answers)));
+        let lasted = streak.map(|(since, _)| now.saturating_duration_since(since));
+        let has_retries = if is_throttled && !has_answered {
+            lasted.is_none_or(|lasted| lasted < retry.max_retry_after)
+        } else {
+            course.cost <= retry.max_retries.saturating_mul(RETRY_COST)
+                || (!course.is_suspect && lasted.is_some_and(|lasted| lasted < retry.outage_limit))
+        };
+        // Whether a host that is away is lost, is decided by its health.
+        let has_retries = (has_retries || is_away) && retry.max_retries > 0;
+        failure.may_pass && has_retries && !self.is_replay()
+    }
+
+    /// Waits before a retry, without holding a slot.
+    async fn wait_for_retry(
+        &self,
+        call: &HttpCall<'_>,
+        course: &mut RetryCourse,
+        failure: &HttpFailure,
+        outcome: AttemptOutcome,
+        is_away: bool,
+    ) {
+        // A request to a host that is away waits for its turn as a probe.
+        if is_away && failure.retry_after.is_none() {
+            course.is_early = false;
+            return;
+        }
+        let RetryCourse { attempts, .. } = *course;
+        let wait = self.backoff.wait(call.id, attempts, failure.retry_after);
+        tracing::debug!(
+            request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
+        );
+        // Starting another sample now would only get it refused as well and use up its retries, unless refusals are
+        // unrelated to load. An overloaded host that answers nothing may be away, which further samples show.
+        let is_refusal = match outcome {
+            AttemptOutcome::Throttled => true,
+            AttemptOutcome::Overloaded => course.has_answered,
+            _ => false,
+        };
+        let invites = !is_refusal || self.host.refuses_at_random();
+        let pause = self.host.retry_wait(wait, failure.retry_after.is_some());
+        course.is_early = retry_pause(pause, invites).await;
+    }
+
+    /// Waits for a slot of the host, sends a request once, and reports the outcome to the host.
     async fn send_once<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
         reader: &(impl Fn() -> R + Send + Sync),
         reading: &ResponseParser<R::Output>,
-        attempts: u32,
-    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        course: &RetryCourse,
+    ) -> Result<EndedAttempt<R::Output>, BackendError> {
         let Ok(_permit) = waiting(self.permits.acquire()).await else {
             return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
         };
-        let permit = match waiting(self.host.acquire(call.tokens, self.config.connection.timeout)).await {
+        let permit = match waiting(self.host.acquire(call.tokens, course.is_early)).await {
             Ok(permit) => permit,
-            Err(rejected) => return Err(self.rejection_error(rejected, attempts)),
+            Err(rejected) => return Err(self.rejection_error(&rejected, course.attempts)),
         };
-        Counters::add(&self.counters.attempts, 1);
         Counters::add(&self.counters.bytes_sent, call.body.len());
-        let began = Instant::now();
+        let began = now();
         let attempt = self.attempt(call, reader, reading, began).await;
-        let latency = began.elapsed();
-        let (retry_after, used) = match &attempt.result {
-            Ok(output) => (None, (reading.tokens)(output)),
-            Err(failure) => (failure.retry_after, None),
+        let latency = now().saturating_duration_since(began);
+        let limit = self.config.retry.max_retry_after;
+        let (cause, asked, used_tokens) = match &attempt.result {
+            Ok(output) => ("", None, (reading.tokens)(output)),
+            Err(failure) => (failure.cause(), failure.retry_after, None),
         };
-        let bounded = |wait: Duration| wait.min(self.config.retry.max_retry_after);
-        permit.end(attempt.outcome, retry_after.map(bounded), attempt.exhausted.map(bounded), used);
-        Ok((attempt, latency))
+        let is_away = permit.end(&AttemptEnd {
+            outcome: attempt.outcome,
+            request: call.id,
+            is_suspect: course.is_suspect,
+            cause,
+            retry_after: asked.filter(|wait| *wait <= limit),
+            is_wait_too_long: asked.is_some_and(|wait| wait > limit),
+            exhausted: attempt.exhausted.map(|wait| wait.min(limit)),
+            used_tokens,
+        });
+        Ok(EndedAttempt { attempt, latency, is_away })
     }
 
     /// Takes the attempt from a recording if there is one, or else sends the request once.
@@ -227,11 +240,11 @@ impl HttpClient {
         digest: &str,
         reader: &(impl Fn() -> R + Send + Sync),
         reading: &ResponseParser<R::Output>,
-        attempts: u32,
-    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        course: &RetryCourse,
+    ) -> Result<EndedAttempt<R::Output>, BackendError> {
         match self.replayed(call, digest, reader, reading).await {
-            Some(attempt) => Ok((attempt, Duration::ZERO)),
-            None => self.send_once(call, reader, reading, attempts).await,
+            Some(attempt) => Ok(EndedAttempt { attempt, latency: Duration::ZERO, is_away: false }),
+            None => self.send_once(call, reader, reading, course).await,
         }
     }
 
@@ -239,22 +252,32 @@ impl HttpClient {
         self.recording.as_ref().is_some_and(|recording| recording.is_replay())
     }
 
-    /// Ends a request if the server asks to wait longer than `retry_after_limit`.
-    fn check_retry_after(&self, failure: HttpFailure) -> HttpFailure {
+    /// Ends a request if the server asks to wait longer than `retry_after_limit`, unless that may concern all requests:
+    /// then the health of the host decides.
+    fn check_retry_after(&self, failure: HttpFailure, has_answered: bool) -> HttpFailure {
         let limit = self.config.retry.max_retry_after;
-        match failure.retry_after {
-            Some(asked) if failure.may_pass && asked > limit => HttpFailure {
-                may_pass: false,
-                message: format!(
-                    "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
-                    failure.message,
-                    asked.as_secs(),
-                    limit.as_secs()
-                ),
-                ..failure
-            },
-            _ => failure,
+        let Some(asked) = failure.retry_after.filter(|asked| failure.may_pass && *asked > limit) else {
+            return failure;
+        };
+        let concerns_all = !has_answered && self.host.outstanding() >= MIN_OUTSTANDING;
+        let message = format!(
+            "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
+            failure.message,
+            asked.as_secs(),
+            limit.as_secs()
+        );
+        HttpFailure { may_pass: concerns_all, retry_after: None, message, ..failure }
+    }
+
+    /// Returns the error of a request that ended without an answer.
+    fn final_error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
+        let is_hopeless = self.first_answers.on_failure(&failure);
+        let error = self.error(call, failure, attempts);
+        if !is_hopeless {
+            return error;
         }
+        let message = format!("none of {MAX_SAME_FAILURES} requests was answered: {}", error.message);
+        BackendError { kind: BackendErrorKind::NeverAnswered, message, attempts }
     }
 
     fn error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
@@ -274,148 +297,25 @@ impl HttpClient {
         BackendError { kind: failure.kind, message: redact(&message).into_owned(), attempts }
     }
 
-    fn rejection_error(&self, rejected: Rejected, attempts: u32) -> BackendError {
+    fn rejection_error(&self, rejected: &Rejected, attempts: u32) -> BackendError {
         let (kind, message) = match rejected {
             Rejected::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
-            Rejected::OutOfReach(lasted) => (
-                BackendErrorKind::Connection,
-                format!(
-                    "{} has been unreachable for {} s, so the request was given up (`outage_limit`)",
-                    self.host_name,
-                    lasted.as_secs()
-                ),
-            ),
+            Rejected::Lost(loss) => {
+                let Loss { cause, lasted, is_throttled } = loss;
+                let (host, seconds) = (&self.host_name, lasted.as_secs_f64().ceil());
+                let message = if *is_throttled {
+                    format!(
+                        "{host} has refused every request for {seconds} s ({cause}); see `retry_after_limit`"
+                    )
+                } else {
+                    let hint = &self.proxy_hint;
+                    format!("{host} has answered nothing for {seconds} s ({cause}); see `outage_limit`{hint}")
+                };
+                (BackendErrorKind::ServerLost, message)
+            }
         };
         self.counters.count_failure(kind);
         BackendError { kind, message, attempts }
-    }
-
-    /// Sends a request once.
-    async fn attempt<R: ReplyReader>(
-        &self,
-        call: &HttpCall<'_>,
-        reader: &(impl Fn() -> R + Send + Sync),
-        reading: &ResponseParser<R::Output>,
-        began: Instant,
-    ) -> Attempt<R::Output> {
-        let failed = |error: &reqwest::Error, broken: AttemptOutcome| {
-            let (failure, is_broken) = transport(error);
-            Attempt::failed(failure, if is_broken { broken } else { AttemptOutcome::TimedOut })
-        };
-        let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
-        let mut response = match sent {
-            Ok(response) => response,
-            Err(error) => return failed(&error, AttemptOutcome::ConnectionError),
-        };
-        let status = response.status().as_u16();
-        let is_success = response.status().is_success();
-        let headers = std::mem::take(response.headers_mut());
-        let most = if is_success { self.config.connection.most_response_bytes } else { MAX_REFUSAL_BYTES };
-        let content_type = content_type_of(&headers);
-        if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
-            let message = format!("the answer is compressed ({encoding}), which was not requested");
-            return Attempt::failed(
-                HttpFailure::lasting(BackendErrorKind::Protocol, message),
-                AttemptOutcome::Answered,
-            );
-        }
-        let is_kept = self.recording.is_some();
-        let is_stream = is_success && is_event_stream(content_type);
-        let mut refusal = Vec::new();
-        let streamed = is_stream.then(|| StreamedReply::new(reader(), began));
-        let mut body_reader = BodyReader::new(streamed, is_kept, most);
-        loop {
-            match response.chunk().await {
-                Ok(None) => break,
-                Ok(Some(chunk)) if is_success => match body_reader.push(chunk) {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        drain(response);
-                        break;
-                    }
-                    Err(failure) => {
-                        let outcome = outcome_of(&failure);
-                        return Attempt::failed(failure, outcome);
-                    }
-                },
-                Ok(Some(chunk)) => {
-                    refusal.extend_from_slice(&chunk);
-                    if refusal.len() > MAX_REFUSAL_BYTES {
-                        refusal.truncate(MAX_REFUSAL_BYTES);
-                        break;
-                    }
-                }
-                // The status is sufficient.
-                Err(_) if !is_success => break,
-                // If an answer broke off, the host is reachable.
-                Err(error) => return failed(&error, AttemptOutcome::Answered),
-            }
-        }
-        let received = body_reader.length() + refusal.len();
-        Counters::add(&self.counters.bytes_received, received);
-        let exhausted = rate_limit_headers::exhausted_for(&headers, call.tokens, SystemTime::now());
-        if is_success {
-            let (result, first, body) = body_reader.finish(reader);
-            let recorded = is_kept.then(|| ParsedReply::new(status, &headers, body));
-            let outcome = result.as_ref().err().map_or(AttemptOutcome::Answered, outcome_of);
-            return Attempt { result, first, outcome, exhausted, recorded };
-        }
-        let outcome = if matches!(status, 429 | 503 | 529) {
-            AttemptOutcome::Throttled
-        } else {
-            AttemptOutcome::Answered
-        };
-        let result = self.refused(status, &headers, &refusal, reading);
-        let recorded = is_kept.then(|| ParsedReply::new(status, &headers, refusal.into()));
-        Attempt { result, first: None, outcome, exhausted, recorded }
-    }
-
-    /// Interprets a status that is not a success.
-    fn refused<T>(
-        &self,
-        status: u16,
-        headers: &HeaderMap,
-        body: &[u8],
-        reading: &ResponseParser<T>,
-    ) -> Result<T, HttpFailure> {
-        // Redact before truncating, or a part of a key would remain.
-        let text = String::from_utf8_lossy(body);
-        let text = redact(&text);
-        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        // Gemini wraps its errors in a list when streaming.
-        let parsed = match parsed {
-            Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
-            other => other,
-        };
-        let refusal = Refusal { status, body: &parsed, text: &text };
-        if let Some(output) = (reading.refused_answer)(&refusal) {
-            return Ok(output);
-        }
-        let (kind, mut may_pass) = (reading.refusal)(&refusal);
-        let advice = headers.get("x-should-retry").and_then(|value| value.to_str().ok());
-        if !kind.stops_run() {
-            may_pass = match advice {
-                Some("true") => true,
-                Some("false") => false,
-                _ => may_pass,
-            };
-        }
-        let said = shown(&refusal.message());
-        let mut message =
-            if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
-        if (300..400).contains(&status) {
-            let place = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
-            let place = shown(place);
-            message = format!(
-                "{message}: the server redirects to {place}, and redirects are not followed; set `base_url` \
-                 to the address that answers"
-            );
-        } else if status == 404 {
-            message.push_str("; are `base_url` and `model` right?");
-        }
-        let retry_after = rate_limit_headers::retry_after(headers, SystemTime::now())
-            .or_else(|| rate_limit_headers::retry_delay(&parsed));
-        Err(HttpFailure { kind, message, may_pass, retry_after })
     }
 
     /// Returns the recorded answer to a request; `None` if this run records.
@@ -441,10 +341,10 @@ impl HttpClient {
         };
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = is_event_stream(&exchange.content_type);
-            let streamed = is_stream.then(|| StreamedReply::new(reader(), Instant::now()));
+            let streamed = is_stream.then(|| StreamedReply::new(reader(), now()));
             let mut body_reader = BodyReader::new(streamed, false, usize::MAX);
             match body_reader.push(body.into()) {
-                Ok(_) => body_reader.finish(reader).0,
+                Ok(_) => body_reader.finish(reader).result,
                 Err(failure) => Err(failure),
             }
         } else {
@@ -490,36 +390,4 @@ impl HttpClient {
         };
         recording.note(exchange).await;
     }
-}
-
-/// Reads the rest of a stream whose answer is complete, so that its connection can be reused.
-///
-/// If the server keeps the stream open, the connection is dropped.
-fn drain(mut response: reqwest::Response) {
-    tokio::spawn(async move {
-        let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-        tokio::time::timeout(MAX_DRAIN_TIME, rest).await.ok();
-    });
-}
-
-/// Returns the outcome of an attempt whose answer was a failure.
-fn outcome_of(failure: &HttpFailure) -> AttemptOutcome {
-    if failure.kind == BackendErrorKind::RateLimited {
-        AttemptOutcome::Throttled
-    } else {
-        AttemptOutcome::Answered
-    }
-}
-
-/// Returns the compression of a body, if any.
-fn encoding_of(headers: &HeaderMap) -> Option<&str> {
-    headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
-}
-
-fn content_type_of(headers: &HeaderMap) -> &str {
-    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-fn is_event_stream(content_type: &str) -> bool {
-    content_type.get(..EVENT_STREAM.len()).is_some_and(|start| start.eq_ignore_ascii_case(EVENT_STREAM))
 }

@@ -7,6 +7,7 @@ use super::model_client::{ModelClient, internal};
 use super::model_program::ModelProgram;
 use super::open_options::LlamaCppOptions;
 use super::process::{self, not_started};
+use super::process_handle::ProcessHandle;
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::warnings::warn_of_less;
 use crate::api::{
@@ -72,7 +73,7 @@ pub async fn open(
     };
 
     let program = program.find(kernels, pinned)?;
-    let (client, opened) = process::start(model.clone(), program)?;
+    let (client, opened) = process::start(model.clone(), program, options.hang_timeout)?;
     let (opened, digest) = tokio::join!(opened, pinned_digest(&client, &model.model_path));
     let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
 
@@ -390,7 +391,8 @@ impl Backend for LlamaCppBackend {
             _ => Object::new(),
         };
         statistics.insert("crashes".to_owned(), state.crashes.into());
-        statistics.insert("process_id".to_owned(), state.process_id.into());
+        let process_id = state.process.as_ref().map(ProcessHandle::id);
+        statistics.insert("process_id".to_owned(), process_id.into());
         statistics
     }
 }

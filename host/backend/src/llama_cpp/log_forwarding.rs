@@ -1,5 +1,6 @@
 //! Forwards the log of a model process to this program's log.
 
+use gage_core::{ResourceShortage, spawn_thread};
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -55,7 +56,7 @@ impl LogForwarder {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("llama.cpp log".to_owned()).spawn(read)?;
+        let thread = spawn_thread("llama.cpp log", read).map_err(ResourceShortage::report)?;
         Ok(LogForwarder { last, thread })
     }
 
@@ -64,6 +65,11 @@ impl LogForwarder {
         // A panic of the thread only loses log lines.
         let _ = self.thread.join();
         self.last.lock().drain(..).collect()
+    }
+
+    /// Returns the last warnings and errors so far. The log is forwarded until its end.
+    pub fn last_lines(self) -> Vec<String> {
+        self.last.lock().iter().cloned().collect()
     }
 }
 

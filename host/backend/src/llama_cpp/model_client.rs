@@ -1,12 +1,23 @@
 //! Client of a model in another process: sends requests and receives answers.
 
+use super::hang_watchdog::{CHECK_INTERVAL, Hang, HangWatchdog, ProcessActivity, ProcessHealth};
 use super::pinned_files::{FileUse, PinnedFiles};
+use super::process_handle::ProcessHandle;
 use crate::api::{BackendError, BackendErrorKind};
+use crate::cancellation::waiting;
 use gage_model_protocol::{Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ToModel};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Weak;
 use std::sync::mpsc::Sender;
-use tokio::sync::oneshot;
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
+
+/// Multiple of the time that the first load took by which a later load may exceed the time limit of a call.
+const LOAD_TIME_FACTOR: u32 = 2;
+
+/// Time that a process may take to exit by itself once no more requests can come.
+const MAX_EXIT_TIME: Duration = Duration::from_secs(2);
 
 /// Facts about a loaded model, or the reason why it is not loaded.
 pub type LoadResult = Result<LoadedModel, String>;
@@ -17,6 +28,8 @@ pub struct ModelClient {
     state: Mutex<ClientState>,
     /// Files that the model was loaded from.
     pub files: PinnedFiles,
+    /// True while the process has requests and shows no sign of life.
+    silence: watch::Sender<bool>,
 }
 
 /// State of a client.
@@ -38,9 +51,17 @@ pub struct ClientState {
     pub counts: Counts,
     /// Counters of the earlier processes.
     earlier: Counts,
-    /// Id of its process.
-    pub process_id: Option<u32>,
-    /// Number of crashes of the model.
+    /// The running process.
+    pub process: Option<ProcessHandle>,
+    /// Time when the process began to load the model; `None` when it is loaded.
+    loading_since: Option<Instant>,
+    /// Duration of the first load.
+    load_time: Duration,
+    /// Number of messages of all processes, and of starts of processes: the signs of life.
+    messages: u64,
+    /// Hang for which the process was killed.
+    hang: Option<Hang>,
+    /// Number of crashes of the model, including hangs.
     pub crashes: u32,
     next: u64,
 }
@@ -94,17 +115,56 @@ impl ModelClient {
             }
             number
         };
-        let mut waiting = ReplyGuard { client: self, number: Some(number) };
-        let done = answer.await;
-        waiting.number = None;
+        let mut guard = ReplyGuard { client: self, number: Some(number) };
+        let done = self.reply_of(answer).await;
+        guard.number = None;
         done.map_err(|_| internal("the model process has exited; see its log"))?
+    }
+
+    /// Waits for a reply. While the process is silent, the request counts as one that only waits, so that a stopped run
+    /// drops it.
+    async fn reply_of<T>(&self, mut reply: oneshot::Receiver<T>) -> Result<T, oneshot::error::RecvError> {
+        let mut silence = self.silence.subscribe();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut reply => return done,
+                () = becomes(&mut silence, true) => {}
+            }
+            tokio::select! {
+                biased;
+                done = waiting(&mut reply) => return done,
+                () = becomes(&mut silence, false) => {}
+            }
+        }
+    }
+
+    /// Checks the process for signs of life. Kills it when it hangs, which its supervisor handles like a crash.
+    fn check_process(&self, watchdog: &mut HangWatchdog, now: tokio::time::Instant) {
+        let mut state = self.state();
+        let health = watchdog.check(now, &state.activity());
+        match health {
+            ProcessHealth::Responsive | ProcessHealth::Silent => {}
+            ProcessHealth::Hung(hang) => state.kill(hang),
+            ProcessHealth::Unkillable(hang) => {
+                state.fail_all(model_lost(format!(
+                    "{hang}, and its process does not exit, although it was killed"
+                )));
+            }
+        }
+        drop(state);
+        let is_silent = health != ProcessHealth::Responsive;
+        self.silence.send_if_modified(|was_silent| std::mem::replace(was_silent, is_silent) != is_silent);
     }
 
     /// Handles a message from the model.
     pub fn on_message(&self, message: FromModel) {
         let mut state = self.state();
+        state.messages += 1;
         match message {
+            FromModel::Progress => {}
             FromModel::Opened(loaded) => {
+                state.on_loaded();
                 let is_different = state.loaded.as_ref().is_some_and(|first| *first != loaded);
                 if let Some(opening) = state.opening.take() {
                     state.loaded = Some(loaded.clone());
@@ -152,7 +212,63 @@ impl ModelClient {
     }
 }
 
+impl Drop for ModelClient {
+    /// Ends the process. One that does not exit by itself is killed: it may hang, and would keep its memory.
+    fn drop(&mut self) {
+        let max_exit_time = if *self.silence.borrow() { Duration::ZERO } else { MAX_EXIT_TIME };
+        let state = self.state.get_mut();
+        // Closes the stream of requests, at whose end the process exits.
+        state.outbox = None;
+        if let Some(process) = state.process.take()
+            && process.wait_up_to(max_exit_time).is_none()
+        {
+            process.kill();
+        }
+    }
+}
+
 impl ClientState {
+    /// Takes over a process that has just started.
+    pub fn on_launch(&mut self, process: ProcessHandle, outbox: Sender<ToModel>) {
+        self.process = Some(process);
+        self.loading_since = Some(Instant::now());
+        self.messages += 1;
+        self.outbox = Some(outbox);
+        self.send_pending();
+    }
+
+    fn on_loaded(&mut self) {
+        let Some(since) = self.loading_since.take() else { return };
+        if self.loaded.is_none() {
+            self.load_time = since.elapsed();
+        }
+    }
+
+    /// Gives up a process that has closed its streams. Returns the hang that it was killed for.
+    pub fn on_process_end(&mut self) -> Option<Hang> {
+        self.process = None;
+        self.loading_since = None;
+        self.hang.take()
+    }
+
+    fn activity(&self) -> ProcessActivity {
+        let is_loading = self.loading_since.is_some();
+        ProcessActivity {
+            is_running: self.process.is_some(),
+            has_requests: !self.pending.is_empty(),
+            messages: self.messages,
+            loading_allowance: if is_loading { self.load_time * LOAD_TIME_FACTOR } else { Duration::ZERO },
+        }
+    }
+
+    /// Kills the process because it hangs.
+    fn kill(&mut self, hang: Hang) {
+        if let Some(process) = &self.process {
+            self.hang.get_or_insert(hang);
+            process.kill();
+        }
+    }
+
     /// Removes a request, and sends the next one if it was retried alone.
     fn remove_request(&mut self, number: u64) -> Option<PendingRequest> {
         let was_on_trial = self.suspects.first() == Some(&number);
@@ -220,6 +336,26 @@ impl ClientState {
     }
 }
 
+/// Watches the process of a client until the client is dropped. A process that computes nothing for `hang_timeout` is
+/// killed.
+pub async fn watch_process(client: Weak<ModelClient>, hang_timeout: Duration) {
+    let mut watchdog = HangWatchdog::new(hang_timeout);
+    while let Some(client) = client.upgrade() {
+        client.check_process(&mut watchdog, tokio::time::Instant::now());
+        drop(client);
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
+}
+
+/// Waits until a value becomes this one.
+async fn becomes(value: &mut watch::Receiver<bool>, expected: bool) {
+    let is_gone = value.wait_for(|value| *value == expected).await.is_err();
+    if is_gone {
+        // Without a sender, the value stays.
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Creates an error that the request did not cause.
 pub fn internal(message: impl Into<String>) -> BackendError {
     BackendError::new(BackendErrorKind::Internal, message)
@@ -271,7 +407,7 @@ mod tests {
 
     fn done(number: u64) -> FromModel {
         let answer = Answer::Rolled { logprob: -1.0, token_count: 1 };
-        let done = JobResult { answer, latency: std::time::Duration::ZERO, first_token: None };
+        let done = JobResult { answer, latency: Duration::ZERO, first_token: None };
         FromModel::Done(number, Box::new(Ok(done)), COUNTED)
     }
 
@@ -395,6 +531,75 @@ mod tests {
         let ended = client.state().ended.clone().expect("it ended");
         assert_eq!(ended.kind, BackendErrorKind::ModelLost);
         assert!(ended.message.contains("other settings than before"), "{}", ended.message);
+    }
+
+    #[cfg(unix)]
+    fn job(name: &str) -> Job {
+        Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) }
+    }
+
+    /// Creates a client of a process that never sends a message, and starts to watch it.
+    #[cfg(unix)]
+    fn silent_client(hang_timeout_s: u64) -> (Arc<ModelClient>, ProcessHandle, Receiver<ToModel>) {
+        let child = std::process::Command::new("sleep").arg("3600").spawn().expect("a process");
+        let (client, process) = (Arc::new(ModelClient::default()), ProcessHandle::new(child));
+        let (outbox, inbox) = channel();
+        client.state().on_launch(process.clone(), outbox);
+        client.state().on_loaded();
+        tokio::spawn(watch_process(Arc::downgrade(&client), Duration::from_secs(hang_timeout_s)));
+        (client, process, inbox)
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_hangs_is_killed_after_its_limit() {
+        let (client, process, _inbox) = silent_client(120);
+        let began = tokio::time::Instant::now();
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        assert!(process.wait_up_to(Duration::ZERO).is_none(), "it has nothing to do");
+        let asked = Arc::clone(&client);
+        let reply = tokio::spawn(async move { asked.ask(job("a")).await.map(|_| ()) });
+        tokio::time::sleep(Duration::from_secs(119)).await;
+        assert!(client.state().hang.is_none());
+        client.on_message(FromModel::Progress);
+        tokio::time::sleep(Duration::from_secs(119)).await;
+        assert!(client.state().hang.is_none(), "it has shown a sign of life");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(client.state().hang.is_some());
+        assert!(process.wait_up_to(Duration::from_secs(60)).is_some(), "it was killed");
+        // A killed process that keeps its streams open would never be replaced.
+        let error = reply.await.expect("no panic").expect_err("it cannot be killed");
+        assert_eq!(error.kind, BackendErrorKind::ModelLost);
+        assert!(error.message.ends_with("does not exit, although it was killed"), "{}", error.message);
+        assert!(began.elapsed() < Duration::from_secs(600 + 119 + 120 + 12));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn a_stopped_run_drops_requests_of_a_silent_process() {
+        use crate::cancellation::cancellable;
+        use std::future::pending;
+        for (stop_s, messages, expected_s) in [(1, 0, 3), (30, 0, 30), (1, 8, 11)] {
+            let (client, process, _inbox) = silent_client(120);
+            let began = tokio::time::Instant::now();
+            let beside = Arc::clone(&client);
+            let responsive = tokio::spawn(async move {
+                for _ in 0..messages {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    beside.on_message(FromModel::Progress);
+                }
+            });
+            let stopping = tokio::time::sleep(Duration::from_secs(stop_s));
+            let asked = cancellable(client.ask(job("a")), stopping, pending()).await;
+            assert!(asked.is_none(), "it is dropped");
+            let took_s = began.elapsed().as_secs();
+            assert!((expected_s..=expected_s + 1).contains(&took_s), "{stop_s}, {messages}: {took_s} s");
+            assert!(client.state().pending.is_empty());
+            responsive.await.expect("no panic");
+            assert!(process.wait_up_to(Duration::ZERO).is_none(), "it was not killed");
+            drop(client);
+            assert!(process.wait_up_to(Duration::from_secs(60)).is_some(), "the client takes it along");
+        }
     }
 
     #[tokio::test]

@@ -5,7 +5,9 @@
 
 use super::log_forwarding::LogForwarder;
 use super::omp_wait_policy::thread_environment;
+use super::process_handle::ProcessHandle;
 use gage_config::Kernels;
+use gage_core::ResourceShortage;
 use gage_model_protocol::{
     BuildInfo, Command as ModelCommand, KernelBuild, KernelVariant, read_frame, write_frame,
 };
@@ -14,7 +16,8 @@ use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsStr;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// Environment variable with the path of the program, for builds in other places.
 const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
@@ -25,6 +28,9 @@ const PROGRAM_NAME: &str = "gage-model";
 /// Remedy for a missing or wrong program.
 const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
                       build --package gage-llama`), or set GAGE_HOST_MODEL_PROGRAM to its path";
+
+/// Time that a killed process may take to exit. It takes longer only if it waits for a device that hangs.
+const MAX_EXIT_TIME: Duration = Duration::from_secs(10);
 
 /// Program that runs models, and the filter of its logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,10 +64,19 @@ enum RequiredVariant {
 
 /// A started process and its streams. It is killed on drop.
 pub(super) struct ModelProcess {
-    pub(super) child: Child,
+    pub(super) handle: ProcessHandle,
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: BufReader<ChildStdout>,
     pub(super) log: Option<LogForwarder>,
+    is_ended: bool,
+}
+
+/// End of a process.
+pub(super) struct ProcessEnd {
+    /// `None` if it does not exit.
+    status: Option<ExitStatus>,
+    /// Its last warnings and errors.
+    log: Vec<String>,
 }
 
 /// Handling of interrupts from the terminal by a process.
@@ -196,14 +211,19 @@ impl FoundProgram {
         }
         #[cfg(not(unix))]
         let _ = interrupts;
-        let mut child = program.spawn()?;
+        let mut child = program.spawn().inspect_err(|error| {
+            if let Some(shortage) = ResourceShortage::of_process(error) {
+                shortage.while_doing(format!("{}: {error}", self.file.display())).report();
+            }
+        })?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let Some((mut stdin, stdout)) = stdin.zip(stdout) else {
             return Err(io::Error::other("it has no standard streams"));
         };
         // If the program has already exited, the missing greeting will show it.
         let stdin = command.is_some_and(|command| write_frame(&mut stdin, command).is_ok()).then_some(stdin);
-        let mut process = ModelProcess { child, stdin, stdout: BufReader::new(stdout), log: None };
+        let (handle, stdout) = (ProcessHandle::new(child), BufReader::new(stdout));
+        let mut process = ModelProcess { handle, stdin, stdout, log: None, is_ended: false };
         process.log = stderr.map(LogForwarder::start).transpose()?;
         Ok(process)
     }
@@ -255,7 +275,7 @@ impl FoundProgram {
             started.map_err(|error| format!("{} cannot be started: {error}", self.file.display()))?;
         match self.greet(&mut process.stdout)? {
             Some(_) => Ok(process),
-            None => Err(process.end()),
+            None => Err(process.end().described()),
         }
     }
 }
@@ -271,7 +291,7 @@ impl ModelProcess {
     /// Returns how the process ended.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, text: &str) -> Result<T, String> {
         let sent = self.stdin.as_mut().is_some_and(|stdin| write_frame(stdin, &text).is_ok());
-        if sent { self.read() } else { Err(self.end()) }
+        if sent { self.read() } else { Err(self.end().described()) }
     }
 
     /// Reads a message.
@@ -281,37 +301,55 @@ impl ModelProcess {
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         match read_frame::<T>(&mut self.stdout) {
             Ok(Some(message)) => Ok(message),
-            Ok(None) | Err(_) => Err(self.end()),
+            Ok(None) | Err(_) => Err(self.end().described()),
         }
     }
 
     /// Ends the process, which may still be running (and hang), and returns how it ended.
-    pub(super) fn end(&mut self) -> String {
+    pub(super) fn end(&mut self) -> ProcessEnd {
+        self.is_ended = true;
         self.stdin = None;
-        let _ = self.child.kill();
-        let status = self.child.wait();
-        let log = self.log.take().map(LogForwarder::finish).unwrap_or_default();
-        described(status.as_ref().ok(), &log)
+        self.handle.kill();
+        let status = self.handle.wait_up_to(MAX_EXIT_TIME);
+        let log = self.log.take();
+        // The log of a process that does not exit has no end to wait for.
+        let log = match status {
+            Some(_) => log.map(LogForwarder::finish),
+            None => log.map(LogForwarder::last_lines),
+        };
+        ProcessEnd { status, log: log.unwrap_or_default() }
     }
 }
 
 impl Drop for ModelProcess {
     fn drop(&mut self) {
-        self.end();
+        if !self.is_ended {
+            self.end();
+        }
     }
 }
 
-/// Describes how a process ended, including its last log lines.
-fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
-    let how = match status {
-        Some(status) => match signal(*status) {
-            Some((number, name)) => format!("was ended by the signal {number} ({name})"),
-            None => format!("ended with the {status}").replace("exit status: ", "exit status "),
-        },
-        None => "ended".to_owned(),
-    };
-    let said = if log.is_empty() { String::new() } else { format!("; its last output: {}", log.join(" | ")) };
-    format!("the model process {how}{said}")
+impl ProcessEnd {
+    /// Describes how the process ended, including its last log lines.
+    pub(super) fn described(&self) -> String {
+        let how = match self.status {
+            Some(status) => match signal(status) {
+                Some((number, name)) => format!("was ended by the signal {number} ({name})"),
+                None => format!("ended with the {status}").replace("exit status: ", "exit status "),
+            },
+            None => "does not exit, although it was killed".to_owned(),
+        };
+        self.described_as(&format!("the model process {how}"))
+    }
+
+    /// Describes an end whose cause is known, including the last log lines.
+    pub(super) fn described_as(&self, how: &str) -> String {
+        let said = match self.log.is_empty() {
+            true => String::new(),
+            false => format!("; its last output: {}", self.log.join(" | ")),
+        };
+        format!("{how}{said}")
+    }
 }
 
 #[cfg(unix)]

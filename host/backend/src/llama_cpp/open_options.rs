@@ -3,6 +3,7 @@
 use gage_config::{ChatTemplate, OutputConstraint};
 use gage_core::SamplingParams;
 use gage_model_protocol::ModelOptions;
+use std::time::Duration;
 
 /// Options of a backend with a model.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct LlamaCppOptions {
     pub constraint: Option<OutputConstraint>,
     /// Number of alternatives recorded with the log-probability of each token of an answer.
     pub logprobs: Option<u32>,
+    /// Time without a computed batch after which the model hangs.
+    pub hang_timeout: Duration,
     /// Default sampling parameters for requests.
     pub default_params: SamplingParams,
 }

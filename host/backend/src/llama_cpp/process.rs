@@ -1,9 +1,10 @@
-//! Runs a model in its own process, which is restarted after a crash.
+//! Runs a model in its own process, which is restarted after a crash or a hang.
 
-use super::model_client::{ClientState, LoadResult, ModelClient, model_lost};
+use super::model_client::{ClientState, LoadResult, ModelClient, model_lost, watch_process};
 use super::model_program::{FoundProgram, Interrupts, ModelProcess};
 use super::pinned_files::FileUse;
 use crate::api::{BackendError, BackendErrorKind};
+use gage_core::spawn_thread;
 use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
 use std::fmt::Display;
 use std::io::BufReader;
@@ -11,9 +12,10 @@ use std::ops::ControlFlow;
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Number of consecutive crashes after which the model is not restarted.
+/// Number of consecutive crashes and hangs after which the model is not restarted.
 const MAX_CRASHES: u32 = 3;
 
 /// Reason why a process ended on its own.
@@ -22,7 +24,7 @@ enum ProcessExit {
     Dropped,
     /// The process cannot load the model, or is not the right program.
     Refused(String),
-    /// The process crashed, possibly after answering requests.
+    /// The process crashed, or was killed because it hung, possibly after answering requests.
     Crashed { has_answered: bool },
 }
 
@@ -31,26 +33,26 @@ pub fn not_started(reason: impl Display) -> String {
     format!("the model could not be started: {reason}")
 }
 
-/// Starts the process, which ends when the link is dropped.
+/// Starts the process, which ends when the link is dropped. Must be called in an async runtime, which watches it.
 ///
 /// # Errors
 /// If no thread can be created.
 pub fn start(
     options: ModelOptions,
     program: FoundProgram,
+    hang_timeout: Duration,
 ) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), String> {
     let link = Arc::new(ModelClient::default());
     let (opening, opened) = oneshot::channel();
     link.state().opening = Some(opening);
     let weak = Arc::downgrade(&link);
-    std::thread::Builder::new()
-        .name("llama.cpp process".to_owned())
-        .spawn(move || supervise(&weak, &options, &program))
-        .map_err(not_started)?;
+    spawn_thread("llama.cpp host", move || supervise(&weak, &options, &program))
+        .map_err(|shortage| not_started(shortage.report()))?;
+    tokio::spawn(watch_process(Arc::downgrade(&link), hang_timeout));
     Ok((link, opened))
 }
 
-/// Runs the process, and restarts it after each crash.
+/// Runs the process, and restarts it after each crash or hang.
 fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundProgram) {
     let mut crashes_in_a_row = 0;
     loop {
@@ -64,10 +66,13 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
             Err(reason) => return strong.state().fail_all(model_lost(reason)),
         };
         drop(strong);
-        let end = listen(link, program, &mut process.stdout);
-        let how = process.end();
+        let exit = listen(link, program, &mut process.stdout);
+        // From here on the process is not killed again: its exit status is about to be collected.
+        let hang = link.upgrade().and_then(|client| client.state().on_process_end());
+        let end = process.end();
+        let how = hang.map_or_else(|| end.described(), |hang| end.described_as(&hang.to_string()));
         let Some(strong) = link.upgrade() else { return };
-        let has_answered = match end {
+        let has_answered = match exit {
             ProcessExit::Dropped => return,
             ProcessExit::Refused(message) => return strong.state().fail_all(model_lost(message)),
             ProcessExit::Crashed { has_answered } => has_answered,
@@ -92,17 +97,12 @@ fn launch(
     })?;
     let (outbox, inbox) = channel();
     if let Some(stdin) = process.stdin.take() {
-        std::thread::Builder::new()
-            .name("llama.cpp requests".to_owned())
-            .spawn(move || write_all(stdin, &inbox))
-            .map_err(|error| format!("the model process cannot be asked: {error}"))?;
+        spawn_thread("llama.cpp asks", move || write_all(stdin, &inbox))
+            .map_err(|shortage| format!("the model process cannot be asked: {}", shortage.report()))?;
     }
-    let mut state = client.state();
-    state.process_id = Some(process.child.id());
-    state.outbox = Some(outbox);
-    state.send_pending();
+    client.state().on_launch(process.handle.clone(), outbox);
     tracing::info!(
-        pid = process.child.id(),
+        pid = process.handle.id(),
         program = %program.file.display(),
         model = %options.model_path.display(),
         "a model runs in a process of its own"
@@ -113,7 +113,6 @@ fn launch(
 impl ClientState {
     /// Fails requests that cannot be retried after a crash. Returns `Continue` if the process is to be restarted.
     fn after_crash(&mut self, how: &str, crashes_in_a_row: u32) -> ControlFlow<()> {
-        self.process_id = None;
         if self.ended.is_some() {
             return ControlFlow::Break(());
         }
@@ -128,7 +127,7 @@ impl ClientState {
             return ControlFlow::Continue(());
         }
         self.fail_all(model_lost(format!(
-            "{how}; this was the crash number {crashes_in_a_row} without an answer between them"
+            "{how}; this was the crash or hang number {crashes_in_a_row} without an answer between them"
         )));
         ControlFlow::Break(())
     }

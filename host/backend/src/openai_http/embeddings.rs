@@ -2,7 +2,7 @@
 
 use crate::api::EmbedOutput;
 use crate::conversation::token_count_from_json;
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use gage_core::{Object, Usage};
 use serde_json::{Value, json};
 
@@ -20,8 +20,9 @@ pub(super) struct EmbeddingReader(pub(super) usize);
 impl ReplyReader for EmbeddingReader {
     type Output = EmbedOutput;
 
-    fn read_body(self, body: &[u8]) -> Result<EmbedOutput, HttpFailure> {
+    fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<EmbedOutput, HttpFailure> {
         let reply = json_of(body)?;
+        *id = reply.get("id").and_then(Value::as_str).and_then(AnswerId::of);
         let data = reply.get("data").and_then(Value::as_array);
         let data = data.ok_or_else(|| HttpFailure::protocol("the answer has no `data`"))?;
         let mut vectors: Vec<Vec<f32>> = vec![Vec::new(); self.0];
@@ -62,7 +63,8 @@ mod tests {
             (json!(null), None),
         ] {
             let body = json!({"data": data, "usage": {"prompt_tokens": 3}}).to_string();
-            let found = EmbeddingReader(2).read_body(body.as_bytes()).ok().map(|output| output.vectors);
+            let found =
+                EmbeddingReader(2).read_body(body.as_bytes(), &mut None).ok().map(|output| output.vectors);
             assert_eq!(found, expected, "{body}");
         }
     }

@@ -4,7 +4,7 @@
 //! the boundary, which merges the end of one with the start of the other, counts as a whole.
 
 use crate::api::{BackendErrorKind, Continuation};
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use gage_config::{HttpBackendConfig, LikelihoodSource};
 use gage_core::{ContinuationScore, Object};
 use serde_json::Value;
@@ -51,8 +51,9 @@ pub(super) struct LikelihoodReader<'a>(pub(super) &'a LikelihoodRequest<'a>);
 impl ReplyReader for LikelihoodReader<'_> {
     type Output = ScoredTokens;
 
-    fn read_body(self, body: &[u8]) -> Result<ScoredTokens, HttpFailure> {
+    fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ScoredTokens, HttpFailure> {
         let reply = json_of(body)?;
+        *id = reply.get("id").and_then(Value::as_str).and_then(AnswerId::of);
         let choice =
             reply.pointer("/choices/0").ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
         let tokens = match self.0.source {
@@ -204,7 +205,7 @@ mod tests {
             continuation: &continuation,
         };
         let body = reply.to_string();
-        match LikelihoodReader(&asked).read_body(body.as_bytes()) {
+        match LikelihoodReader(&asked).read_body(body.as_bytes(), &mut None) {
             Ok(scored) => Ok((scored.score.logprob, scored.score.token_count, scored.score.is_greedy)),
             Err(failure) => Err(failure.message),
         }

@@ -1,7 +1,7 @@
 //! Parser of replies, whole or assembled from a stream.
 
 use crate::conversation::{checked_token_count, put_known};
-use crate::http::{BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};
+use crate::http::{AnswerId, BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};
 use crate::reply_media::{base64_part, media_parts_of};
 use gage_core::{FinishReason, ModelOutput, Usage, is_nested_deeper, last_member};
 use serde::de::value::MapAccessDeserializer;
@@ -12,11 +12,13 @@ use serde_json_borrow::Value as BorrowedValue;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An answer in the server's format. Fields that are not read, such as `id` and `created`, take no memory.
+/// An answer in the server's format. Fields that are not read, such as `created`, take no memory.
 #[derive(Deserialize)]
 struct Completion<'b> {
     #[serde(borrow, default, deserialize_with = "borrowed")]
     error: BorrowedValue<'b>,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    id: BorrowedValue<'b>,
     #[serde(borrow, default)]
     choices: Vec<JsonObject<Choice<'b>>>,
     #[serde(borrow, default, deserialize_with = "borrowed")]
@@ -40,6 +42,8 @@ struct Choice<'b> {
     finish_reason: BorrowedValue<'b>,
     #[serde(default)]
     logprobs: Value,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    index: BorrowedValue<'b>,
 }
 
 /// Answer of a model, in the server's terms.
@@ -93,14 +97,21 @@ fn present<'de: 'b, 'b, D: Deserializer<'de>>(
 }
 
 /// Parses an answer that arrived as a whole.
-pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, HttpFailure> {
+///
+/// If several answers were requested, the one with the index 0 counts.
+pub(super) fn read_body(
+    body: &[u8],
+    think_tags: bool,
+    id: &mut Option<AnswerId>,
+) -> Result<ModelOutput, HttpFailure> {
     let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     if !is_nested_deeper(text, MAX_JSON_DEPTH)
         && let Ok(text) = std::str::from_utf8(text)
         && let Ok(JsonObject(completion)) = serde_json::from_str::<JsonObject<Completion<'_>>>(text)
         && completion.error.is_null()
-        && let Some(JsonObject(choice)) = completion.choices.into_iter().next()
+        && let Some(choice) = first_choice(completion.choices)
     {
+        *id = completion.id.as_str().and_then(AnswerId::of);
         let mut output = Reply::read(choice, &completion.usage)?.into_output(think_tags);
         add_served(&mut output, completion.model.as_str(), completion.system_fingerprint.as_str());
         return Ok(output);
@@ -109,6 +120,13 @@ pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, Ht
     let reply = json_of(body)?;
     HttpFailure::check("the answer is an error", &reply)?;
     Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))))
+}
+
+/// Returns the choice with the index 0; the first one if none has it.
+fn first_choice(mut choices: Vec<JsonObject<Choice<'_>>>) -> Option<Choice<'_>> {
+    let place = choices.iter().position(|JsonObject(choice)| choice.index.as_u64().unwrap_or(0) == 0);
+    let place = place.unwrap_or(0);
+    (place < choices.len()).then(|| choices.swap_remove(place).0)
 }
 
 /// Adds the names that the server gives to the model that answered, and to its configuration.
@@ -121,7 +139,7 @@ pub(super) fn add_served(output: &mut ModelOutput, model: Option<&str>, fingerpr
 
 impl Reply {
     fn read(choice: Choice<'_>, usage: &BorrowedValue<'_>) -> Result<Reply, HttpFailure> {
-        let Choice { message, text, finish_reason, logprobs } = choice;
+        let Choice { message, text, finish_reason, logprobs, .. } = choice;
         let mut content = BorrowedValue::Null;
         let mut refusal = None;
         let mut tool_calls = None;
@@ -318,7 +336,7 @@ mod tests {
             ("<html>", Err("a page in HTML")),
             (deep.as_str(), Err("nested deeper than 64 levels")),
         ] {
-            let found = read_body(body.as_bytes(), false).map(|output| output.answer);
+            let found = read_body(body.as_bytes(), false, &mut None).map(|output| output.answer);
             match (found, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{body}"),
                 (Err(failure), Err(expected)) => {
@@ -337,7 +355,9 @@ mod tests {
         );
         let usage = r#"{"prompt_tokens":1,"prompt_tokens":2}"#;
         let body = format!(r#"{{"choices":[{{"message":{message}}}],"usage":{usage}}}"#);
-        let output = read_body(body.as_bytes(), false).map_err(|failure| failure.message).expect("an answer");
+        let output = read_body(body.as_bytes(), false, &mut None)
+            .map_err(|failure| failure.message)
+            .expect("an answer");
         assert_eq!((output.answer.as_str(), output.finish_reason), ("4", FinishReason::Stop));
         assert_eq!(output.usage.map(|usage| usage.prompt_tokens), Some(2));
         assert_eq!(Value::from(output.extra), json!({"reasoning": "hm"}));
@@ -368,7 +388,7 @@ mod tests {
             ("\"3\"", None),
         ] {
             let body = format!(r#"{{"choices":[{{"text":""}}],"usage":{{"prompt_tokens":{tokens}}}}}"#);
-            let output = read_body(body.as_bytes(), false).map_err(|failure| failure.message);
+            let output = read_body(body.as_bytes(), false, &mut None).map_err(|failure| failure.message);
             let usage = output.expect("an answer").usage;
             assert_eq!(usage.map(|usage| usage.prompt_tokens), expected, "{tokens}");
         }

@@ -1,7 +1,7 @@
 //! Assembles a streamed answer.
 
 use super::reply::{self, Reply, add_served, finish_of, logprobs_of, usage_of};
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use crate::reply_media::{base64_part, media_parts_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,6 +30,35 @@ pub(super) struct ChatReader {
     fingerprint: Option<String>,
     has_choice: bool,
     is_done: bool,
+    ids: PieceIds,
+}
+
+/// Ids of the pieces of a stream.
+#[derive(Default)]
+struct PieceIds {
+    first: Option<AnswerId>,
+    /// Number of pieces with an id.
+    pieces: u32,
+    /// Number of pieces with another id than the first one.
+    others: u32,
+}
+
+impl PieceIds {
+    fn add(&mut self, piece: Option<AnswerId>) {
+        let Some(piece) = piece else { return };
+        let first = *self.first.get_or_insert(piece);
+        self.pieces += 1;
+        self.others += u32::from(piece != first);
+    }
+
+    /// Returns the id of the answer; `None` if each piece has its own id.
+    fn answer_id(&self) -> Result<Option<AnswerId>, HttpFailure> {
+        match self.others {
+            0 => Ok(self.first),
+            others if others + 1 == self.pieces => Ok(None),
+            _ => Err(HttpFailure::protocol("pieces of another answer are mixed into the stream")),
+        }
+    }
 }
 
 impl ChatReader {
@@ -98,8 +127,8 @@ impl ChatReader {
 impl ReplyReader for ChatReader {
     type Output = ModelOutput;
 
-    fn read_body(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
-        reply::read_body(body, self.think_tags)
+    fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
+        reply::read_body(body, self.think_tags, id)
     }
 
     fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
@@ -109,6 +138,7 @@ impl ReplyReader for ChatReader {
         }
         let event = json_of(data.as_bytes())?;
         HttpFailure::check("the stream ended with an error", &event)?;
+        self.ids.add(event.get("id").and_then(Value::as_str).and_then(AnswerId::of));
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
@@ -160,13 +190,14 @@ impl ReplyReader for ChatReader {
         self.is_done
     }
 
-    fn finish(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self, id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         if self.finish.is_none() && !self.is_done {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }
         if !self.has_choice {
             return Err(HttpFailure::protocol("the stream has no choices"));
         }
+        *id = self.ids.answer_id()?;
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         let calls: Vec<Value> = self.calls.into_iter().map(Value::Object).collect();
         let mut media = self.media;

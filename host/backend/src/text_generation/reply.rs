@@ -1,7 +1,7 @@
 //! Parser of replies, whole or streamed as events.
 
 use crate::conversation::token_count_from_json;
-use crate::http::{HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ impl TextReader<'_> {
 impl ReplyReader for TextReader<'_> {
     type Output = ModelOutput;
 
-    fn read_body(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(self, body: &[u8], _: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         self.read(&json_of(body)?)
     }
 
@@ -64,7 +64,7 @@ impl ReplyReader for TextReader<'_> {
         self.last.is_some()
     }
 
-    fn finish(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self, _: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         match &self.last {
             Some(last) => self.read(last),
             None => Err(HttpFailure::protocol("the stream ended before the answer did")),

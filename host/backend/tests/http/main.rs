@@ -8,6 +8,7 @@ mod limits;
 mod protocols;
 mod reaching;
 mod recordings;
+mod surplus_answers;
 mod tunnels;
 
 use gage_backend::{Backend, BackendError, DrawIndex, GenerateRequest, OpenOptions, Reply, open};

@@ -180,6 +180,8 @@ pub(crate) enum RunsCommand {
     Baseline(RunsBaselineArguments),
     /// Show the figures of a suite over time, and its flip rate.
     Trend(RunsTrendArguments),
+    /// Set damaged lines of a journal aside, so that its run can be read and resumed again.
+    Repair(RunsRepairArguments),
     /// List runs that could be deleted; delete them with --yes.
     Gc(RunsGcArguments),
 }
@@ -262,6 +264,26 @@ pub(crate) struct RunsTrendArguments {
 
     #[command(flatten)]
     pub(crate) runs: RunsFolderArguments,
+}
+
+const RUNS_REPAIR_EXAMPLES: &str = "\
+Examples:
+  gage-host runs repair runs/nightly
+  gage-host runs repair nightly --json
+
+Exit codes:
+  0    the journal is repaired, or nothing was damaged
+  2    the run cannot be repaired, or a process is writing to it";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_REPAIR_EXAMPLES)]
+pub(crate) struct RunsRepairArguments {
+    #[command(flatten)]
+    pub(crate) named: NamedRunArguments,
+
+    /// Print as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const RUNS_GC_EXAMPLES: &str = "\

@@ -2,6 +2,7 @@
 
 use super::{lock_differences, setup};
 use crate::exit_code::ExitCode;
+use crate::machine_shortage::RETRY_HELP;
 use crate::terminal;
 use gage_engine::{RescoreError, RunError};
 use gage_runner::{ErrorCategory, RunnerError};
@@ -34,6 +35,16 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::LockMismatch)
         }
         RunnerError::Run(error) => refuse_run(error),
+        RunnerError::Shortage { message, run_id } => {
+            let help = match run_id {
+                Some(run_id) => format!(
+                    "remove the cause, then continue with --run-id {run_id} --resume; no recorded result depends on it"
+                ),
+                None => RETRY_HELP.to_owned(),
+            };
+            terminal::usage_error(&message, Some(&help));
+            Ok(ExitCode::Internal)
+        }
         error if error.category() == ErrorCategory::Internal => Err(error.into()),
         error => Ok(terminal::usage_error(&error.to_string(), help_for(&error).as_deref())),
     }
@@ -94,10 +105,12 @@ fn help_for(error: &RunnerError) -> Option<String> {
 /// Returns a different exit code for user errors than for those of the program or the machine.
 fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
-        RunError::IdentityMismatch(_)
-        | RunError::OtherAnswers(_)
-        | RunError::Changed { .. }
-        | RunError::Data(_) => {
+        error @ RunError::Changed { .. } => {
+            let message = format!("{:#}", anyhow::Error::new(error));
+            terminal::usage_error(&message, Some("to start a new run, use another --run-id"));
+            Ok(ExitCode::LockMismatch)
+        }
+        RunError::IdentityMismatch(_) | RunError::OtherAnswers(_) | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
             Ok(terminal::usage_error(&message, Some("to start a new run, use another --run-id")))
         }
@@ -138,6 +151,10 @@ mod tests {
             (mismatch(), Some(ExitCode::LockMismatch)),
             (changed, Some(ExitCode::LockMismatch)),
             (RunnerError::PluginHost("no engine".to_owned()), None),
+            (
+                RunnerError::Shortage { message: "out of memory".to_owned(), run_id: Some("r".to_owned()) },
+                Some(ExitCode::Internal),
+            ),
         ] {
             let text = error.to_string();
             assert_eq!(refuse(error).ok(), expected, "{text}");

@@ -75,11 +75,11 @@ impl RunView {
             RunEvent::MetricsServed { address } if self.prints_metrics_address => {
                 terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));
             }
-            RunEvent::Started => {
+            RunEvent::Started { servers } => {
                 if let Err(error) = signals::stop_on_signal(self.stop.clone()) {
                     tracing::warn!(%error, "a signal will end the process at once");
                 }
-                let _ = self.tasks.set(TerminalProgress::new(self.kind, quiet));
+                let _ = self.tasks.set(TerminalProgress::new(self.kind, quiet, (*servers).clone()));
             }
             event => {
                 if let Some(tasks) = self.tasks.get() {

@@ -65,6 +65,7 @@ fn code_of(ending: &Ending) -> ExitCode {
             ExitCode::Configuration
         }
         Ending::Stopped(StopReason::Requested) => ExitCode::Interrupted,
+        Ending::Stopped(StopReason::ServerLost { .. }) => ExitCode::RetryLater,
         Ending::Incomplete
         | Ending::Stopped(StopReason::Budget(_) | StopReason::FailFast(_) | StopReason::ModelLost { .. }) => {
             ExitCode::Incomplete
@@ -131,6 +132,16 @@ fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
                 "check the key and the account, then continue with {again}. Unanswered samples are not recorded"
             );
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
+        }
+        StopReason::ServerLost { backend_id, message } => {
+            terminal::eprint_line(format_args!(
+                "interrupted: the server of the backend `{}` is lost: {}",
+                gage_core::printable_line(backend_id),
+                gage_core::printable_line(message)
+            ));
+            terminal::eprint_line(format_args!(
+                "Unanswered samples are not recorded. When the server is back, continue with {again}"
+            ));
         }
         StopReason::ModelLost { backend_id, message } => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
@@ -319,7 +330,9 @@ mod tests {
     #[test]
     fn each_ending_has_one_exit_code() {
         let refused = StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no key".to_owned() };
+        let lost = StopReason::ServerLost { backend_id: "b".to_owned(), message: "refused".to_owned() };
         for (ending, code) in [
+            (Ending::Stopped(lost), ExitCode::RetryLater),
             (Ending::Complete, ExitCode::Done),
             (Ending::Incomplete, ExitCode::Incomplete),
             (Ending::UnreadableData, ExitCode::Configuration),

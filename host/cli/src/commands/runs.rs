@@ -2,6 +2,7 @@
 
 mod baseline;
 mod list;
+mod repair;
 mod sample;
 mod trend;
 
@@ -21,6 +22,7 @@ pub(crate) fn execute(command: &RunsCommand) -> anyhow::Result<ExitCode> {
         RunsCommand::Show(arguments) => show(arguments),
         RunsCommand::Baseline(arguments) => baseline::execute(arguments),
         RunsCommand::Trend(arguments) => trend::execute(arguments),
+        RunsCommand::Repair(arguments) => repair::execute(arguments),
         RunsCommand::Gc(arguments) => collect(arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_core::spawn_thread;
 use gage_runner::CancelToken;
 
 /// Listens for signals on its own thread, and sets the token at the first one.
@@ -10,8 +11,7 @@ use gage_runner::CancelToken;
 /// Fails if no thread or file descriptor is available.
 pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let thread = std::thread::Builder::new().name("signals".to_owned());
-    thread.spawn(move || runtime.block_on(wait_and_stop(stop)))?;
+    spawn_thread("signals", move || runtime.block_on(wait_and_stop(stop)))?;
     Ok(())
 }
 
@@ -46,8 +46,10 @@ pub(super) fn full_files_are_errors() {}
 
 /// Waits for Ctrl-C, for a scheduler's termination signal, or for the end of the terminal or the session. The last
 /// one is ignored if the process was started to outlive it.
+///
+/// Listens from the call on, which must be inside an async runtime, and not only once the future is polled.
 #[cfg(unix)]
-pub(super) async fn signal() {
+pub(super) fn signal() -> impl Future<Output = ()> + Send + 'static {
     use tokio::signal::unix::{Signal, SignalKind, signal};
     async fn received(signal: Option<Signal>) {
         match signal {
@@ -55,6 +57,7 @@ pub(super) async fn signal() {
             None => std::future::pending().await,
         }
     }
+    let interrupt = signal(SignalKind::interrupt()).ok();
     let terminate = signal(SignalKind::terminate()).ok();
     // Checked before the first listener is installed, because from then on SIGHUP is no longer ignored.
     static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
@@ -62,10 +65,12 @@ pub(super) async fn signal() {
         true => None,
         false => signal(SignalKind::hangup()).ok(),
     };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = received(terminate) => {}
-        () = received(hangup) => terminal::hung_up(),
+    async move {
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
+            () = received(hangup) => terminal::hung_up(),
+        }
     }
 }
 

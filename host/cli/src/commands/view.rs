@@ -4,7 +4,7 @@ use super::{sent_requests, setup, signals};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use anyhow::Context as _;
+use gage_core::spawn_thread;
 use gage_view::{RunsRoot, ViewError, Viewer, ViewerOptions};
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let root = RunsRoot::open(&arguments.folder).map_err(|error| refuse(&error))?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    let runtime = gage_runner::start_runtime(0)?;
     let options = ViewerOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allowed_hosts.clone(),
@@ -34,7 +34,11 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     if arguments.open && !open(&address) {
         terminal::eprint_line(format_args!("warning: no browser could be opened; go to {address}"));
     }
-    let served = runtime.block_on(viewer.serve(signals::signal()));
+    let stop = {
+        let _entered = runtime.enter();
+        signals::signal()
+    };
+    let served = runtime.block_on(viewer.serve(stop));
     // An abandoned report may still be in progress.
     runtime.shutdown_background();
     match served {
@@ -73,7 +77,7 @@ fn open(address: &str) -> bool {
     match command.spawn() {
         Ok(mut child) => {
             // Some of these programs run as long as the browser.
-            std::thread::spawn(move || child.wait());
+            let _ = spawn_thread("browser", move || child.wait());
             true
         }
         Err(_) => false,

@@ -7,9 +7,11 @@ mod layout;
 mod machine;
 mod pace;
 mod painter;
+mod servers;
 mod tally;
 mod view;
 
+use gage_backend::HttpHosts;
 use gage_runner::RunEvent;
 use painter::Painter;
 use parking_lot::{Mutex, RwLock};
@@ -55,9 +57,9 @@ pub(crate) struct TerminalProgress {
 type Tasks = RwLock<Vec<Arc<TaskTally>>>;
 
 impl TerminalProgress {
-    pub(crate) fn new(kind: ProgressKind, quiet: bool) -> TerminalProgress {
+    pub(crate) fn new(kind: ProgressKind, quiet: bool, servers: HttpHosts) -> TerminalProgress {
         let tasks = Arc::new(Tasks::default());
-        let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks));
+        let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks), servers);
         TerminalProgress { tasks, is_shown: painter.is_some(), painter: Mutex::new(painter) }
     }
 

@@ -242,6 +242,7 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, HubError> {
 /// Describes an error with its causes, without the URL, which may hold a signature.
 fn describe(error: reqwest::Error) -> String {
     use std::error::Error as _;
+    gage_core::ResourceShortage::report_in(&error);
     let error = error.without_url();
     let mut text = error.to_string();
     let mut source = error.source();

@@ -117,7 +117,10 @@ impl HubError {
 
     pub(super) fn cache(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HubError {
         let path = path.to_owned();
-        move |source| HubError::Cache { action, path, source }
+        move |source| {
+            gage_core::ResourceShortage::report_in(&source);
+            HubError::Cache { action, path, source }
+        }
     }
 
     pub(super) fn answer(url: &url::Url, reason: impl Into<String>) -> HubError {

@@ -9,6 +9,8 @@ use super::repository::Repository;
 use super::retry::RetryPolicy;
 use super::select::select;
 use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
+use gage_core::{ResourceShortage, ensure_threads};
+use std::io;
 
 /// Returns the files of a dataset or a model in the cache, downloading the missing ones.
 ///
@@ -52,10 +54,13 @@ pub fn fetch(
 
 /// Returns the runtime that drives downloads.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, HubError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| HubError::Invalid(format!("cannot start the downloads: {error}")))
+    let failed = |error: io::Error| {
+        ResourceShortage::report_in(&error);
+        HubError::Invalid(format!("cannot start the downloads: {error}"))
+    };
+    // The runtime panics without the thread that looks up names.
+    ensure_threads(1).map_err(|shortage| failed(shortage.into()))?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)
 }
 
 struct Fetch<'a> {
@@ -161,7 +166,7 @@ impl Fetch<'_> {
                 }
                 CachedFile::Missing | CachedFile::Wrong(_) => {
                     let path = folder.file(&entry.path)?;
-                    let changed = std::io::Error::other("another program changed it meanwhile");
+                    let changed = io::Error::other("another program changed it meanwhile");
                     return Err(HubError::cache("keep", &path)(changed));
                 }
             }

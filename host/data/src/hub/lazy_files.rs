@@ -10,6 +10,7 @@ use super::repository::Repository;
 use super::retry::RetryPolicy;
 use super::source::{HubDataset, HubSource, NoProgress};
 use futures::StreamExt as _;
+use gage_core::{ResourceShortage, spawn_scoped};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
@@ -213,12 +214,19 @@ impl LazyHubFiles {
     }
 
     /// Runs blocking work, in another thread if this one runs asynchronous code.
-    fn run_blocking<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
+    ///
+    /// # Errors
+    /// If no thread can be started. The shortage is reported.
+    fn run_blocking<T: Send>(
+        &self,
+        work: impl FnOnce(&mut LazyFilesState) -> T + Send,
+    ) -> Result<T, ResourceShortage> {
         let work = || work(&mut self.state.lock());
         match tokio::runtime::Handle::try_current() {
-            Err(_) => work(),
+            Err(_) => Ok(work()),
             Ok(_) => std::thread::scope(|threads| {
-                threads.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                let thread = spawn_scoped(threads, "fetch", work).map_err(ResourceShortage::report);
+                thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             }),
         }
     }
@@ -240,14 +248,15 @@ impl LazyHubFiles {
     /// When the file exists but is unavailable; the text is the reason.
     pub(crate) fn fetch_named(&self, written: &str) -> Result<Option<String>, String> {
         let Some((entry, path)) = self.entry(written) else { return Ok(None) };
-        self.run_blocking(|state| {
+        let fetched = self.run_blocking(|state| {
             self.ensure(state, &[entry], &|| false);
             match (state.results.get(&entry.path), &state.unreachable) {
                 (Some(Ok(())), _) => Ok(Some(self.reached(&path))),
                 (Some(Err(error)), _) | (None, Some(error)) => Err(error.clone()),
                 (None, None) => Ok(None),
             }
-        })
+        });
+        fetched.map_err(|shortage| shortage.to_string())?
     }
 
     /// Fetches the missing ones of these files, several at a time, until stopped. A failure is reported when its file

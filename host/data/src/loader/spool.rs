@@ -4,6 +4,7 @@
 
 use crate::row::{DataError, Row};
 use crate::shuffle::shuffle;
+use gage_core::ResourceShortage;
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -66,5 +67,6 @@ impl Spool {
 }
 
 fn fail(folder: &Path, source: std::io::Error) -> DataError {
+    ResourceShortage::report_in(&source);
     DataError::Spool { folder: folder.display().to_string(), source }
 }

@@ -1,7 +1,7 @@
 //! Reading of local regular files.
 
 use super::error::{MediaError, MediaErrorKind};
-use gage_core::Digest;
+use gage_core::{Digest, ResourceShortage};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -75,6 +75,7 @@ fn check_length(length: u64, most: u64) -> Result<(), MediaError> {
 }
 
 fn unreadable(error: std::io::Error) -> MediaError {
+    ResourceShortage::report_in(&error);
     let kind = match error.kind() {
         std::io::ErrorKind::NotFound => MediaErrorKind::Missing,
         _ => MediaErrorKind::Unreadable,

@@ -21,6 +21,13 @@ pub enum StopReason {
         /// Description of the failure.
         message: String,
     },
+    /// The server of a backend answers nothing, and may answer later.
+    ServerLost {
+        /// The backend.
+        backend_id: String,
+        /// Description of the failure.
+        message: String,
+    },
     /// A backend refuses every request.
     BackendRefused {
         /// The backend.
@@ -31,7 +38,8 @@ pub enum StopReason {
 }
 
 /// Ends a run, or one of its tasks, early. Samples in flight are finished and recorded, and no new one starts. When a budget
-/// is exhausted, requests in flight are finished, but their samples make no further request. The first reason is kept.
+/// is exhausted, requests in flight are finished, but their samples make no further request. Requests that only wait are
+/// dropped, as are those of a model that shows no sign of life (`gage_backend::cancellable`). The first reason is kept.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
@@ -53,6 +61,13 @@ impl CancelToken {
         self.cancel_for(&StopReason::Requested);
     }
 
+    /// Cancels because nothing can be recorded any more. Requests in flight are aborted.
+    pub(crate) fn abort(&self) {
+        self.0.keep_reason(&StopReason::Requested);
+        let CancelState { drain, budget_exhausted, abort, .. } = &*self.0;
+        [abort, budget_exhausted, drain].iter().for_each(|stage| stage.cancel());
+    }
+
     /// Cancels for a reason. An earlier reason is kept, but a later one may still reach a later stage.
     pub fn cancel_for(&self, reason: &StopReason) {
         self.0.keep_reason(reason);
@@ -60,9 +75,9 @@ impl CancelToken {
         let stages: &[&CancellationToken] = match reason {
             StopReason::Requested | StopReason::FailFast(_) => &[drain],
             StopReason::Budget(_) => &[budget_exhausted, drain],
-            StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } => {
-                &[abort, budget_exhausted, drain]
-            }
+            StopReason::BackendRefused { .. }
+            | StopReason::ModelLost { .. }
+            | StopReason::ServerLost { .. } => &[abort, budget_exhausted, drain],
         };
         // The last stage comes first, because code that sees an early stage may check for a later one.
         stages.iter().for_each(|stage| stage.cancel());
@@ -159,6 +174,7 @@ mod tests {
             (fail_fast(), [true, false, false]),
             (StopReason::Budget("max_cost".to_owned()), [true, true, false]),
             (lost, [true, true, true]),
+            (StopReason::ServerLost { backend_id: "b".to_owned(), message: "gone".to_owned() }, [true; 3]),
             (refused(), [true, true, true]),
         ] {
             let run = CancelToken::default();
@@ -179,6 +195,19 @@ mod tests {
         assert_eq!(stages(&token), [true, true, false]);
         token.cancel_for(&refused());
         assert_eq!((stages(&token), token.reason()), ([true; 3], Some(StopReason::Requested)));
+    }
+
+    #[test]
+    fn abort_reaches_every_stage_and_keeps_the_first_reason() {
+        let token = CancelToken::default();
+        let task = token.child();
+        token.abort();
+        assert_eq!((stages(&task), task.reason()), ([true; 3], Some(StopReason::Requested)));
+        let token = CancelToken::default();
+        token.cancel_for(&StopReason::Budget("max_cost".to_owned()));
+        token.abort();
+        let reason = StopReason::Budget("max_cost".to_owned());
+        assert_eq!((stages(&token), token.reason()), ([true; 3], Some(reason)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::plan::PlannedTask;
 use crate::resume::row_work::{PreparedRow, RowWork};
 use crate::run_error::RunError;
 use crate::sample::result::SampleResult;
-use gage_core::{Outcome, RecordedSample, Sample};
+use gage_core::{Outcome, RecordedSample};
 use gage_data::{Rejection, RejectionStage};
 use gage_observe::SampleScope;
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
@@ -58,7 +58,7 @@ struct StartedRow {
 
 enum StartedWork {
     /// A Sample for the model.
-    Sample { index: u64, row_digest: String, preprocess_ms: f64, sample: Arc<Sample> },
+    Sample(SampleRequest),
     /// An invalid row. It is already counted, so that no row starts after one that ends the run.
     Rejected(Box<SampleRecord>),
     /// A sample that the model answered in an earlier process.
@@ -70,7 +70,7 @@ enum StartedWork {
 impl StartedWork {
     fn sample_id(&self) -> &str {
         match self {
-            StartedWork::Sample { sample, .. } => &sample.id,
+            StartedWork::Sample(request) => &request.sample.id,
             StartedWork::Rejected(record)
             | StartedWork::Answered(record)
             | StartedWork::AwaitingJudges(record) => &record.sample_id,
@@ -198,8 +198,23 @@ impl Dispatcher {
     ) -> StartedRow {
         let task = &self.router.task;
         let (index, work) = match next {
-            RowWork::Row(PreparedRow { index, row_digest, preprocess_ms, result: Ok(sample) }) => {
-                (index, StartedWork::Sample { index, row_digest, preprocess_ms, sample })
+            RowWork::Row(PreparedRow {
+                index,
+                row_digest,
+                preprocess_ms,
+                has_failed_before,
+                result: Ok(sample),
+            }) => {
+                let sample_slot = None;
+                let request = SampleRequest {
+                    index,
+                    row_digest,
+                    preprocess_ms,
+                    has_failed_before,
+                    sample,
+                    sample_slot,
+                };
+                (index, StartedWork::Sample(request))
             }
             RowWork::Row(PreparedRow { index, row_digest, result: Err(rejection), .. }) => {
                 let record = record_of(&task.planned, index, row_digest, *rejection);
@@ -221,8 +236,7 @@ impl Dispatcher {
             return RowResult { is_recorded: false, was_resumed: false, in_flight: None };
         }
         match work {
-            StartedWork::Sample { index, row_digest, preprocess_ms, sample } => {
-                let sample = SampleRequest { index, row_digest, preprocess_ms, sample, sample_slot: None };
+            StartedWork::Sample(sample) => {
                 budget::track_usage(self.infer_row(sample, in_flight, unscored)).await
             }
             StartedWork::Rejected(record) => {

@@ -40,6 +40,8 @@ pub(crate) struct SampleRequest {
     pub(crate) row_digest: String,
     /// Time to prepare its row, in milliseconds.
     pub(crate) preprocess_ms: f64,
+    /// True if an earlier process recorded that the backend failed on it.
+    pub(crate) has_failed_before: bool,
     pub(crate) sample: Arc<Sample>,
     /// The permit that the request releases at its first wait.
     pub(crate) sample_slot: Option<SampleSlot>,
@@ -58,7 +60,8 @@ impl InferenceStep {
     /// Asks the model about a sample. `None` if the run stops before the sample has its permits or while its request
     /// awaits a retry. Also `None` if the backend refuses every request.
     pub(crate) async fn infer(&self, sample: SampleRequest) -> Option<Box<SampleResult>> {
-        let SampleRequest { index, row_digest, preprocess_ms, sample, sample_slot } = sample;
+        let SampleRequest { index, row_digest, preprocess_ms, has_failed_before, sample, sample_slot } =
+            sample;
         let mut stages = StageTimes { preprocess_ms, ..StageTimes::default() };
         let (task, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
@@ -102,7 +105,7 @@ impl InferenceStep {
         };
         let own_params = if has_own_params { request.sent_params(&planned.backend) } else { None };
         result.timing.stages.prompt_ms = milliseconds(building.elapsed());
-        let slot = self.client.first_slot(task, sample_slot).await?;
+        let slot = self.client.first_slot(task, sample_slot, has_failed_before).await?;
         result.timing.queue_ms = milliseconds(ready.elapsed());
         let embedding = Instant::now();
         let request = self.with_media(request).await;

@@ -68,7 +68,8 @@ fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = Prepar
         let (row_digest, result) = if number + 1 == repeat { kept.take() } else { kept.clone() }?;
         // The row is prepared once.
         let preprocess_ms = if number == 0 { preprocess_ms } else { 0.0 };
-        Some(PreparedRow { index: index * repeat + number, row_digest, preprocess_ms, result })
+        let index = index * repeat + number;
+        Some(PreparedRow { index, row_digest, preprocess_ms, has_failed_before: false, result })
     })
 }
 

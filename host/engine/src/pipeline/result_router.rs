@@ -1,5 +1,6 @@
 //! The router of results, which sends a finished row to its scoring batch, the scorers and the journal.
 
+use super::lockstep::{LockstepWait, lockstep};
 use super::post_process::PostInferenceSteps;
 use super::record::journal_item::{JournalItem, RecordRequest};
 use super::score::ScoreRequest;
@@ -54,7 +55,9 @@ impl ResultRouter {
     ) -> Option<Box<SampleResult>> {
         let result: Arc<SampleResult> = Arc::from(result);
         if !result.was_resumed {
+            let (mark, wait) = lockstep(self.task.is_lockstep);
             let request = RecordRequest {
+                mark,
                 task: Arc::clone(&self.task),
                 item: JournalItem::AnswerAwaitingPostInference(Arc::clone(&result)),
                 permit: None,
@@ -62,6 +65,7 @@ impl ResultRouter {
             };
             // If the journal cannot be written, its recorder stops the run.
             let _ = self.sinks.recorder.send(request).await;
+            wait.into_iter().for_each(LockstepWait::wait);
             budget::commit_usage();
         }
         // The recorder has released its reference by the time the steps have replied.
@@ -152,8 +156,11 @@ impl ResultRouter {
         // The semaphores are never closed.
         let Some(permit) = permit else { return (false, in_flight) };
         let (task, is_awaited) = (Arc::clone(&self.task), self.permits.unsynced.is_none());
-        let request = RecordRequest { task, item, permit: Some(permit), is_awaited };
-        (send(&self.sinks.recorder, request, &mut in_flight).await, in_flight)
+        let (mark, wait) = lockstep(self.task.is_lockstep);
+        let request = RecordRequest { task, item, permit: Some(permit), is_awaited, mark };
+        let is_sent = send(&self.sinks.recorder, request, &mut in_flight).await;
+        wait.into_iter().for_each(LockstepWait::wait);
+        (is_sent, in_flight)
     }
 
     /// Marks a row as ended, and scores its batch if this completes it. Releases `in_flight` if that has to wait.
@@ -183,8 +190,11 @@ impl ResultRouter {
     ) -> bool {
         match batch {
             Some(batch) => {
-                send(&self.sinks.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, in_flight)
-                    .await
+                let (mark, wait) = lockstep(self.task.is_lockstep);
+                let request = ScoreRequest { task: Arc::clone(&self.task), batch, mark };
+                let is_sent = send(&self.sinks.scorers, request, in_flight).await;
+                wait.into_iter().for_each(LockstepWait::wait);
+                is_sent
             }
             None => true,
         }

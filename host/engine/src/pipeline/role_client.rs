@@ -91,11 +91,12 @@ impl RoleClient {
         &self,
         task: &TaskState,
         sample_slot: Option<SampleSlot>,
+        has_failed_before: bool,
     ) -> Option<Arc<RequestSlot>> {
         tokio::select! {
             biased;
             () = task.stop.cancelled() => None,
-            slot = RequestSlot::acquire_new(&self.permits, sample_slot) => Some(slot),
+            slot = RequestSlot::acquire_new(&self.permits, sample_slot, has_failed_before) => Some(slot),
         }
     }
 
@@ -127,6 +128,8 @@ impl RoleClient {
         reply
     }
 
+    /// Sends a request and waits for its reply. A stopped run waits only for requests that are in flight. It drops those
+    /// that await a retry, and those to a model that shows no sign of life.
     async fn send_request<F: Future>(
         &self,
         task: &TaskState,
@@ -137,7 +140,9 @@ impl RoleClient {
             let slot = match slot {
                 Some(slot) => slot,
                 // The sample already has paid answers, so a signal does not end this wait.
-                None => task.unless_budget_exhausted(RequestSlot::acquire_new(&self.permits, None)).await?,
+                None => {
+                    task.unless_budget_exhausted(RequestSlot::acquire_new(&self.permits, None, false)).await?
+                }
             };
             let began = Instant::now();
             let reply = with_slot(Arc::clone(&slot) as _, request).await;

@@ -3,6 +3,7 @@
 pub(crate) mod batches;
 pub(crate) mod extraction;
 
+use super::lockstep::{LockstepMark, LockstepWait, lockstep};
 use super::post_process::judging::unread_reason;
 use super::record::journal_item::{JournalItem, RecordRequest};
 use super::reply_media;
@@ -35,6 +36,8 @@ use tokio::sync::mpsc;
 pub(crate) struct ScoreRequest {
     pub(crate) task: Arc<TaskState>,
     pub(crate) batch: Vec<PendingAnswer>,
+    /// Ends the wait of a sender in lockstep.
+    pub(crate) mark: Option<LockstepMark>,
 }
 
 /// The batches that all scorers of a run share. Each scorer takes one at a time.
@@ -44,14 +47,16 @@ pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, run: &Path) {
     loop {
         let next = queue.lock().blocking_recv();
-        let Some(ScoreRequest { task, batch }) = next else { return };
+        let Some(ScoreRequest { task, batch, mark: _mark }) = next else { return };
         let began = Instant::now();
         let answers: Vec<&SampleResult> = batch.iter().map(|pending| pending.answer.as_ref()).collect();
         let scored = score(&task.planned.scoring, &answers, run);
         task.add_evaluation_time(began.elapsed());
         for (entry, pending) in scored.into_iter().zip(batch) {
             task.on_finished(entry.outcome, &entry.sample_id);
+            let (mark, wait) = lockstep(task.is_lockstep);
             let request = RecordRequest {
+                mark,
                 task: Arc::clone(&task),
                 item: JournalItem::Scores(pending.answer, Box::new(entry)),
                 permit: Some(pending.unscored),
@@ -61,6 +66,7 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, ru
             if recorder.blocking_send(request).is_err() {
                 return;
             }
+            wait.into_iter().for_each(LockstepWait::wait);
         }
     }
 }

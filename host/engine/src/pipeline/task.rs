@@ -18,13 +18,16 @@ use crate::resume::ResumeState;
 use crate::resume::row_work::{ReadError, RowWork};
 use crate::run_error::RunError;
 use gage_backend::Backend;
-use gage_core::spawn_named;
+use gage_core::{ResourceShortage, spawn_scoped};
 use gage_data::{DataError, Preparation, Rows};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::error_span;
+
+/// Maximum number of samples of a task in lockstep.
+const MAX_LOCKSTEP_ROWS: usize = 65_536;
 
 /// The parts of a task besides its plan.
 pub(crate) struct TaskResources<'a> {
@@ -79,7 +82,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
     let role_concurrency = role_permits.concurrency_of(&planned.role, backend.as_ref());
     let concurrency = spec.concurrency.map_or(role_concurrency, |own| own.min(role_concurrency));
     let permits = Arc::new(SamplePermits::new(spec.mode, spec.max_inflight, concurrency));
-    let prefetch = concurrency.saturating_mul(spec.prefetch_factor).max(1);
+    let prefetch = prefetch_of(&task, concurrency);
     let (next_sender, next) = mpsc::channel::<RowWork>(prefetch);
     let request_permits = RequestPermits {
         of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
@@ -117,18 +120,31 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
     };
     let (read, dispatched) = std::thread::scope(|threads| {
         // The reader owns the sender, so the dispatcher ends when the reader does.
-        let reader = spawn_named(threads, "rows", move || {
+        let reader = spawn_scoped(threads, "rows", move || {
             let _guard = CancelOnPanic(reading.stop);
             let _span = error_span!("read", task = spec.task_id.as_str()).entered();
             read(rows, reading, PrefetchSender::new(&next_sender, prefetch, runtime))
-        });
+        })?;
         // The dispatcher runs inside the runtime, because it spawns futures there and is woken from there.
-        let dispatched = runtime.block_on(runtime.spawn(dispatcher.run()));
-        (reader.join(), dispatched)
-    });
+        let dispatch = || runtime.block_on(runtime.spawn(dispatcher.run()));
+        if task.is_lockstep {
+            return Ok::<_, ResourceShortage>((reader.join(), dispatch()));
+        }
+        let dispatched = dispatch();
+        Ok((reader.join(), dispatched))
+    })?;
     let read = read.map_err(|_| RunError::Internal("reader"))?;
     let report = dispatched.map_err(|_| RunError::Internal("dispatcher"))??;
     output_of(&task, read, report, &invalid)
+}
+
+/// Returns the number of rows that may be prepared beyond those in progress.
+fn prefetch_of(task: &TaskState, concurrency: usize) -> usize {
+    match task.is_lockstep {
+        // All rows are read before the first is asked.
+        true => MAX_LOCKSTEP_ROWS,
+        false => concurrency.saturating_mul(task.planned.spec.prefetch_factor).max(1),
+    }
 }
 
 /// Returns the output of a task whose reader and dispatcher have ended.
@@ -145,6 +161,9 @@ fn output_of(
             Err(RunError::data_changed(dataset, &error))
         }
         Ok(read) => {
+            if let Some(shortage) = read.failure.as_ref().and_then(DataError::shortage) {
+                return Err(RunError::Shortage(shortage));
+            }
             // True if rows are left that this process should have processed.
             let is_cut_off = task.stop.is_cancelled() && (is_cut_off || !read.is_complete);
             let report = TaskReport {

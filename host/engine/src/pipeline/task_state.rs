@@ -20,6 +20,8 @@ pub(crate) struct TaskState {
     pub(crate) stop: CancelToken,
     /// Ends the run.
     pub(crate) run_stop: CancelToken,
+    /// True if senders wait for the threads of the run.
+    pub(crate) is_lockstep: bool,
     /// Usage of the run.
     pub(crate) budget: Arc<BudgetTracker>,
     counts: Mutex<OutcomeCounts>,
@@ -53,12 +55,14 @@ impl TaskState {
         planned: &Arc<PlannedTask>,
         run_stop: &CancelToken,
         budget: &Arc<BudgetTracker>,
+        is_lockstep: bool,
     ) -> TaskState {
         TaskState {
             planned: Arc::clone(planned),
             marker: Arc::new(TaskMarker::new(&planned.spec.task_id)),
             stop: run_stop.child(),
             run_stop: run_stop.clone(),
+            is_lockstep,
             budget: Arc::clone(budget),
             counts: Mutex::default(),
             evaluation_ns: AtomicU64::new(0),
@@ -121,6 +125,7 @@ impl TaskState {
             let (backend_id, message) = (backend_id.to_owned(), error.message.clone());
             self.run_stop.cancel_for(&match error.kind {
                 BackendErrorKind::ModelLost => StopReason::ModelLost { backend_id, message },
+                BackendErrorKind::ServerLost => StopReason::ServerLost { backend_id, message },
                 _ => StopReason::BackendRefused { backend_id, message },
             });
         }

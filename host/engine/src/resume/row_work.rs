@@ -22,6 +22,8 @@ pub(crate) struct PreparedRow {
     pub(crate) row_digest: String,
     /// Time to prepare the row, in milliseconds.
     pub(crate) preprocess_ms: f64,
+    /// True if an earlier process recorded that the backend failed on it.
+    pub(crate) has_failed_before: bool,
     /// The Sample, shared by all repeats.
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }

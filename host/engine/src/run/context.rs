@@ -6,9 +6,9 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::session::datasets::Datasets;
-use gage_core::Outcome;
+use gage_core::{Outcome, ShortageWatch};
 use gage_observe::Observability;
-use gage_record::RunReader;
+use gage_record::{RunReader, Storage};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -34,6 +34,10 @@ pub struct RunOptions {
     pub host_version: &'static str,
     /// The observers of the run.
     pub observability: Observability,
+    /// True if each sender waits until the other threads have processed its item, for simulations with virtual time.
+    pub is_lockstep: bool,
+    /// Storage of the journal, which a simulation may let fail; `None` for that of the system.
+    pub storage: Option<Arc<dyn Storage>>,
 }
 
 /// The inputs of a run.
@@ -61,4 +65,6 @@ pub struct RunContext<'r> {
     pub stop: &'r CancelToken,
     /// The runtime that requests run on.
     pub runtime: &'r Handle,
+    /// Notices shortages of the machine. After one, nothing is recorded.
+    pub shortages: ShortageWatch,
 }

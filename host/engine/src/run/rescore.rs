@@ -12,7 +12,7 @@ use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
-use gage_core::{OrderedWorkers, OutcomeCounts};
+use gage_core::{OrderedWorkers, OutcomeCounts, ResourceShortage, ShortageWatch, spawn_scoped};
 use gage_record::{
     AnswerReader, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RunFolder, RunIdentity,
     RunReader,
@@ -38,6 +38,9 @@ pub enum RescoreError {
         /// The run's tasks.
         known: String,
     },
+    /// The machine has too little of a resource, which is not a result of any sample.
+    #[error(transparent)]
+    Shortage(#[from] ResourceShortage),
 }
 
 /// The inputs of a run that scores the answers of another.
@@ -67,6 +70,8 @@ pub struct RescoreContext<'r> {
     pub progress: &'r dyn Progress,
     /// Ends the run.
     pub stop: &'r CancelToken,
+    /// Notices shortages of the machine. After one, nothing is recorded.
+    pub shortages: ShortageWatch,
 }
 
 /// Scores the answers of a run into a new folder, which names that run. Samples without an answer, or with one that was
@@ -159,17 +164,20 @@ fn rescore_task(
     let run = context.parent.path();
     std::thread::scope(|threads| {
         let mut workers = OrderedWorkers::start(
-            |worker| drop(threads.spawn(worker)),
+            |worker| spawn_scoped(threads, "scorer", worker).map(drop),
             || {
                 let mut answers = journal.answers();
                 move |rows: BatchRows| read_and_score(&mut answers, &rows, task, run)
             },
-        );
+        )?;
         let mut batches = batches(journal, task);
         let mut next = || if stop.is_cancelled() { None } else { batches.next() };
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
         while let Some(batch) = workers.next(&mut next) {
             let ScoredBatch { samples, spent: took } = batch?;
+            if let Some(shortage) = context.shortages.shortage() {
+                return Err(RescoreError::Shortage(shortage));
+            }
             spent += took;
             if let Some(writer) = &mut writer {
                 writer.append_batch(samples.iter().flat_map(|sample| sample.entries(&task.task_id)))?;

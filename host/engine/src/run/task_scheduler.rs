@@ -8,6 +8,7 @@ use crate::pipeline::post_process::PostInferenceSteps;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
 use crate::pipeline::post_process::follow_up::FollowUp;
 use crate::pipeline::post_process::judging::{JudgeMediaSources, JudgeStep};
+use crate::pipeline::record::RecordQueue;
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
 use crate::pipeline::record::ordered_records::{OrderedRecords, RecordSink};
@@ -23,7 +24,7 @@ use crate::resume::ResumeState;
 use crate::run_error::RunError;
 use crate::session::datasets::LocatedDataset;
 use gage_config::{DatasetSpec, FailurePolicy};
-use gage_core::{Object, spawn_named};
+use gage_core::{Object, ResourceShortage, spawn_scoped};
 use gage_data::{DataError, Rows};
 use gage_record::{JournalIndex, JournalWriter, RunFolder};
 use parking_lot::Mutex;
@@ -74,60 +75,67 @@ impl<'r> TaskScheduler<'r> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
         let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
         let batches: ScoreQueue = Arc::new(Mutex::new(batches));
-        let (stop, run_folder) = (self.run.stop, self.reply_media.run());
+        let (stop, runtime, run_folder) = (self.run.stop, self.run.runtime, self.reply_media.run());
+        let is_lockstep = self.run.options.is_lockstep;
         std::thread::scope(|threads| {
-            let scorers: Vec<_> = (0..self.run.options.workers.max(1))
-                .map(|_| {
-                    let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
-                    spawn_named(threads, "scorer", move || {
-                        let _guard = CancelOnPanic(stop);
-                        score::run(&batches, &sender, run_folder);
-                    })
+            // If a thread cannot be started, the queues close, which ends the threads that were started.
+            let scorers = (0..self.run.options.workers.max(1)).map(|_| {
+                let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
+                spawn_scoped(threads, "scorer", move || {
+                    let _guard = CancelOnPanic(stop);
+                    score::run(&batches, &sender, run_folder);
                 })
-                .collect();
+            });
+            let scorers = scorers.collect::<Result<Vec<_>, ResourceShortage>>()?;
             // The queue closes with its last scorer, so that senders never wait for scorers that are gone.
             drop(batches);
-            let recorder = spawn_named(threads, "recorder", move || {
+            let recorder = spawn_scoped(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
                 let markers = tasks.iter().map(|task| Arc::clone(&task.marker)).collect();
                 let records = OrderedRecords::new(records, markers);
                 let progress = self.run.progress.as_ref();
-                let result = record::run(writer, &mut entries, progress, self.events, records);
+                let shortages = self.run.shortages;
+                let queue = RecordQueue { entries: &mut entries, runtime, is_lockstep, shortages };
+                let result = record::run(writer, queue, progress, self.events, records, stop);
                 // Without a receiver, no sender waits for a journal that cannot be written.
                 drop(entries);
-                if result.is_err() {
-                    stop.cancel();
-                }
                 result
-            });
+            })?;
             let sinks = Sinks { scorers: batch_sender, recorder: entry_sender };
             let ran = self.run_in_parallel(tasks, &sinks);
             drop(sinks);
             let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
-            recorder.join().map_err(|_| RunError::Internal("recorder"))?.map_err(RunError::Record)?;
+            let recorded = recorder.join();
+            if let Some(shortage) = self.run.shortages.shortage() {
+                return Err(RunError::Shortage(shortage));
+            }
+            recorded.map_err(|_| RunError::Internal("recorder"))??;
             if scored.iter().any(Result::is_err) {
                 return Err(RunError::Internal("scorer"));
             }
             if let Some(error) = self.reply_media.take_failure() {
                 return Err(RunError::Record(error));
             }
-            let ran = ran.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let ran = ran?.into_iter().collect::<Result<Vec<_>, _>>()?;
             ran.into_iter().zip(tasks).map(|(output, task)| self.report(task, output)).collect()
         })
     }
 
     /// Runs tasks in order, up to the allowed number at a time.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
     fn run_in_parallel(
         &self,
         tasks: &[Arc<TaskState>],
         sinks: &Sinks,
-    ) -> Vec<Result<Option<TaskOutput>, RunError>> {
+    ) -> Result<Vec<Result<Option<TaskOutput>, RunError>>, ResourceShortage> {
         let parallelism = self.run.options.task_parallelism.unwrap_or(self.run.plan.config.task_parallelism);
         let next = AtomicUsize::new(0);
         let ended: Mutex<Vec<(usize, Result<Option<TaskOutput>, RunError>)>> = Mutex::default();
         std::thread::scope(|threads| {
             for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
-                spawn_named(threads, "task", || {
+                let spawned = spawn_scoped(threads, "task", || {
                     let _guard = CancelOnPanic(self.run.stop);
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
@@ -140,11 +148,14 @@ impl<'r> TaskScheduler<'r> {
                         ended.lock().push((place, result));
                     }
                 });
+                // The tasks that were started end with the run.
+                spawned.inspect_err(|_| self.run.stop.abort())?;
             }
-        });
+            Ok::<_, ResourceShortage>(())
+        })?;
         let mut ended = ended.into_inner();
         ended.sort_by_key(|(place, _)| *place);
-        ended.into_iter().map(|(_, result)| result).collect()
+        Ok(ended.into_iter().map(|(_, result)| result).collect())
     }
 
     /// Runs a task to its end. `None` if the run is stopped before the task starts.
@@ -165,6 +176,9 @@ impl<'r> TaskScheduler<'r> {
             }
             // Not an error of the run, because the other tasks have their own data.
             Err(failure) => {
+                if let Some(shortage) = failure.shortage() {
+                    return Err(RunError::Shortage(shortage));
+                }
                 let (task_id, failure) = (task.id().to_owned(), Some(failure));
                 let report = TaskReport { task_id, failure, ..TaskReport::default() };
                 self.on_task_finished(task, &report);

@@ -20,7 +20,7 @@ fn only_what_changed_is_read_again() {
     TestRun::new("b", 2, "11").write(root.path());
     TestRun::new("a", 1, "10").write(root.path());
     let mut history = History::open(root.path()).unwrap();
-    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 0 });
+    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, ..RefreshReport::default() });
     assert_eq!(history.refresh().unwrap(), RefreshReport::default());
     let runs = history.runs().unwrap();
     assert_eq!(ids(&history), ["a", "b"]);
@@ -37,7 +37,7 @@ fn only_what_changed_is_read_again() {
     TestRun::new("a", 1, "00").write(root.path());
     fs::remove_dir_all(root.path().join("b")).unwrap();
     TestRun::new("c", 3, "11").write(root.path());
-    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 1 });
+    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 1, damaged: 0 });
     assert_eq!(ids(&history), ["a", "c"]);
     assert_eq!(history.run("a").unwrap().figures[0].value, Some(0.0));
     // Another process finds the index up to date.
@@ -88,6 +88,30 @@ fn an_index_that_cannot_be_used_is_built_anew() {
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     assert_eq!(ids(&opened(root.path())), ["a"], "an index that cannot be written lives in memory");
+}
+
+/// Any flipped bit of the index is either without effect, or found and reported.
+#[test]
+fn flipped_bits_change_no_figure() {
+    let root = tempfile::tempdir().unwrap();
+    for (minute, name) in (1..).zip(["a", "b", "c"]) {
+        TestRun::new(name, minute, "10").write(root.path());
+    }
+    let listed = |history: &History| serde_json::to_string(&history.runs().unwrap()).unwrap();
+    let expected = listed(&opened(root.path()));
+    let file = root.path().join(INDEX_FILE);
+    let whole = fs::read(&file).unwrap();
+    let mut reported = 0;
+    // Every bit in turn would take minutes.
+    for place in (0..whole.len() * 8).step_by(331) {
+        let mut damaged = whole.clone();
+        damaged[place / 8] ^= 1 << (place % 8);
+        fs::write(&file, &damaged).unwrap();
+        let history = opened(root.path());
+        assert_eq!(listed(&history), expected, "bit {place}: {:?}", history.notes());
+        reported += usize::from(!history.notes().is_empty());
+    }
+    assert!(reported > 50, "{reported}");
 }
 
 #[test]

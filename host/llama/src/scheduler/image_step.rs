@@ -9,9 +9,10 @@ impl Scheduler<'_> {
     /// Computes the next image of the first request that has reached one.
     ///
     /// Each step computes one image, so that other requests can proceed. If it fails, only its own request fails.
-    pub(super) fn compute_image(&mut self) {
+    /// Returns false if there is no image.
+    pub(super) fn compute_image(&mut self) -> bool {
         let Some(index) = self.active.iter().position(|request| request.next_image().is_some()) else {
-            return;
+            return false;
         };
         let mut request = self.active.remove(index);
         match self.compute_next_image(&mut request) {
@@ -21,6 +22,7 @@ impl Scheduler<'_> {
                 self.release(request, false);
             }
         }
+        true
     }
 
     fn compute_next_image(&mut self, request: &mut Request) -> Result<(), JobError> {

@@ -3,7 +3,9 @@
 use super::{FileRecorder, Recorder};
 use crate::Event;
 use crate::http::{ClientError, client, without_secrets};
+use gage_core::{ensure_threads, spawn_thread};
 use parking_lot::Mutex;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -45,7 +47,7 @@ pub enum HttpRecorderError {
     Client(#[from] ClientError),
     /// The system cannot provide a thread or an event loop.
     #[error("cannot begin to post events: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
 
 /// Posts events as `{"run_id": …, "events": […]}`. Events that do not arrive are written to a file instead, as are
@@ -85,6 +87,8 @@ impl HttpRecorder {
     /// When the address is not that of a server, or no thread can be started.
     pub fn start(settings: HttpRecorderSettings) -> Result<HttpRecorder, HttpRecorderError> {
         let (url, client) = client(&settings.url, settings.timeout)?;
+        // The thread itself, and one that looks up names.
+        ensure_threads(2).map_err(|shortage| io::Error::from(shortage.report()))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, batches) = sync_channel(BATCH_QUEUE_CAPACITY);
         let (by, ends_by) = watch::channel(None);
@@ -100,9 +104,8 @@ impl HttpRecorder {
             failed: 0,
             is_given_up: false,
         };
-        let worker = std::thread::Builder::new()
-            .name("event-posts".to_owned())
-            .spawn(move || poster.work(&batches, &runtime))?;
+        let worker = spawn_thread("event-posts", move || poster.work(&batches, &runtime));
+        let worker = worker.map_err(|shortage| io::Error::from(shortage.report()))?;
         Ok(HttpRecorder {
             batch,
             fallback,

@@ -6,6 +6,7 @@ use crate::bindings::http::{Header, HeaderValue, Request, Response};
 use crate::bindings::types::{ErrorKind, PluginError};
 use futures::future::join_all;
 use gage_config::{Grants, HttpGrant, SecretGrant};
+use gage_core::{ResourceShortage, ensure_threads};
 use gage_secrets::{MIN_SECRET_CHARS, SecretScanner, SecretString, redact, redact_bytes};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderMap, HeaderName};
@@ -15,6 +16,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 /// Maximum size of a request's body, in bytes.
@@ -26,6 +28,9 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 const MAX_REQUESTS_PER_CALL: usize = 1024;
 /// Maximum total size of the responses to one `send-all`, in bytes.
 const MAX_TOTAL_RESPONSE_BYTES: usize = 64 << 20;
+
+/// Time that an idle thread of the runtime is kept: longer than any run.
+const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Headers reserved for the client.
 const OWN_HEADERS: [HeaderName; 9] = [
@@ -53,19 +58,26 @@ pub(crate) struct HttpAccess {
 }
 
 /// Returns the runtime that drives plugin requests. Calls block on it from threads that may block.
-fn runtime() -> Result<&'static tokio::runtime::Runtime, PluginError> {
-    static RUNTIME: OnceLock<Result<tokio::runtime::Runtime, String>> = OnceLock::new();
-    RUNTIME
-        .get_or_init(|| {
-            tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(1)
-                .thread_name("plugin-http")
-                .enable_all()
-                .build()
-                .map_err(|error| error.to_string())
-        })
-        .as_ref()
-        .map_err(|error| refuse(ErrorKind::Internal, error.clone()))
+fn runtime() -> Result<&'static Runtime, PluginError> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    RUNTIME.get_or_init(start_runtime).as_ref().map_err(|error| refuse(ErrorKind::Internal, error.clone()))
+}
+
+fn start_runtime() -> Result<Runtime, String> {
+    // The runtime panics or hangs without its threads: one for requests, one that looks up names.
+    ensure_threads(2).map_err(|shortage| shortage.report().to_string())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("plugin-http")
+        .thread_keep_alive(THREAD_KEEP_ALIVE)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            ResourceShortage::report_in(&error);
+            error.to_string()
+        })?;
+    drop(runtime.spawn_blocking(|| {}));
+    Ok(runtime)
 }
 
 impl HttpAccess {
@@ -329,6 +341,7 @@ fn may_be_private(grant: &HttpGrant) -> bool {
 }
 
 fn upstream(error: &reqwest::Error) -> PluginError {
+    ResourceShortage::report_in(error);
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {

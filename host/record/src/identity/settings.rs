@@ -69,6 +69,7 @@ const BACKEND: &[&str] = &[
     "outage_after",
     "threads",
     "slots",
+    "hang_timeout",
 ];
 
 /// Returns the settings that can change a number. Lists of named entries become mappings, so that differences

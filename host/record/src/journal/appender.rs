@@ -48,6 +48,11 @@ impl<S: Store> Appender<S> {
         Appender { store, length, is_torn: false, buffer: Vec::new(), seed: ChecksumSeed::NONE, next: None }
     }
 
+    /// Returns the store.
+    pub(super) fn store(&self) -> &S {
+        &self.store
+    }
+
     /// Number of bytes that are known to be good.
     pub(super) fn length(&self) -> u64 {
         self.length

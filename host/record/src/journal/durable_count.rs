@@ -8,6 +8,7 @@
 
 use super::line::{self, ChecksumSeed};
 use crate::atomic_file::sync_folder;
+use crate::error::JOURNAL_REMEDY;
 use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
 use crate::{RecordError, RunFolder};
 use serde::Deserialize;
@@ -102,11 +103,9 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     for _ in 0..READ_ATTEMPTS {
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(RecordError::invalid(
-                    &path,
-                    "it is gone, and nothing says how much the run had recorded; restore it from a copy, or start \
-                     again with another --run-id",
-                ));
+                let reason =
+                    format!("it is gone, and nothing says how much the run had recorded; {JOURNAL_REMEDY}");
+                return Err(RecordError::invalid(&path, reason));
             }
             read => read.map_err(|source| RecordError::io("read", &path, source))?,
         };
@@ -116,7 +115,7 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
         }
         std::thread::yield_now();
     }
-    let reason = format!("{reason}; restore it from a copy, or start again with another --run-id");
+    let reason = format!("{reason}; {JOURNAL_REMEDY}");
     Err(RecordError::invalid(&path, reason))
 }
 
@@ -127,7 +126,7 @@ pub(super) fn check(folder: &RunFolder, recorded: u64, found: u64) -> Result<(),
             &folder.path_of(JOURNAL_FOLDER),
             format!(
                 "it has {found} whole lines, and the run had recorded {recorded}: what it has answered is gone from the end; \
-                 restore it from a copy, or start again with another --run-id"
+                 {JOURNAL_REMEDY}"
             ),
         )),
         false => Ok(()),

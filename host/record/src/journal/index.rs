@@ -5,19 +5,21 @@ use super::scan::{GoodLine, ScanResult, scan};
 use super::segment_names::{segment_name, unsealed_name};
 use super::segments::{SegmentReader, segment_paths};
 use super::{Header, check_number, durable_count, durable_lines};
+use crate::error::JOURNAL_REMEDY;
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};
-use gage_core::{OrderedWorkers, Outcome, OutcomeCounts};
+use gage_core::{OrderedWorkers, Outcome, OutcomeCounts, spawn_thread};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
+mod answer_tracker;
 mod entries;
 mod key;
 mod records;
 
+pub(super) use answer_tracker::AnswerTracker;
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
 use key::LineKey;
 pub use records::{AnswerReader, PartialRecords, SampleStage};
@@ -238,7 +240,7 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Adds files to which others follow. They are read on several threads.
+    /// Adds files to which others follow. They are read on several threads, if the machine has some.
     pub(super) fn add_segments(&mut self, paths: Vec<PathBuf>) -> Result<(), RecordError> {
         let mut names = paths.iter().map(|path| unsealed_name(path)).zip(1..);
         if let Some((_, number)) = names.find(|(name, number)| *name != segment_name(*number)) {
@@ -249,26 +251,24 @@ impl<'a> IndexBuilder<'a> {
             let lines = lines?;
             if lines.scanned.torn_bytes > 0 {
                 let reason = format!(
-                    "its last {} bytes are torn, and another file follows; restore it from a copy, or start again \
-                     with another --run-id",
+                    "its last {} bytes are torn, and another file follows; {JOURNAL_REMEDY}",
                     lines.scanned.torn_bytes
                 );
                 return Err(RecordError::invalid(&lines.path, reason));
             }
             Ok(lines)
         };
-        if let [path] = paths.as_slice() {
-            return self.add(read(SegmentLines::read(path.clone(), self.run_id))?);
-        }
         let run_id = self.run_id.to_owned();
-        let mut workers = OrderedWorkers::start(
-            |worker| drop(thread::spawn(worker)),
-            move || {
-                let run_id = run_id.clone();
-                move |path| SegmentLines::read(path, &run_id)
-            },
-        );
+        let spawn = |worker: Box<dyn FnOnce() + Send>| spawn_thread("journal", worker).map(drop);
+        let new_worker = move || {
+            let run_id = run_id.clone();
+            move |path| SegmentLines::read(path, &run_id)
+        };
+        let workers = (paths.len() > 1).then(|| OrderedWorkers::start(spawn, new_worker).ok()).flatten();
         let mut paths = paths.into_iter();
+        let Some(mut workers) = workers else {
+            return paths.try_for_each(|path| self.add(read(SegmentLines::read(path, self.run_id))?));
+        };
         while let Some(lines) = workers.next(|| paths.next()) {
             self.add(read(lines)?)?;
         }
@@ -319,9 +319,7 @@ impl<'a> IndexBuilder<'a> {
 
 fn missing_before(path: &Path, number: u64) -> RecordError {
     let expected = segment_name(number);
-    let reason = format!(
-        "{expected} or {expected}.zst, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
-    );
+    let reason = format!("{expected} or {expected}.zst, which comes before it, is gone; {JOURNAL_REMEDY}");
     RecordError::invalid(path, reason)
 }
 
@@ -364,7 +362,21 @@ fn position_of(
 ) -> Result<(usize, LinePosition), String> {
     let key = LineKey::read(line.json).map_err(|error| format!("not a sample record: {error}"))?;
     check_number(line.number, key.line)?;
-    let position = LinePosition {
+    let position = line_position(&key, line.offset);
+    let task = match numbers.get(&*key.task_id) {
+        Some(number) => *number,
+        None => {
+            numbers.insert(key.task_id.clone().into_owned(), tasks.len());
+            tasks.push(key.task_id.into_owned());
+            tasks.len() - 1
+        }
+    };
+    Ok((task, position))
+}
+
+/// Returns the position of a line that begins at an offset.
+fn line_position(key: &LineKey<'_>, offset: u64) -> LinePosition {
+    LinePosition {
         index: key.index,
         row: row_key(&key.row_digest),
         outcome: key.outcome,
@@ -375,17 +387,13 @@ fn position_of(
             (None, true) => EntryState::Awaits,
             (None, false) => EntryState::FinishedWithoutScores,
         },
-        offset: line.offset,
-    };
-    let task = match numbers.get(&*key.task_id) {
-        Some(number) => *number,
-        None => {
-            numbers.insert(key.task_id.clone().into_owned(), tasks.len());
-            tasks.push(key.task_id.into_owned());
-            tasks.len() - 1
-        }
-    };
-    Ok((task, position))
+        offset,
+    }
+}
+
+/// Returns the number that a record was written with, or `None` if it is not a record or has no number.
+pub(super) fn number_of_record(json: &[u8]) -> Option<u64> {
+    LineKey::read(json).ok()?.line
 }
 
 impl JournalIndex {

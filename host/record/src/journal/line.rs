@@ -6,6 +6,9 @@ use std::io::{self, ErrorKind, Write as _};
 /// Eight hexadecimal digits and a space.
 const PREFIX: usize = 9;
 
+/// Begin of the JSON of a numbered line.
+const NUMBER_KEY: &[u8] = b"{\"line\":";
+
 /// Maximum nesting of a record. `serde_json` reads up to 127 levels; a line that could be written but not
 /// read back would make the journal useless.
 const MAX_JSON_DEPTH: usize = 120;
@@ -82,6 +85,25 @@ pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static 
     if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
+/// Returns the JSON of a line without checking anything.
+pub(super) fn unchecked_json(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line).get(PREFIX..).unwrap_or_default()
+}
+
+/// Returns whether the JSON of a line begins with its number.
+pub(super) fn is_numbered(json: &[u8]) -> bool {
+    json.starts_with(NUMBER_KEY)
+}
+
+/// Formats the JSON of a numbered line as a line with another number. Returns `None` if it does not begin with a
+/// number.
+pub(super) fn renumbered(json: &[u8], number: u64, seed: ChecksumSeed) -> Option<Vec<u8>> {
+    let after = json.strip_prefix(NUMBER_KEY)?;
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let json = [NUMBER_KEY, number.to_string().as_bytes(), &after[digits..]].concat();
+    Some(framed(&json, seed))
+}
+
 /// Returns whether a line was completely written, even if it was damaged later. Such a line has the right
 /// shape and contains no zero bytes, which would be data that never reached the disk.
 pub(super) fn is_whole(line: &[u8]) -> bool {
@@ -129,6 +151,24 @@ mod tests {
         assert_eq!(decode(&buffer, ChecksumSeed::NONE).unwrap(), br#"{"line":7,"a":1}"#);
         assert_eq!(buffer, framed(br#"{"line":7,"a":1}"#, ChecksumSeed::NONE));
         assert!(encode(&json!([1]), Some(7), ChecksumSeed::NONE, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_line_gets_another_number_and_keeps_the_rest() {
+        let seed = ChecksumSeed::of_run("one");
+        let line = |number: u64| {
+            let mut line = Vec::new();
+            encode(&json!({"a": 12, "line_2": 7}), Some(number), seed, &mut line).unwrap();
+            line
+        };
+        for (before, after) in [(7, 7), (10, 9), (123, 2)] {
+            let whole = line(before);
+            let json = decode(&whole, seed).unwrap();
+            assert!(is_numbered(json) && json == unchecked_json(&whole));
+            assert_eq!(renumbered(json, after, seed), Some(line(after)), "{before} {after}");
+        }
+        assert_eq!(renumbered(br#"{"a":1}"#, 2, seed), None);
+        assert_eq!(unchecked_json(b"1234"), b"");
     }
 
     #[test]

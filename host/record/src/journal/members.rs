@@ -52,6 +52,23 @@ fn kept(json: &[u8]) -> Result<LazyJson> {
     std::str::from_utf8(json).map(LazyJson::of_written).map_err(Error::custom)
 }
 
+/// Returns the task, the number and the id of the sample that a line names. The line may be damaged after them.
+pub(super) fn sample_of(json: &[u8]) -> Option<(String, u64, String)> {
+    let (mut task_id, mut index, mut sample_id) = (None, None, None);
+    for (key, value) in Members::of(json).ok()?.map_while(Result::ok) {
+        match key {
+            b"task_id" => task_id = parsed(value).ok(),
+            b"index" => index = parsed(value).ok(),
+            b"sample_id" => sample_id = parsed(value).ok(),
+            _ => {}
+        }
+        if sample_id.is_some() {
+            break;
+        }
+    }
+    Some((task_id?, index?, sample_id?))
+}
+
 impl SampleRecord {
     /// Reads a record from a line of the journal, whose checksum says that this program wrote it. Faster than parsing,
     /// because the texts of the Sample and of the model's output are kept as they are.
@@ -122,6 +139,18 @@ mod tests {
                 assert_eq!(serde_json::from_str::<SampleRecord>(&line).unwrap(), record);
             }
         }
+    }
+
+    #[test]
+    fn the_sample_of_a_damaged_line_is_read() {
+        let line = serde_json::to_string(&record("t", 3, "x")).unwrap();
+        let sample = Some(("t".to_owned(), 3, "s-3".to_owned()));
+        assert_eq!(sample_of(line.as_bytes()), sample);
+        let end = line.find("row_digest").unwrap();
+        assert_eq!(sample_of(&line.as_bytes()[..end]), sample);
+        assert_eq!(sample_of(line.replace("\"index\":3", "\"index\":?").as_bytes()), None);
+        assert_eq!(sample_of(&line.as_bytes()[..10]), None);
+        assert_eq!(sample_of(b"\0\0\0"), None);
     }
 
     #[test]

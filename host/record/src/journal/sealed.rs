@@ -17,13 +17,13 @@ use zstd::zstd_safe::CParameter;
 const FRAME_BYTES: usize = 128 << 10;
 
 /// Maximum content of a frame that is read, which limits the memory that a damaged or foreign file can take.
-const MAX_FRAME_BYTES: u32 = 16 << 20;
+pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
 
 /// Level of compression. The default, 3, saves 1 % more of a journal and costs half as much again.
 const LEVEL: i32 = 1;
 
 /// Begin and end of the seek table.
-const TABLE_MAGIC: u32 = 0x184D_2A5E;
+pub(super) const TABLE_MAGIC: u32 = 0x184D_2A5E;
 const FOOTER_MAGIC: u32 = 0x8F92_EAB1;
 const FOOTER_BYTES: u64 = 9;
 const ENTRY_BYTES: u64 = 8;
@@ -73,6 +73,11 @@ fn write_frames(from: &mut File, file: &mut AtomicFile) -> io::Result<()> {
     // The descriptor: the table has no checksums, because the frames have their own.
     file.write_all(&[0])?;
     file.write_all(&FOOTER_MAGIC.to_le_bytes())
+}
+
+/// Returns the size of the seek table of a file with this number of frames, in bytes.
+pub(super) fn table_bytes(frames: u64) -> u64 {
+    TABLE_HEADER_BYTES + frames * ENTRY_BYTES + FOOTER_BYTES
 }
 
 fn size_of_frame(bytes: usize) -> io::Result<u32> {

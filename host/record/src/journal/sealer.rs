@@ -2,9 +2,10 @@
 
 use super::sealed::seal;
 use crate::RecordError;
+use gage_core::spawn_thread;
 use std::path::PathBuf;
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// Seals segments one after another. Its thread starts with the first one.
 #[derive(Debug, Default)]
@@ -19,14 +20,17 @@ struct Running {
 }
 
 impl Sealer {
-    /// Seals a segment later. If the thread ended, because an earlier segment could not be sealed, the segment stays as it is.
+    /// Seals a segment later. The segment stays as it is if no thread can be started, or if the thread ended because an earlier
+    /// segment could not be sealed.
     pub(super) fn add(&mut self, segment: PathBuf) {
-        let running = self.running.get_or_insert_with(|| {
+        if self.running.is_none() {
             let (sender, segments) = mpsc::channel::<PathBuf>();
-            let thread = thread::spawn(move || segments.iter().try_for_each(|segment| seal(&segment)));
-            Running { sender, thread }
-        });
-        let _ = running.sender.send(segment);
+            let work = move || segments.iter().try_for_each(|segment| seal(&segment));
+            self.running = spawn_thread("sealer", work).ok().map(|thread| Running { sender, thread });
+        }
+        if let Some(running) = &self.running {
+            let _ = running.sender.send(segment);
+        }
     }
 
     /// Waits until every segment is sealed.

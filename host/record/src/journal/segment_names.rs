@@ -10,6 +10,13 @@ pub(super) fn segment_name(number: u64) -> String {
     format!("{number:06}.jsonl")
 }
 
+/// Returns the number of a journal file, or `None` if the file has another name.
+pub(crate) fn segment_number(path: &Path) -> Option<u64> {
+    let name = unsealed_name(path);
+    let number = name.strip_suffix(".jsonl")?.parse::<u64>().ok()?;
+    (number > 0 && segment_name(number) == name).then_some(number)
+}
+
 /// Returns the path of a segment after it is sealed.
 pub(super) fn sealed_path(path: &Path) -> PathBuf {
     path.with_added_extension(SEALED_EXTENSION)
@@ -18,7 +25,12 @@ pub(super) fn sealed_path(path: &Path) -> PathBuf {
 /// Returns the name that a segment has while it is not sealed.
 pub(super) fn unsealed_name(path: &Path) -> String {
     let unsealed = if is_sealed(path) { path.with_extension("") } else { path.to_owned() };
-    unsealed.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    file_name(&unsealed)
+}
+
+/// Returns the name of a file without its folder.
+pub(super) fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Returns whether a path is the one of a sealed segment.

@@ -9,13 +9,16 @@ use super::segment_names::{is_sealed, sealed_path, segment_name};
 use super::segments::segment_paths;
 use super::{DurableCount, Header, JournalEntry, durable_count, durable_lines};
 use crate::atomic_file::sync_folder;
+use crate::folder_guard::{FolderGuard, JournalFile};
 use crate::format::{JOURNAL_FOLDER, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
 use serde::Serialize;
 use std::borrow::Borrow;
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Size at which a segment is sealed and the next one begins, in bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -32,6 +35,7 @@ pub struct JournalWriter {
     number: u64,
     appender: Appender<File>,
     recorded: DurableCount,
+    guard: FolderGuard,
     /// Number of lines in all files, now and before the first entry of this writer.
     lines: u64,
     lines_before: u64,
@@ -40,6 +44,16 @@ pub struct JournalWriter {
     /// if that has failed.
     segment_bytes: u64,
     next_segment_at: u64,
+    storage: Option<Arc<dyn Storage>>,
+}
+
+/// Storage below a journal. A simulation lets it fail.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// Called before lines are appended.
+    ///
+    /// # Errors
+    /// If the append is to fail.
+    fn before_append(&self) -> io::Result<()>;
 }
 
 /// A journal that is ready for writing, and its previous content.
@@ -100,17 +114,20 @@ impl JournalWriter {
         let lines = builder.lines;
         let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
         let appender = Appender::new(file, good_bytes);
+        let guard = FolderGuard::new(folder.path(), journal_file(&path, &appender));
         let mut writer = JournalWriter {
             run_id: folder.run_id().to_owned(),
             path,
             number,
             appender,
             recorded,
+            guard,
             lines,
             lines_before: lines,
             sealer: Sealer::default(),
             segment_bytes: SEGMENT_BYTES,
             next_segment_at: SEGMENT_BYTES,
+            storage: None,
         };
         writer.remove_interrupted_seal()?;
         if good_bytes == 0 {
@@ -136,6 +153,19 @@ impl JournalWriter {
             self.begin_segment();
         }
         Ok(())
+    }
+
+    /// Sets the storage that may let appends fail.
+    pub fn set_storage(&mut self, storage: Option<Arc<dyn Storage>>) {
+        self.storage = storage;
+    }
+
+    /// Checks that the run folder and the journal are in their places. Costs a few system calls.
+    ///
+    /// # Errors
+    /// If one of them was deleted or replaced. A folder that was moved still receives records, and is no error.
+    pub fn check_folder(&self) -> Result<(), RecordError> {
+        self.guard.check(journal_file(&self.path, &self.appender))
     }
 
     /// Returns whether entries were appended since the journal was opened.
@@ -187,11 +217,16 @@ impl JournalWriter {
     }
 
     fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> Result<(), RecordError> {
-        let appended = self.appender.append(values);
+        let allowed = self.storage.as_ref().map_or(Ok(()), |storage| storage.before_append());
+        let appended = allowed.and_then(|()| self.appender.append(values));
         self.lines += appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
         self.recorded.store(self.lines);
         Ok(())
     }
+}
+
+fn journal_file<'j>(path: &'j Path, appender: &'j Appender<File>) -> JournalFile<'j> {
+    JournalFile { path, file: appender.store(), bytes: appender.length() }
 }
 
 /// Moves the bytes after the good part of a journal file to a new durable file beside it.

@@ -2,6 +2,7 @@
 
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use gage_core::spawn_thread;
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -64,10 +65,8 @@ impl Recorder {
             file.seek(SeekFrom::Start(end)).map_err(error)?;
         }
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-        let thread = std::thread::Builder::new()
-            .name("http-recording".to_owned())
-            .spawn(move || write_all(file, receiver))
-            .map_err(error)?;
+        let thread = spawn_thread("http-recording", move || write_all(file, receiver))
+            .map_err(|shortage| error(shortage.report().into()))?;
         Ok(Recorder { path: path.to_owned(), ends: Mutex::new(Some((sender, thread))) })
     }
 

@@ -151,7 +151,10 @@ impl Replayer {
         let path = Arc::clone(&self.path);
         let read = tokio::task::spawn_blocking(move || read_exchange(&path, place)).await;
         let read = read.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        read.map_err(|error| format!("{}: {error}", self.path.display()))
+        read.map_err(|error| {
+            gage_core::ResourceShortage::report_in(&error);
+            format!("{}: {error}", self.path.display())
+        })
     }
 }
 

@@ -66,7 +66,7 @@ struct ShownModels {
 impl ShownModels {
     /// Loads the local models of a plan.
     fn open(plan: &Plan, registry: &Registry) -> anyhow::Result<ShownModels> {
-        let runtime = tokio::runtime::Runtime::new()?;
+        let runtime = gage_runner::start_runtime(0)?;
         let options = OpenOptions { model_program: setup::model_program(), ..OpenOptions::default() };
         let facts = runtime.block_on(facts_before_run(plan, registry, &options));
         let local = plan.config.backends.iter().filter_map(|backend| match &backend.kind {

@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Returns the state of a task. `event` is `task_started`, `progress` or `task_finished`.
 pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let score = task.score.as_ref().map(|(metric_id, score)| {
         let interval = score.interval.map(|(low, high)| json!({"low": low, "high": high, "level": 0.95}));
         json!({"metric_id": metric_id, "mean": score.mean, "scored": score.scored, "interval": interval})
@@ -16,7 +15,7 @@ pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
         task.failures.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
     json!({
         "event": event,
-        "unix_ms": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        "unix_ms": unix_ms(),
         "task_id": task.task_id,
         "total": task.total,
         "done": task.done,
@@ -27,6 +26,12 @@ pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
         "score": score,
         "failures": failures,
     })
+}
+
+/// Returns the current time in milliseconds since 1970.
+pub(super) fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

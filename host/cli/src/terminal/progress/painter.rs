@@ -3,9 +3,12 @@
 use super::layout::{line, lines};
 use super::machine::object;
 use super::pace::Pace;
+use super::servers::ServerLines;
 use super::tally::{Snapshot, TaskTally};
 use super::view::{MAX_LINES, View, columns, print_around_view};
 use super::{ProgressKind, Tasks};
+use gage_backend::HttpHosts;
+use gage_core::spawn_thread;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -30,7 +33,7 @@ pub(super) struct Painter {
 
 impl Painter {
     /// Starts the thread. Returns `None` if there is nothing to draw, or no thread is available.
-    pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>) -> Option<Painter> {
+    pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>, servers: HttpHosts) -> Option<Painter> {
         let canvas = match kind {
             ProgressKind::Live => Canvas::Live(View::open()),
             ProgressKind::Plain => Canvas::Plain { next: MIN_PLAIN_INTERVAL, has_begun: false },
@@ -38,9 +41,9 @@ impl Painter {
             ProgressKind::Auto | ProgressKind::None => return None,
         };
         let (wake, woken) = sync_channel(1);
-        let drawing = Drawing { tasks, shown: Vec::new(), canvas, began: Instant::now() };
-        let thread =
-            std::thread::Builder::new().name("progress".to_owned()).spawn(move || drawing.run(&woken));
+        let servers = ServerLines::new(servers);
+        let drawing = Drawing { tasks, shown: Vec::new(), servers, canvas, began: Instant::now() };
+        let thread = spawn_thread("progress", move || drawing.run(&woken));
         Some(Painter { wake: Some(wake), thread: Some(thread.ok()?) })
     }
 
@@ -73,6 +76,7 @@ struct Drawing {
     tasks: Arc<Tasks>,
     /// Known tasks, and whether their end was shown.
     shown: Vec<ShownLines>,
+    servers: ServerLines,
     canvas: Canvas,
     began: Instant,
 }
@@ -120,6 +124,7 @@ impl Drawing {
             shown.has_ended = now.has_ended;
             running.push((now, &shown.pace, place >= first_new));
         }
+        let servers = self.servers.update();
         match &mut self.canvas {
             Canvas::Live(view) => {
                 let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
@@ -129,11 +134,15 @@ impl Drawing {
                 if open.len() > MAX_LINES {
                     lines.push(format!("and {} more tasks", open.len() - MAX_LINES));
                 }
+                lines.extend(servers.iter().map(|server| server.line(columns, has_colour)));
                 view.show(&lines);
             }
             Canvas::Plain { next, has_begun } => {
                 let elapsed = self.began.elapsed();
                 let is_due = elapsed >= *next;
+                servers.iter().filter(|server| server.has_changed || is_due).for_each(|server| {
+                    print_around_view(&server.line(PLAIN_COLUMNS, false));
+                });
                 for (now, pace, _) in &running {
                     // The end of a task is shown only if its progress was.
                     if is_due || (*has_begun && now.has_ended) {
@@ -146,6 +155,9 @@ impl Drawing {
                 }
             }
             Canvas::Json => {
+                servers.iter().filter(|server| is_time || server.has_changed).for_each(|server| {
+                    print_around_view(&server.object());
+                });
                 for (now, pace, is_new) in &running {
                     if *is_new {
                         print_around_view(&object("task_started", now, pace));

@@ -8,7 +8,17 @@ use crate::source::Span;
 use gage_core::SamplingParams;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 use strum::{IntoStaticStr, VariantArray};
+
+/// Default of `hang_timeout`, in seconds.
+const DEFAULT_HANG_TIMEOUT_S: f64 = 120.0;
+
+/// Minimum of `hang_timeout`, in seconds. A model that computes shows a sign of life twice as often, or more.
+const MIN_HANG_TIMEOUT_S: f64 = 1.0;
+
+/// Maximum of `hang_timeout`, in seconds.
+const MAX_HANG_TIMEOUT_S: f64 = 86_400.0;
 
 /// Chat template that renders a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +154,8 @@ pub struct LlamaCppConfig {
     pub deterministic: bool,
     /// Build that runs the model; default `auto`.
     pub kernels: Kernels,
+    /// Time without a computed batch after which the model hangs and its process is restarted; default 120 s.
+    pub hang_timeout: Duration,
     /// Handling of prompts that are too long; default `error`.
     pub on_long_prompt: OnLongPrompt,
     /// Constraint on all answers of this backend; default none.
@@ -203,6 +215,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         cache_type_v: table.variant("cache_type_v", problems).unwrap_or_default(),
         deterministic: table.boolean("deterministic", problems).unwrap_or(false),
         kernels: table.variant("kernels", problems).unwrap_or_default(),
+        hang_timeout: hang_timeout(table, problems),
         on_long_prompt: table.variant("on_long_prompt", problems).unwrap_or_default(),
         constraint: constraint(table, problems),
         logprobs: table.number("logprobs", 0..=20, problems),
@@ -213,6 +226,11 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     };
     check_together(&config, table, problems);
     model_path.map(|_| config)
+}
+
+fn hang_timeout(table: &mut MappingReader<'_>, problems: &mut Problems) -> Duration {
+    let seconds = table.float("hang_timeout", MIN_HANG_TIMEOUT_S..=MAX_HANG_TIMEOUT_S, problems);
+    Duration::from_secs_f64(seconds.unwrap_or(DEFAULT_HANG_TIMEOUT_S))
 }
 
 fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
@@ -318,6 +336,7 @@ mod tests {
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
             "mmproj: p.gguf, image_max_tokens: 256, split_mode: none",
             "json_schema: {type: object}",
+            "hang_timeout: 1.5",
         ] {
             assert_eq!(problems_of(settings), [""; 0], "{settings}");
         }
@@ -337,6 +356,8 @@ mod tests {
             ("tensor_split: [3, 1]", "in proportion to the free memory"),
             ("split_mode: column", "split_mode"),
             ("image_max_tokens: 64", "limits the tokens that `mmproj` makes"),
+            ("hang_timeout: 0.5", "hang_timeout"),
+            ("hang_timeout: 90000", "hang_timeout"),
         ] {
             let found = problems_of(settings).join("\n");
             assert!(found.contains(expected), "{settings}: {found}");

@@ -14,6 +14,7 @@ pub(crate) type SampleSlot = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 pub(crate) struct RequestSlot {
     permits: Arc<RequestPermits>,
     sample_slot: Option<SampleSlot>,
+    has_failed_before: bool,
     /// True if the permits are held. They are held once, even if several requests of a sample share the slot and wait.
     is_held: AtomicBool,
     /// Locked while the permits are acquired.
@@ -25,10 +26,12 @@ impl RequestSlot {
     pub(crate) async fn acquire_new(
         permits: &Arc<RequestPermits>,
         sample_slot: Option<SampleSlot>,
+        has_failed_before: bool,
     ) -> Arc<RequestSlot> {
         let slot = Arc::new(RequestSlot {
             permits: Arc::clone(permits),
             sample_slot,
+            has_failed_before,
             is_held: AtomicBool::new(false),
             acquiring: tokio::sync::Mutex::new(()),
         });
@@ -87,6 +90,10 @@ impl gage_backend::RequestSlot for RequestSlot {
     async fn reacquire(&self) {
         self.acquire_permits().await;
     }
+
+    fn has_failed_before(&self) -> bool {
+        self.has_failed_before
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +110,7 @@ mod tests {
         let permit = Arc::clone(&in_flight).acquire_owned().await.expect("a permit");
         let sample_slot: SampleSlot = Arc::new(Mutex::new(Some(permit)));
         let permits = RequestPermits::for_role(Arc::clone(&of_role));
-        let slot = RequestSlot::acquire_new(&permits, Some(sample_slot)).await;
+        let slot = RequestSlot::acquire_new(&permits, Some(sample_slot), false).await;
         let available = || (of_role.available_permits(), in_flight.available_permits());
         assert_eq!(available(), (0, 0));
         slot.release(false);
@@ -128,7 +135,8 @@ mod tests {
     #[tokio::test]
     async fn requests_that_share_a_slot_acquire_its_permits_once() {
         let of_role = Arc::new(Semaphore::new(1));
-        let slot = RequestSlot::acquire_new(&RequestPermits::for_role(Arc::clone(&of_role)), None).await;
+        let slot =
+            RequestSlot::acquire_new(&RequestPermits::for_role(Arc::clone(&of_role)), None, false).await;
         slot.release(false);
         slot.release(false);
         assert_eq!(of_role.available_permits(), 1);
@@ -143,7 +151,10 @@ mod tests {
         let of_task = Some(Semaphore::new(1));
         let of_role = Arc::new(Semaphore::new(0));
         let permits = Arc::new(RequestPermits { of_task, of_role, reporter: None });
-        assert!(RequestSlot::acquire_new(&permits, None).now_or_never().is_none(), "the role has no permit");
+        assert!(
+            RequestSlot::acquire_new(&permits, None, false).now_or_never().is_none(),
+            "the role has no permit"
+        );
         assert_eq!(permits.of_task.as_ref().map(Semaphore::available_permits), Some(1));
     }
 
@@ -152,7 +163,7 @@ mod tests {
         for (of_task, of_role, is_acquired) in [(1, 1, true), (0, 1, false), (1, 0, false)] {
             let (of_task, of_role) = (Some(Semaphore::new(of_task)), Arc::new(Semaphore::new(of_role)));
             let permits = Arc::new(RequestPermits { of_task, of_role, reporter: None });
-            assert_eq!(RequestSlot::acquire_new(&permits, None).now_or_never().is_some(), is_acquired);
+            assert_eq!(RequestSlot::acquire_new(&permits, None, false).now_or_never().is_some(), is_acquired);
         }
     }
 
@@ -180,7 +191,7 @@ mod tests {
             (Arc::clone(&progress) as _, "t".to_owned());
         let permits =
             RequestPermits { of_task: None, of_role: Arc::new(Semaphore::new(1)), reporter: Some(reporter) };
-        let slot = RequestSlot::acquire_new(&Arc::new(permits), None).await;
+        let slot = RequestSlot::acquire_new(&Arc::new(permits), None, false).await;
         slot.release(false);
         slot.reacquire().await;
         drop(slot);

@@ -1,6 +1,7 @@
 //! The items of the journal.
 
 use super::ordered_records::FinishedRecord;
+use crate::pipeline::lockstep::LockstepMark;
 use crate::pipeline::task_state::TaskState;
 use crate::progress::FinishedSample;
 use crate::sample::result::SampleResult;
@@ -17,6 +18,8 @@ pub(crate) struct RecordRequest {
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     /// True if another sample can start only after this item is recorded.
     pub(crate) is_awaited: bool,
+    /// Ends the wait of a sender in lockstep.
+    pub(crate) mark: Option<LockstepMark>,
 }
 
 pub(crate) enum JournalItem {

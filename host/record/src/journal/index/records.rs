@@ -6,11 +6,10 @@ use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
-use gage_core::OrderedWorkers;
+use gage_core::{OrderedWorkers, spawn_thread};
 use std::io::{self, BufRead as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 /// Stage that a recorded sample has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,14 +115,15 @@ impl<'a> PartialRecords<'a> {
     fn read_batch(&mut self) -> Option<ReadRecords> {
         let batches = match std::mem::replace(&mut self.batches, Batches::None) {
             Batches::None if self.index.len() >= MIN_PARALLEL_SAMPLES => {
-                let segments = Arc::clone(&self.index.segments);
-                Batches::Threads(OrderedWorkers::start(
-                    |worker| drop(thread::spawn(worker)),
-                    move || {
-                        let mut reader = RecordReader::new(&segments);
-                        move |entries: Vec<SampleEntry>| reader.read_all(&entries)
-                    },
-                ))
+                let spawn = |worker: Box<dyn FnOnce() + Send>| spawn_thread("records", worker).map(drop);
+                let new_worker = || {
+                    let mut reader = RecordReader::new(&self.index.segments);
+                    move |entries: Vec<SampleEntry>| reader.read_all(&entries)
+                };
+                match OrderedWorkers::start(spawn, new_worker) {
+                    Ok(workers) => Batches::Threads(workers),
+                    Err(_) => Batches::Here(Box::new(RecordReader::new(&self.index.segments))),
+                }
             }
             Batches::None => Batches::Here(Box::new(RecordReader::new(&self.index.segments))),
             begun => begun,

@@ -45,9 +45,10 @@ pub struct HttpRetry {
     pub max_wait: Duration,
     /// Maximum wait that a server may request; default 600 s. A longer one fails the request.
     pub max_retry_after: Duration,
-    /// Maximum time that a server may be unreachable before requests fail without being sent; default 60 s.
+    /// Time without an answer after which a server that is away is lost, and the run ends; default 60 s.
     pub outage_limit: Duration,
-    /// Number of consecutive failed connections after which the server counts as unreachable; default 16.
+    /// Number of failures without an answer in between after which the server counts as away; default 16. Fewer are
+    /// enough if fewer requests are outstanding.
     pub outage_after: u32,
 }
 

@@ -1,0 +1,460 @@
+//! Health of a server, with a circuit breaker. It is passed the current time, and never waits.
+//!
+//! ```text
+//!            a failure                 a series of failures               outage_limit,
+//!           ┌──────────▶ degraded ───────────────────────▶ away ──────────────────▶ lost
+//!   healthy │                │                               │      last probe fails
+//!           └────────────────┴───────────────────────────────┘
+//!                              an answer
+//! ```
+//!
+//! Requests that failed before, while others were answered, are no evidence: they may fail by themselves each time.
+//!
+//! *Degraded*: requests are sent and retried as usual. *Away*: all requests wait, except for a probe every few
+//! seconds, and failures are not counted as attempts. *Lost*: no further request is sent, and the run ends.
+//!
+//! `failsafe` 1.3 lets every call through when it is half open, and does not say when to retry. Here one probe goes
+//! first, and the others wait until a known time.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::{Duration, Instant};
+
+/// Maximum interval between two probes.
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Minimum number of failures, and of different requests with failures, that a series needs. One request that fails
+/// each time says something about itself, not about the server.
+const MIN_SERIES: usize = 3;
+
+/// Limits of the states.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HealthSettings {
+    /// Number of failures without an answer in between after which the server is away. Fewer are enough if fewer
+    /// requests are outstanding.
+    pub(super) outage_after: u32,
+    /// Time from the beginning of an outage to the first probe. It doubles with each probe, up to
+    /// [`MAX_PROBE_INTERVAL`].
+    pub(super) first_probe: Duration,
+    /// Time without an answer after which the server is lost.
+    pub(super) outage_limit: Duration,
+    /// Time in which every request is throttled (429) after which the server is lost.
+    pub(super) throttle_limit: Duration,
+}
+
+/// Decision on a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// Send it. `is_probe` is true if the server is away.
+    Go { is_probe: bool },
+    /// Check again at this time, or when the state changes.
+    Wait(Instant),
+    /// Do not send it: the server is lost.
+    Refuse(Loss),
+}
+
+/// Why a server is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loss {
+    /// The last failure, such as `connection refused`.
+    pub(super) cause: String,
+    /// Time without an answer.
+    pub(super) lasted: Duration,
+    /// True if the server throttled every request.
+    pub(super) is_throttled: bool,
+}
+
+/// State of a server, for display.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealthState {
+    /// It answers.
+    Healthy,
+    /// Requests fail, and some may still be answered.
+    Degraded {
+        /// The last failure, such as `status 502`.
+        cause: String,
+        /// Time since the first failure without an answer after it.
+        lasted: Duration,
+    },
+    /// No request is answered. All wait, except for probes.
+    Away {
+        /// The last failure.
+        cause: String,
+        /// Time without an answer.
+        lasted: Duration,
+        /// Time until it is lost.
+        remaining: Duration,
+    },
+    /// It was away for too long, and the run ends.
+    Lost {
+        /// The last failure.
+        cause: String,
+    },
+}
+
+/// A failure, as far as the server's health is concerned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServerFailure<'f> {
+    /// Name of the request.
+    pub(super) request: &'f str,
+    /// True if the request itself is more likely at fault than the server.
+    pub(super) is_suspect: bool,
+    /// What happened, such as `connection refused`.
+    pub(super) cause: &'f str,
+    /// True if the connection could not be made, which no single request can cause.
+    pub(super) is_unreachable: bool,
+    /// True if the server asks for a wait above the limit.
+    pub(super) is_wait_too_long: bool,
+}
+
+/// Failures without an answer in between.
+#[derive(Debug)]
+struct Series {
+    since: Instant,
+    count: u32,
+    /// Digests of the first different requests with failures.
+    requests: Vec<u64>,
+    is_unreachable: bool,
+    cause: String,
+}
+
+impl Series {
+    fn new(now: Instant) -> Series {
+        Series { since: now, count: 0, requests: Vec::new(), is_unreachable: false, cause: String::new() }
+    }
+
+    fn add(&mut self, failure: ServerFailure<'_>) {
+        let mut hasher = DefaultHasher::new();
+        failure.request.hash(&mut hasher);
+        let request = hasher.finish();
+        let is_new = !failure.is_suspect && !self.requests.contains(&request);
+        if self.requests.len() < MIN_SERIES && is_new {
+            self.requests.push(request);
+        }
+        self.count = self.count.saturating_add(1);
+        self.is_unreachable |= failure.is_unreachable;
+        failure.cause.clone_into(&mut self.cause);
+    }
+
+    /// Returns true if it concerns the server, not only single requests.
+    fn concerns_server(&self) -> bool {
+        self.is_unreachable || self.requests.len() >= MIN_SERIES
+    }
+
+    /// Returns true if it concerns the server and is long enough to act on it.
+    fn is_conclusive(&self, outage_after: u32, outstanding: usize) -> bool {
+        let most = usize::try_from(outage_after).unwrap_or(usize::MAX);
+        let enough = outstanding.max(MIN_SERIES).min(most);
+        usize::try_from(self.count).unwrap_or(usize::MAX) >= enough && self.concerns_server()
+    }
+}
+
+#[derive(Debug)]
+struct Outage {
+    next_probe: Instant,
+    interval: Duration,
+    /// Number of probes in flight.
+    probes: u32,
+    /// True if the last probe, at the outage limit, was sent.
+    is_last_sent: bool,
+}
+
+/// Health of a server.
+#[derive(Debug)]
+pub(super) struct ServerHealth {
+    settings: HealthSettings,
+    failures: Option<Series>,
+    throttled: Option<Series>,
+    outage: Option<Outage>,
+    loss: Option<Loss>,
+    outages: u32,
+}
+
+impl ServerHealth {
+    pub(super) fn new(settings: HealthSettings) -> ServerHealth {
+        ServerHealth { settings, failures: None, throttled: None, outage: None, loss: None, outages: 0 }
+    }
+
+    /// Returns how often the server went away.
+    pub(super) fn outages(&self) -> u32 {
+        self.outages
+    }
+
+    /// Returns true if the server is away or lost.
+    pub(super) fn is_away(&self) -> bool {
+        self.outage.is_some() || self.loss.is_some()
+    }
+
+    /// Returns the state at a time.
+    pub(super) fn state(&self, now: Instant) -> HealthState {
+        let lasted = |series: &Series| now.saturating_duration_since(series.since);
+        match (&self.loss, &self.outage, &self.failures, &self.throttled) {
+            (Some(loss), ..) => HealthState::Lost { cause: loss.cause.clone() },
+            (None, Some(_), Some(series), _) => HealthState::Away {
+                cause: series.cause.clone(),
+                lasted: lasted(series),
+                remaining: self.settings.outage_limit.saturating_sub(lasted(series)),
+            },
+            (None, _, Some(series), _) | (None, _, None, Some(series)) => {
+                HealthState::Degraded { cause: series.cause.clone(), lasted: lasted(series) }
+            }
+            (None, _, None, None) => HealthState::Healthy,
+        }
+    }
+
+    /// Decides whether a request may be sent now.
+    pub(super) fn admit(&mut self, now: Instant) -> Admission {
+        if let Some(loss) = &self.loss {
+            return Admission::Refuse(loss.clone());
+        }
+        let (Some(outage), Some(series)) = (&mut self.outage, &self.failures) else {
+            return Admission::Go { is_probe: false };
+        };
+        let end = series.since.checked_add(self.settings.outage_limit).unwrap_or(now);
+        if now >= end {
+            if !outage.is_last_sent {
+                outage.is_last_sent = true;
+                outage.probes += 1;
+                return Admission::Go { is_probe: true };
+            }
+            // The end of a probe changes the state.
+            return Admission::Wait(now.checked_add(MAX_PROBE_INTERVAL).unwrap_or(now));
+        }
+        if now < outage.next_probe {
+            return Admission::Wait(outage.next_probe.min(end));
+        }
+        outage.probes += 1;
+        outage.next_probe = now.checked_add(outage.interval).unwrap_or(now);
+        outage.interval = (outage.interval * 2).min(MAX_PROBE_INTERVAL);
+        Admission::Go { is_probe: true }
+    }
+
+    /// Records an answer, or a refusal that shows that the server works.
+    pub(super) fn on_answer(&mut self) {
+        if self.loss.is_none() {
+            self.failures = None;
+            self.throttled = None;
+            self.outage = None;
+        }
+    }
+
+    /// Records that the server throttled a request: it can be reached, but does not answer.
+    /// `outstanding` is the number of requests that have not ended, with this one.
+    pub(super) fn on_throttled(&mut self, now: Instant, failure: ServerFailure<'_>, outstanding: usize) {
+        if self.loss.is_some() {
+            return;
+        }
+        self.failures = None;
+        self.outage = None;
+        let series = self.throttled.get_or_insert_with(|| Series::new(now));
+        series.add(failure);
+        let lasted = now.saturating_duration_since(series.since);
+        let is_over = match failure.is_wait_too_long {
+            true => series.is_conclusive(self.settings.outage_after, outstanding),
+            false => lasted >= self.settings.throttle_limit && series.concerns_server(),
+        };
+        if is_over {
+            self.loss = Some(Loss { cause: series.cause.clone(), lasted, is_throttled: true });
+        }
+    }
+
+    /// Records a failure of a request. `outstanding` is the number of requests that have not ended, with this one.
+    pub(super) fn on_failure(
+        &mut self,
+        now: Instant,
+        failure: ServerFailure<'_>,
+        is_probe: bool,
+        outstanding: usize,
+    ) {
+        if self.loss.is_some() {
+            return;
+        }
+        let series = self.failures.get_or_insert_with(|| Series::new(now));
+        series.add(failure);
+        match &mut self.outage {
+            Some(outage) => {
+                outage.probes = outage.probes.saturating_sub(u32::from(is_probe));
+                if outage.is_last_sent && outage.probes == 0 {
+                    let lasted = now.saturating_duration_since(series.since);
+                    self.loss = Some(Loss { cause: series.cause.clone(), lasted, is_throttled: false });
+                }
+            }
+            None => {
+                if series.is_conclusive(self.settings.outage_after, outstanding) {
+                    self.outages += 1;
+                    let interval = self.settings.first_probe.min(MAX_PROBE_INTERVAL);
+                    self.outage = Some(Outage {
+                        next_probe: now.checked_add(interval).unwrap_or(now),
+                        interval: (interval * 2).min(MAX_PROBE_INTERVAL),
+                        probes: 0,
+                        is_last_sent: false,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Records that a request ended without information about the server.
+    pub(super) fn on_abandoned(&mut self, is_probe: bool) {
+        if let Some(outage) = self.outage.as_mut().filter(|_| is_probe) {
+            outage.probes = outage.probes.saturating_sub(1);
+            // Another request takes its turn.
+            outage.is_last_sent &= outage.probes > 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: HealthSettings = HealthSettings {
+        outage_after: 16,
+        first_probe: Duration::from_millis(500),
+        outage_limit: Duration::from_secs(20),
+        throttle_limit: Duration::from_secs(100),
+    };
+
+    fn failure(request: &str) -> ServerFailure<'_> {
+        ServerFailure {
+            request,
+            is_suspect: false,
+            cause: "status 502",
+            is_unreachable: false,
+            is_wait_too_long: false,
+        }
+    }
+
+    /// A server that is away since a time, found by failures of three requests.
+    fn away(start: Instant) -> ServerHealth {
+        let mut health = ServerHealth::new(SETTINGS);
+        for request in ["a", "b", "c"] {
+            assert_eq!(health.admit(start), Admission::Go { is_probe: false });
+            health.on_failure(start, failure(request), false, 3);
+        }
+        assert!(health.is_away());
+        health
+    }
+
+    #[test]
+    fn probes_follow_one_another_until_the_server_is_lost() {
+        let start = Instant::now();
+        let mut health = away(start);
+        let mut probes = Vec::new();
+        let mut now = start;
+        let loss = loop {
+            match health.admit(now) {
+                Admission::Wait(until) => now = until,
+                Admission::Go { is_probe } => {
+                    assert!(is_probe);
+                    probes.push((now - start).as_secs_f64());
+                    health.on_failure(now, failure("a"), true, 3);
+                }
+                Admission::Refuse(loss) => break loss,
+            }
+        };
+        assert_eq!(probes, [0.5, 1.5, 3.5, 6.5, 9.5, 12.5, 15.5, 18.5, 20.0]);
+        assert_eq!(loss, Loss { cause: "status 502".to_owned(), lasted: now - start, is_throttled: false });
+        assert_eq!(health.outages(), 1);
+        health.on_answer();
+        assert!(matches!(health.admit(now), Admission::Refuse(_)), "the end of the run is decided");
+    }
+
+    #[test]
+    fn an_answer_ends_an_outage() {
+        let start = Instant::now();
+        let mut health = away(start);
+        let probed = start + Duration::from_millis(500);
+        assert_eq!(health.admit(probed), Admission::Go { is_probe: true });
+        let (cause, lasted) = ("status 502".to_owned(), Duration::from_millis(500));
+        let remaining = SETTINGS.outage_limit - lasted;
+        assert_eq!(health.state(probed), HealthState::Away { cause: cause.clone(), lasted, remaining });
+        health.on_answer();
+        assert_eq!(health.state(probed), HealthState::Healthy);
+        assert_eq!(health.admit(probed), Admission::Go { is_probe: false });
+        health.on_failure(probed, failure("a"), false, 3);
+        assert_eq!(health.state(probed), HealthState::Degraded { cause, lasted: Duration::ZERO });
+    }
+
+    /// A slow answer may be on its way, so a server is not lost while a probe is in flight.
+    #[test]
+    fn a_probe_in_flight_delays_the_loss() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut health = away(start);
+        assert_eq!(health.admit(at(1)), Admission::Go { is_probe: true });
+        assert_eq!(health.admit(at(20)), Admission::Go { is_probe: true });
+        health.on_failure(at(20), failure("b"), true, 3);
+        assert_eq!(health.admit(at(30)), Admission::Wait(at(33)));
+        health.on_failure(at(30), failure("a"), true, 3);
+        assert!(matches!(health.admit(at(30)), Admission::Refuse(_)));
+    }
+
+    #[test]
+    fn a_cancelled_last_probe_is_replaced() {
+        let start = Instant::now();
+        let end = start + SETTINGS.outage_limit;
+        let mut health = away(start);
+        assert_eq!(health.admit(end), Admission::Go { is_probe: true });
+        health.on_abandoned(true);
+        assert_eq!(health.admit(end), Admission::Go { is_probe: true });
+    }
+
+    #[test]
+    fn a_series_needs_several_requests_or_a_dead_connection() {
+        let start = Instant::now();
+        let suspect = |request| ServerFailure { is_suspect: true, ..failure(request) };
+        let unreachable = ServerFailure { is_unreachable: true, ..failure("a") };
+        for (failures, outstanding, is_away) in [
+            (vec![failure("a"); 100], 1, false),
+            (vec![unreachable; 2], 1, false),
+            (vec![unreachable; 3], 1, true),
+            (vec![failure("a"), failure("b"), failure("c")], 1, true),
+            (vec![failure("a"), failure("b"), suspect("c"), suspect("d")], 1, false),
+            (vec![failure("a"), failure("b"), failure("c")], 4, false),
+            (["a", "b", "c", "d"].map(failure).repeat(3), 64, false),
+            (["a", "b", "c", "d"].map(failure).repeat(4), 64, true),
+        ] {
+            let mut health = ServerHealth::new(SETTINGS);
+            failures.iter().for_each(|failure| health.on_failure(start, *failure, false, outstanding));
+            assert_eq!(health.is_away(), is_away, "{} failures, {outstanding} outstanding", failures.len());
+        }
+    }
+
+    #[test]
+    fn a_server_that_throttles_everything_has_more_time() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut health = ServerHealth::new(SETTINGS);
+        for (second, request) in [(0, "a"), (50, "b"), (99, "c")] {
+            health.on_throttled(at(second), failure(request), 3);
+            assert_eq!(health.admit(at(second)), Admission::Go { is_probe: false });
+        }
+        health.on_throttled(at(100), failure("a"), 3);
+        let Admission::Refuse(loss) = health.admit(at(100)) else { panic!("it goes on") };
+        assert!(loss.is_throttled && loss.lasted == Duration::from_secs(100), "{loss:?}");
+    }
+
+    #[test]
+    fn a_server_that_asks_for_too_long_a_wait_is_lost_at_once() {
+        let start = Instant::now();
+        let mut health = ServerHealth::new(SETTINGS);
+        for request in ["a", "b", "c"] {
+            assert_eq!(health.admit(start), Admission::Go { is_probe: false });
+            let failure = ServerFailure { is_wait_too_long: true, ..failure(request) };
+            health.on_throttled(start, failure, 3);
+        }
+        assert!(matches!(health.admit(start), Admission::Refuse(_)));
+    }
+
+    #[test]
+    fn one_answer_in_between_begins_a_new_series() {
+        let start = Instant::now();
+        let mut health = ServerHealth::new(SETTINGS);
+        for _ in 0..10 {
+            health.on_failure(start, failure("a"), false, 3);
+            health.on_failure(start, failure("b"), false, 3);
+            health.on_answer();
+        }
+        assert!(!health.is_away());
+    }
+}

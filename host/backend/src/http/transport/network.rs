@@ -1,0 +1,194 @@
+//! Requests over the network, by `reqwest`.
+
+use super::{
+    ConnectionKey, Transport, TransportBody, TransportError, TransportErrorKind, TransportReply,
+    TransportRequest,
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
+use hyper_util::client::legacy::connect::HttpInfo;
+use parking_lot::RwLock;
+use reqwest::Version;
+use reqwest::header::{CONNECTION, HeaderMap, HeaderValue};
+use std::error::Error as _;
+use std::iter::successors;
+use std::time::Duration;
+
+/// Requests over the network.
+pub(crate) struct NetworkTransport {
+    client: RwLock<reqwest::Client>,
+    /// For a client with fresh connections.
+    config: HttpBackendConfig,
+    certificates: Vec<reqwest::Certificate>,
+    headers: HeaderMap,
+}
+
+impl NetworkTransport {
+    /// Creates the client; sends nothing.
+    pub(crate) fn new(
+        config: &HttpBackendConfig,
+        headers: HeaderMap,
+    ) -> Result<NetworkTransport, (gage_config::Span, String)> {
+        let certificates = certificates_of(&config.connection)?;
+        let client = RwLock::new(build(config, certificates.clone(), headers.clone())?);
+        Ok(NetworkTransport { client, config: config.clone(), certificates, headers })
+    }
+}
+
+#[async_trait]
+impl Transport for NetworkTransport {
+    async fn send(&self, request: TransportRequest<'_>) -> Result<TransportReply, TransportError> {
+        let TransportRequest { url, body, closes_connection } = request;
+        let mut post = self.client.read().post(url.clone()).body(body);
+        if closes_connection {
+            post = post.header(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let mut response = post.send().await.map_err(|error| classify(&error))?;
+        // HTTP/2 numbers the answers of a connection itself.
+        let is_sequential = response.version() <= Version::HTTP_11;
+        let info = response.extensions().get::<HttpInfo>().filter(|_| is_sequential);
+        Ok(TransportReply {
+            status: response.status().as_u16(),
+            connection: info.map(|info| ConnectionKey(info.local_addr())),
+            headers: std::mem::take(response.headers_mut()),
+            body: Box::new(NetworkBody(response)),
+        })
+    }
+
+    fn retire_connections(&self) {
+        // The same configuration was accepted before. Requests in flight keep the earlier client until they end.
+        if let Ok(client) = build(&self.config, self.certificates.clone(), self.headers.clone()) {
+            *self.client.write() = client;
+        }
+    }
+}
+
+struct NetworkBody(reqwest::Response);
+
+#[async_trait]
+impl TransportBody for NetworkBody {
+    async fn chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
+        self.0.chunk().await.map_err(|error| classify(&error))
+    }
+}
+
+/// Time limit for connecting, before a request is sent.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn build(
+    config: &HttpBackendConfig,
+    certificates: Vec<reqwest::Certificate>,
+    headers: HeaderMap,
+) -> Result<reqwest::Client, (gage_config::Span, String)> {
+    // Fails only if a provider is already installed, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(*timeout)
+        .tcp_nodelay(true)
+        .pool_max_idle_per_host(config.limits.max_concurrency)
+        // A redirect would send the conversation, and perhaps the key, elsewhere.
+        .redirect(reqwest::redirect::Policy::none())
+        // Retries are decided in one place. With none here, reqwest does not copy requests for them.
+        .retry(reqwest::retry::never().max_retries_per_request(0))
+        .default_headers(headers)
+        .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
+    if let Some(read_timeout) = read_timeout {
+        builder = builder.read_timeout(*read_timeout);
+    }
+    builder = match proxy {
+        Proxy::Environment => builder,
+        Proxy::Direct => builder.no_proxy(),
+        Proxy::Address(address) => {
+            let proxy = reqwest::Proxy::all(address)
+                .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
+            builder.proxy(proxy)
+        }
+    };
+    if !certificates.is_empty() {
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
+}
+
+/// Reads the configured custom CA certificates; empty if no file is configured.
+pub(crate) fn certificates_of(
+    connection: &HttpConnection,
+) -> Result<Vec<reqwest::Certificate>, (gage_config::Span, String)> {
+    let Some((path, span)) = &connection.ca_certificate else { return Ok(Vec::new()) };
+    let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
+    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let certificates =
+        reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
+    if certificates.is_empty() {
+        return Err(wrong("it contains no certificate; PEM is expected".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// Classifies a failure.
+fn classify(error: &reqwest::Error) -> TransportError {
+    // A machine without descriptors says nothing about the server, and ends the run.
+    if let Some(shortage) = gage_core::ResourceShortage::report_in(error) {
+        return TransportError { kind: TransportErrorKind::InvalidRequest, message: shortage.to_string() };
+    }
+    let described = describe(error);
+    let (kind, message) = if error.is_builder() {
+        (TransportErrorKind::InvalidRequest, described)
+    } else if has_unknown_certificate(error) {
+        let advice = "if an authority of your own signed the server's certificate, name that authority's \
+                      certificate in `ca_certificate`";
+        (TransportErrorKind::UntrustedCertificate, format!("{described}; {advice}"))
+    } else if error.is_connect() {
+        (TransportErrorKind::Unreachable { is_late: error.is_timeout() }, described)
+    } else if error.is_timeout() {
+        (TransportErrorKind::TimedOut, described)
+    } else {
+        (TransportErrorKind::Broken, described)
+    };
+    TransportError { kind, message }
+}
+
+/// Returns true if the server's certificate is not trusted, which a retry will not change.
+fn has_unknown_certificate(error: &reqwest::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref() {
+            return true;
+        }
+        source = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            // For its source, an I/O error returns the source of its inner error and skips the inner error itself.
+            Some(held) => Some(held),
+            None => cause.source(),
+        };
+    }
+    false
+}
+
+/// Returns the message of the system, without its number, as in `Connection refused (os error 111)`.
+fn without_code(text: &str) -> String {
+    let text = text.split(" (os error ").next().unwrap_or(text);
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// Formats the whole chain of an error, without the address, which the caller adds.
+fn describe(error: &reqwest::Error) -> String {
+    let what = if error.is_timeout() {
+        "no answer in time"
+    } else if error.is_body() || error.is_decode() {
+        "the answer broke off"
+    } else {
+        "the request failed"
+    };
+    let causes: Vec<&dyn std::error::Error> = successors(error.source(), |&cause| cause.source()).collect();
+    if error.is_connect() {
+        // The causes before the last one only name the layers of the client.
+        let last =
+            causes.last().map_or_else(String::new, |cause| format!(": {}", without_code(&cause.to_string())));
+        return format!("cannot connect{last}");
+    }
+    causes.iter().fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,168 @@
+//! Lines about servers that do not answer.
+
+use super::machine::unix_ms;
+use super::pace::clock;
+use anstyle::{AnsiColor, Style};
+use console::truncate_str;
+use gage_backend::{HealthState, HttpHosts};
+use gage_core::printable_line;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Time without an answer after which a server that may still answer some requests is shown.
+const MIN_DEGRADED_TIME: Duration = Duration::from_millis(500);
+
+const ATTENTION: Style = AnsiColor::Yellow.on_default();
+
+/// The servers of a run, and those that were shown before.
+pub(super) struct ServerLines {
+    servers: HttpHosts,
+    shown: Vec<(String, &'static str)>,
+}
+
+/// A server that does not answer, or answers again.
+pub(super) struct ServerLine {
+    host: String,
+    state: HealthState,
+    /// True if its state differs from the one that was shown before.
+    pub(super) has_changed: bool,
+}
+
+impl ServerLines {
+    pub(super) fn new(servers: HttpHosts) -> ServerLines {
+        ServerLines { servers, shown: Vec::new() }
+    }
+
+    /// Returns the servers that are not healthy now, and those that are healthy again.
+    pub(super) fn update(&mut self) -> Vec<ServerLine> {
+        let mut unhealthy = self.servers.unhealthy();
+        unhealthy.retain(|(_, state)| match state {
+            HealthState::Degraded { lasted, .. } => *lasted >= MIN_DEGRADED_TIME,
+            _ => true,
+        });
+        self.compare(unhealthy)
+    }
+
+    fn compare(&mut self, unhealthy: Vec<(String, HealthState)>) -> Vec<ServerLine> {
+        let now: Vec<_> = unhealthy.iter().map(|(host, state)| (host.clone(), name(state))).collect();
+        let before = std::mem::replace(&mut self.shown, now);
+        let recovered = before.iter().filter(|(host, _)| !self.shown.iter().any(|(other, _)| other == host));
+        let recovered = recovered.map(|(host, _)| ServerLine {
+            host: host.clone(),
+            state: HealthState::Healthy,
+            has_changed: true,
+        });
+        let unhealthy = unhealthy.into_iter().map(|(host, state)| {
+            let has_changed = !before.iter().any(|shown| *shown == (host.clone(), name(&state)));
+            ServerLine { host, state, has_changed }
+        });
+        unhealthy.chain(recovered.collect::<Vec<_>>()).collect()
+    }
+}
+
+impl ServerLine {
+    /// Formats it as a line of a maximum width in columns.
+    pub(super) fn line(&self, columns: usize, has_colour: bool) -> String {
+        let host = printable_line(&self.host);
+        let text = match &self.state {
+            HealthState::Healthy => format!("{host} answers again"),
+            HealthState::Degraded { cause, lasted } => {
+                format!("{host} is degraded: {} (no answer for {})", printable_line(cause), clock(*lasted))
+            }
+            HealthState::Away { cause, lasted, remaining } => format!(
+                "{host} is away: {} (no answer for {}, given up in {})",
+                printable_line(cause),
+                clock(*lasted),
+                clock(*remaining)
+            ),
+            HealthState::Lost { cause } => format!("{host} is lost: {}", printable_line(cause)),
+        };
+        let text = truncate_str(&text, columns, "…");
+        match has_colour && self.state != HealthState::Healthy {
+            true => format!("{ATTENTION}{text}{ATTENTION:#}"),
+            false => text.into_owned(),
+        }
+    }
+
+    /// Formats it as an object.
+    pub(super) fn object(&self) -> Value {
+        let (cause, lasted, remaining) = match &self.state {
+            HealthState::Healthy => (None, None, None),
+            HealthState::Degraded { cause, lasted } => (Some(cause), Some(lasted), None),
+            HealthState::Away { cause, lasted, remaining } => (Some(cause), Some(lasted), Some(remaining)),
+            HealthState::Lost { cause } => (Some(cause), None, None),
+        };
+        json!({
+            "event": "server",
+            "unix_ms": unix_ms(),
+            "host": self.host,
+            "state": name(&self.state),
+            "cause": cause,
+            "unanswered_s": lasted.map(Duration::as_secs_f64),
+            "remaining_s": remaining.map(Duration::as_secs_f64),
+        })
+    }
+}
+
+fn name(state: &HealthState) -> &'static str {
+    match state {
+        HealthState::Healthy => "healthy",
+        HealthState::Degraded { .. } => "degraded",
+        HealthState::Away { .. } => "away",
+        HealthState::Lost { .. } => "lost",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states() -> [HealthState; 3] {
+        let cause = || "connection refused".to_owned();
+        let seconds = Duration::from_secs;
+        [
+            HealthState::Degraded { cause: cause(), lasted: seconds(1) },
+            HealthState::Away { cause: cause(), lasted: seconds(12), remaining: seconds(48) },
+            HealthState::Lost { cause: cause() },
+        ]
+    }
+
+    #[test]
+    fn a_server_names_its_state_its_cause_and_the_time_left() {
+        let mut lines = ServerLines::new(HttpHosts::default());
+        let mut text = String::new();
+        for state in states() {
+            for line in lines.compare(vec![("http://h:1".to_owned(), state)]) {
+                assert!(line.has_changed);
+                text.push_str(&format!("{}\n", line.line(120, false)));
+            }
+        }
+        lines.compare(Vec::new()).iter().for_each(|line| text.push_str(&line.line(120, false)));
+        insta::assert_snapshot!(text, @r"
+        http://h:1 is degraded: connection refused (no answer for 0:01)
+        http://h:1 is away: connection refused (no answer for 0:12, given up in 0:48)
+        http://h:1 is lost: connection refused
+        http://h:1 answers again
+        ");
+        assert!(lines.compare(Vec::new()).is_empty(), "it is reported once");
+    }
+
+    #[test]
+    fn an_unchanged_state_is_no_change() {
+        let mut lines = ServerLines::new(HttpHosts::default());
+        for (state, has_changed) in
+            states().into_iter().flat_map(|state| [(state.clone(), true), (state, false)])
+        {
+            let found = lines.compare(vec![("h".to_owned(), state)]);
+            assert_eq!(found.iter().map(|line| line.has_changed).collect::<Vec<_>>(), [has_changed]);
+        }
+    }
+
+    #[test]
+    fn texts_of_a_server_cannot_steer_the_terminal() {
+        let state = HealthState::Lost { cause: "\x1b[2J\n".to_owned() };
+        let line = ServerLine { host: "h".to_owned(), state, has_changed: true };
+        assert!(!line.line(80, false).chars().any(char::is_control));
+        assert!(line.line(8, false).chars().count() <= 8);
+    }
+}
