@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 const MAX_LATENCY_MICROSECONDS: u64 = 24 * 3600 * 1_000_000;
 /// Significant digits of a quantile. A histogram takes about 110 KB.
 const DIGITS: u8 = 3;
+/// Maximum number of latencies that are kept one by one. A run may have thousands of small tasks, whose histograms would
+/// take gigabytes.
+const MAX_SINGLE_LATENCIES: usize = 2_048;
 
 /// Latencies, such as those of model calls, in milliseconds. Quantiles have three significant digits; the
 /// maximum and the mean are exact.
@@ -30,8 +33,9 @@ pub struct LatencyFigures {
 /// Collects latencies.
 #[derive(Debug, Default)]
 pub(crate) struct LatencyBuilder {
-    /// `None` before the first latency, so that unused histograms take no memory, or if the bounds above are
-    /// invalid.
+    /// The first latencies, in microseconds; empty if there is a histogram.
+    single: Vec<u64>,
+    /// All latencies, if they are more than are kept one by one.
     histogram: Option<Histogram<u32>>,
     count: u64,
     sum: CompensatedSum,
@@ -43,12 +47,14 @@ impl LatencyBuilder {
         self.count += 1;
         self.sum.add(milliseconds);
         self.longest = self.longest.max(milliseconds);
-        if self.histogram.is_none() {
-            self.histogram = Histogram::new_with_max(MAX_LATENCY_MICROSECONDS, DIGITS).ok();
+        // The cast saturates.
+        let microseconds = (milliseconds * 1_000.0).round() as u64;
+        match &mut self.histogram {
+            Some(histogram) => histogram.saturating_record(microseconds),
+            None => self.single.push(microseconds),
         }
-        if let Some(histogram) = &mut self.histogram {
-            // The cast saturates.
-            histogram.saturating_record((milliseconds * 1_000.0).round() as u64);
+        if self.single.len() > MAX_SINGLE_LATENCIES {
+            self.histogram = histogram_of(&std::mem::take(&mut self.single));
         }
     }
 
@@ -58,7 +64,11 @@ impl LatencyBuilder {
 
     /// Returns the figures; `None` without calls.
     pub(crate) fn finish(&self) -> Option<LatencyFigures> {
-        let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
+        if self.count == 0 {
+            return None;
+        }
+        let single = self.histogram.is_none().then(|| histogram_of(&self.single)).flatten();
+        let histogram = self.histogram.as_ref().or(single.as_ref())?;
         // The upper end of a histogram bucket may be beyond the longest latency.
         let quantile = |part: f64| (histogram.value_at_quantile(part) as f64 / 1_000.0).min(self.longest);
         Some(LatencyFigures {
@@ -70,6 +80,13 @@ impl LatencyBuilder {
             mean_ms: self.sum.divided_by(self.count as f64),
         })
     }
+}
+
+/// Returns the histogram of latencies in microseconds; `None` if the bounds above are invalid.
+fn histogram_of(latencies: &[u64]) -> Option<Histogram<u32>> {
+    let mut histogram = Histogram::new_with_max(MAX_LATENCY_MICROSECONDS, DIGITS).ok()?;
+    latencies.iter().for_each(|microseconds| histogram.saturating_record(*microseconds));
+    Some(histogram)
 }
 
 #[cfg(test)]
@@ -92,6 +109,17 @@ mod tests {
             assert!((found - expected).abs() <= expected / 1_000.0, "{found} is not near {expected}");
         }
         assert_eq!((figures.max_ms, figures.mean_ms, latencies.count()), (1_000.0, 500.5, 1_000));
+    }
+
+    #[test]
+    fn many_latencies_are_measured_as_few_are() {
+        let mut latencies = LatencyBuilder::default();
+        (1..=MAX_SINGLE_LATENCIES).for_each(|_| latencies.add(1.234_567));
+        let few = latencies.finish().unwrap();
+        assert!(latencies.histogram.is_none());
+        latencies.add(1.234_567);
+        assert!(latencies.histogram.is_some() && latencies.single.is_empty());
+        assert_eq!((latencies.finish().unwrap().p50_ms, latencies.count()), (few.p50_ms, 2_049));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(20);
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
-const MAX_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval after a refusal, at least.
 const MIN_REFUSED_INTERVAL: Duration = Duration::from_millis(10);
 /// Factor of the interval after an answer.
@@ -18,12 +18,14 @@ const ANSWERED_FACTOR: f64 = 0.8;
 #[derive(Debug)]
 pub(super) struct EarlyRetries {
     interval: Duration,
+    /// Interval after the first of the refusals without an answer in between; `None` after an answer.
+    after_refusal: Option<Duration>,
     last: Option<Instant>,
 }
 
 impl Default for EarlyRetries {
     fn default() -> EarlyRetries {
-        EarlyRetries { interval: FIRST_INTERVAL, last: None }
+        EarlyRetries { interval: FIRST_INTERVAL, after_refusal: None, last: None }
     }
 }
 
@@ -40,11 +42,14 @@ impl EarlyRetries {
 
     /// Records the end of an early retry.
     pub(super) fn on_end(&mut self, is_answered: bool) {
-        self.interval = if is_answered {
-            self.interval.mul_f64(ANSWERED_FACTOR).max(MIN_INTERVAL)
+        if is_answered {
+            let restored = self.after_refusal.take().filter(|interval| *interval < self.interval);
+            let shrunk = self.interval.mul_f64(ANSWERED_FACTOR).max(MIN_INTERVAL);
+            self.interval = restored.unwrap_or(shrunk);
         } else {
-            (self.interval * 2).clamp(MIN_REFUSED_INTERVAL, MAX_INTERVAL)
-        };
+            self.interval = (self.interval * 2).clamp(MIN_REFUSED_INTERVAL, MAX_INTERVAL);
+            self.after_refusal.get_or_insert(self.interval);
+        }
     }
 }
 
@@ -52,29 +57,52 @@ impl EarlyRetries {
 mod tests {
     use super::*;
 
-    /// Half of what the host could answer must not be left unused, and most retries must be answered.
-    #[test]
-    fn the_pace_follows_what_the_host_answers() {
-        for per_second in [2.0, 20.0, 200.0] {
-            let start = Instant::now();
-            let (mut retries, mut now) = (EarlyRetries::default(), start);
-            let (mut answered, mut refused) = (0_u32, 0_u32);
-            while now < start + Duration::from_secs(60) {
-                match retries.next(now) {
-                    Err(at) => now = at,
-                    Ok(()) => {
-                        let is_answered = f64::from(answered) < (now - start).as_secs_f64() * per_second;
-                        if is_answered {
-                            answered += 1
-                        } else {
-                            refused += 1
-                        };
-                        retries.on_end(is_answered);
-                    }
+    /// Makes early retries for a minute, and returns how many are answered and refused. `server` decides by the time.
+    fn one_minute(mut server: impl FnMut(Duration) -> bool) -> (f64, f64) {
+        let start = Instant::now();
+        let (mut retries, mut now) = (EarlyRetries::default(), start);
+        let (mut answered, mut refused) = (0.0, 0.0);
+        while now < start + Duration::from_secs(60) {
+            match retries.next(now) {
+                Err(at) => now = at,
+                Ok(()) => {
+                    let is_answered = server(now - start);
+                    *if is_answered { &mut answered } else { &mut refused } += 1.0;
+                    retries.on_end(is_answered);
                 }
             }
-            assert!(f64::from(answered) > 60.0 * per_second * 0.9, "{per_second}: {answered}");
+        }
+        (answered, refused)
+    }
+
+    /// Little of what the host could answer is left unused, and most retries are answered.
+    #[test]
+    fn the_pace_follows_what_the_host_answers() {
+        for per_second in [5.0, 20.0, 200.0] {
+            let mut given = 0.0;
+            let (answered, refused) = one_minute(|time| {
+                let is_answered = given < time.as_secs_f64() * per_second;
+                given += if is_answered { 1.0 } else { 0.0 };
+                is_answered
+            });
+            assert!(answered > 60.0 * per_second * 0.9, "{per_second}: {answered}");
             assert!(refused < answered, "{per_second}: {refused} of {answered} refused");
+        }
+    }
+
+    /// The answers of a window of a second are lost unless they are fetched within half a second.
+    #[test]
+    fn allowance_of_a_window_is_used_at_once() {
+        for per_window in [20_u32, 50, 100] {
+            let mut windows = [0_u32; 60];
+            let (answered, refused) = one_minute(|time| {
+                let given = &mut windows[time.as_secs() as usize];
+                let is_answered = time.subsec_millis() < 500 && *given < per_window;
+                *given += u32::from(is_answered);
+                is_answered
+            });
+            assert!(answered > f64::from(60 * per_window) * 0.95, "{per_window}: {answered}");
+            assert!(refused < answered, "{per_window}: {refused} of {answered} refused");
         }
     }
 }
