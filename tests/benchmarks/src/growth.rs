@@ -1,24 +1,20 @@
 //! Time and memory of a run of short rows, and of the commands that read the run, by the number of its samples.
 
-use crate::lab::{Lab, size_of};
+use crate::lab::{Lab, SHORT_ANSWERS, short_suite, size_of};
 use crate::process::{Ran, Terminal, peak_of, run};
 use crate::server::TimedServer;
 use crate::table::{Table, whole};
-use crate::words::Words;
 use anyhow::{Context as _, ensure};
 use gage_load_server::completion;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Requests in flight.
 const IN_FLIGHT: usize = 256;
-/// Right answers of the rows, in turn.
-const ANSWERS: [&str; 2] = ["forty-two", "thirty-six"];
 /// The server gives the first answer, except to every tenth request, so that runs differ.
 const OTHER_ANSWER_EVERY: usize = 10;
 /// Time limit of each read from the viewer.
@@ -26,7 +22,7 @@ const MAX_PAGE_WAIT: Duration = Duration::from_secs(600);
 
 pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let asked = AtomicUsize::new(0);
-    let [usual, other] = ANSWERS.map(|answer| completion(answer).prepared());
+    let [usual, other] = SHORT_ANSWERS.map(|answer| completion(answer).prepared());
     let server = TimedServer::start(Duration::ZERO, move |_| {
         let number = asked.fetch_add(1, Ordering::Relaxed);
         Some(if number.is_multiple_of(OTHER_ANSWER_EVERY) { other.clone() } else { usual.clone() })
@@ -61,7 +57,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
 fn figures(lab: &Lab, server: &TimedServer, rows: usize) -> anyhow::Result<[String; 10]> {
     let folder = tempfile::tempdir_in(lab.folder.path())?;
     let folder = folder.path();
-    let suite = suite(folder, rows, &server.url())?;
+    let suite = short_suite(folder, rows, IN_FLIGHT, &server.url())?;
     let runs = folder.join("runs");
     let (base, new) = (runs.join("a"), runs.join("b"));
     let command = |name: &str| {
@@ -109,37 +105,6 @@ fn cost(wall: Duration, peak_bytes: u64) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", whole(bytes as f64 / 1e6))
-}
-
-/// Writes rows and a suite, and returns the path of the suite.
-fn suite(folder: &Path, count: usize, url: &str) -> anyhow::Result<PathBuf> {
-    let rows = folder.join("short.jsonl");
-    let mut file = BufWriter::new(File::create(&rows)?);
-    let mut words = Words::new();
-    for (number, answer) in (0..count).zip(ANSWERS.into_iter().cycle()) {
-        writeln!(file, r#"{{"id":"q{number}","question":"{}","answer":"{answer}"}}"#, words.text(4))?;
-    }
-    file.flush()?;
-    let suite = folder.join("short.yaml");
-    let text = format!(
-        "api_version: gage/v1alpha1
-kind: PipelineConfig
-datasets:
-  - {{dataset_id: rows, loader: jsonl, params: {{path: '{}'}}}}
-backends:
-  - backend_id: model
-    type: openai_http
-    config: {{base_url: '{url}/v1', model: m, proxy: none, max_concurrency: {IN_FLIGHT}}}
-role_adapters:
-  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
-metrics: [exact_match]
-custom:
-  steps: [{{step: inference}}, {{step: auto_eval}}]
-",
-        rows.display()
-    );
-    std::fs::write(&suite, text)?;
-    Ok(suite)
 }
 
 /// A `gage-host view` of its own; ended when dropped.

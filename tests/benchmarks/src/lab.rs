@@ -1,6 +1,7 @@
 //! Shared parts of all measurements: the program, a folder, and suites to run.
 
 use crate::process::{Ran, Terminal, run};
+use crate::words::Words;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use std::fs::File;
@@ -158,6 +159,45 @@ custom:
 ",
         rows.display()
     )
+}
+
+/// Right answers of the rows of a [`short_suite`], in turn.
+pub(crate) const SHORT_ANSWERS: [&str; 2] = ["forty-two", "thirty-six"];
+
+/// Writes a suite of `count` rows of about 78 bytes into a folder. Returns the path of the suite.
+pub(crate) fn short_suite(
+    folder: &Path,
+    count: usize,
+    in_flight: usize,
+    url: &str,
+) -> anyhow::Result<PathBuf> {
+    let rows = folder.join("short.jsonl");
+    let mut file = BufWriter::new(File::create(&rows)?);
+    let mut words = Words::new();
+    for (number, answer) in (0..count).zip(SHORT_ANSWERS.into_iter().cycle()) {
+        writeln!(file, r#"{{"id":"q{number}","question":"{}","answer":"{answer}"}}"#, words.text(4))?;
+    }
+    file.flush()?;
+    let suite = folder.join("short.yaml");
+    let text = format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: '{}'}}}}
+backends:
+  - backend_id: model
+    type: openai_http
+    config: {{base_url: '{url}/v1', model: m, proxy: none, max_concurrency: {in_flight}}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+metrics: [exact_match]
+custom:
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+",
+        rows.display()
+    );
+    std::fs::write(&suite, text)?;
+    Ok(suite)
 }
 
 /// Counts the lines of a file of samples, and the distinct ids among them.

@@ -15,7 +15,10 @@ mod machine;
 mod memory;
 mod metrics;
 mod nginx;
+mod outage_server;
+mod outages;
 mod process;
+mod rate_limit_server;
 mod requests;
 mod sandbox;
 mod server;
@@ -30,12 +33,13 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 9] = [
+const MEASUREMENTS: [(&str, Measurement); 10] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),
     ("costs", costs::measure),
     ("storm", storm::measure),
+    ("outages", outages::measure),
     ("memory", memory::measure),
     ("growth", growth::measure),
     ("metrics", metrics::measure),

@@ -3,8 +3,8 @@
 use anyhow::{Context as _, bail};
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_to_string};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Sampling interval of a running process.
@@ -48,12 +48,7 @@ pub(crate) fn run(
     let id_file = folder.join("id.txt");
     let mut started = match terminal {
         Terminal::Live => in_terminal(command, &id_file),
-        Terminal::Silent => {
-            let mut plain = Command::new(command.get_program());
-            plain.args(command.get_args()).arg("--quiet").stdout(Stdio::null());
-            plain.stderr(std::fs::File::create(&said)?);
-            plain
-        }
+        Terminal::Silent => silent(command, &said)?,
     };
     let before = processor_of_children();
     let began = Instant::now();
@@ -89,6 +84,73 @@ pub(crate) fn run(
         *by_name.entry(name).or_default() += spent;
     }
     Ok(Ran { began, wall, processor, peak_bytes, threads: by_name })
+}
+
+/// Returns the command without output, except for messages, which go to a file.
+fn silent(command: &Command, messages: &Path) -> std::io::Result<Command> {
+    let mut silent = Command::new(command.get_program());
+    silent.args(command.get_args()).arg("--quiet").stdout(Stdio::null());
+    silent.stderr(std::fs::File::create(messages)?);
+    Ok(silent)
+}
+
+/// A run that goes on while the caller does something else. It shows nothing, and it is killed when dropped.
+pub(crate) struct BackgroundRun {
+    child: Child,
+    began: Instant,
+    /// File with its messages.
+    messages: PathBuf,
+}
+
+/// End of a [`BackgroundRun`].
+pub(crate) struct RunEnd {
+    pub(crate) exit_code: i32,
+    pub(crate) messages: String,
+}
+
+impl BackgroundRun {
+    /// Starts a command. Its messages are kept in a folder, which no other run may use meanwhile.
+    pub(crate) fn start(command: &Command, folder: &Path) -> anyhow::Result<BackgroundRun> {
+        let messages = folder.join("said.txt");
+        let child = silent(command, &messages)?.stdin(Stdio::null()).spawn();
+        let child = child.context("the program cannot be started")?;
+        Ok(BackgroundRun { child, began: Instant::now(), messages })
+    }
+
+    /// Returns true if the run has ended.
+    ///
+    /// # Errors
+    /// If it has run for too long.
+    pub(crate) fn has_ended(&mut self) -> anyhow::Result<bool> {
+        if self.child.try_wait()?.is_some() {
+            return Ok(true);
+        }
+        if self.began.elapsed() > MAX_RUN_TIME {
+            bail!("the program was still running after {} s", MAX_RUN_TIME.as_secs());
+        }
+        Ok(false)
+    }
+
+    /// Waits for the end, whatever the exit code is.
+    ///
+    /// # Errors
+    /// If the run lasts too long, or a signal ends it.
+    pub(crate) fn wait(mut self) -> anyhow::Result<RunEnd> {
+        while !self.has_ended()? {
+            std::thread::sleep(LOOK);
+        }
+        let status = self.child.wait()?;
+        let messages = read_to_string(&self.messages).unwrap_or_default();
+        let Some(exit_code) = status.code() else { bail!("the program ended with {status}: {messages}") };
+        Ok(RunEnd { exit_code, messages })
+    }
+}
+
+impl Drop for BackgroundRun {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Returns the command wrapped in a terminal from `script`. It writes its process id to a file.

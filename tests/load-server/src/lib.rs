@@ -133,7 +133,7 @@ pub(crate) struct Counters {
 
 type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 
-/// A server on a free loopback port, with its own runtime.
+/// A server on a loopback port, with its own runtime.
 pub struct LoadServer {
     address: SocketAddr,
     counters: Arc<Counters>,
@@ -147,9 +147,20 @@ impl LoadServer {
     /// # Errors
     /// If there is no free port or no thread can be started.
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> std::io::Result<LoadServer> {
+        LoadServer::start_on(0, answer)
+    }
+
+    /// Starts a server on a port; 0 is any free one. When a server is dropped, its port can be used again.
+    ///
+    /// # Errors
+    /// If the port is in use or no thread can be started.
+    pub fn start_on(
+        port: u16,
+        answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
+    ) -> std::io::Result<LoadServer> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         // Async tests must not block on another runtime.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let listener = std::net::TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let listener = {
@@ -164,6 +175,11 @@ impl LoadServer {
     /// Returns `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Returns the port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// Returns the number of requests received.
