@@ -99,7 +99,7 @@ fn impossible_exports_are_refused_with_advice() {
         (&["nightly"], &["--format"]),
         (&["nightl", "--format", "csv"], &["there is no run 'nightl'", "did you mean 'nightly'?"]),
         (&["stopped", "--format", "csv"], &["is interrupted and not finished", "--partial"]),
-        (&["killed", "--format", "csv", "--partial"], &["has no summary.json"]),
+        (&["killed", "--format", "csv", "--partial"], &["has no figures", "--resume"]),
         (&["newer", "--format", "csv"], &["format version 99", "use a newer gage-host"]),
         (&["nightly", "--format", "csv", "--out", "file"], &["file already exists", "--force"]),
         (&["nightly", "--format", "inspect", "--out", "file/below"], &["failed to write", "--out"]),

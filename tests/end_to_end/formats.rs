@@ -140,8 +140,7 @@ fn with_change(mut files: RunFiles, change: impl Fn(&str, &mut Value)) -> RunFil
     };
     let manifest = serde_json::from_slice(&files["manifest.json"]).expect("JSON");
     let mut manifest = changed("manifest.json", manifest);
-    let is_document = |name: &str| name != "manifest.json" && name != ".lock";
-    for (name, bytes) in files.iter_mut().filter(|(name, _)| is_document(name)) {
+    for (name, bytes) in files.iter_mut().filter(|(name, _)| *name != "manifest.json") {
         let text = String::from_utf8(bytes.clone()).expect("UTF-8");
         let from_json = |text: &str| changed(name, serde_json::from_str(text).expect("JSON"));
         let from_yaml = |text: &str| changed(name, serde_yaml::from_str(text).expect("YAML"));

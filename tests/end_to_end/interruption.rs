@@ -94,6 +94,36 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     assert!(workspace.scoring_fuel("r", 0).as_u64().is_some_and(|fuel| fuel > 0));
 }
 
+/// The folder still has the figures of the ten samples that were complete. No command shows them.
+#[test]
+fn extended_run_that_was_killed_shows_no_older_figures() {
+    let blocking = BlockingServer::start(12);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
+    workspace.run(&[&ARGUMENTS[..], &["--max-samples", "10"]].concat()).expect_code(0);
+    let mut child = workspace.start(&[&ARGUMENTS[..], &["--resume"]].concat());
+    blocking.wait_until_blocked();
+    assert!(workspace.path("runs/r/summary.json").is_file());
+    let export = ["export", "r", "--format", "csv", "--partial"];
+    let refused = workspace.run(&export).expect_code(2);
+    assert!(refused.stderr.contains("is being written by another process"), "{}", refused.stderr);
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    let listed = workspace.run(&["runs", "list", "--json"]).expect_code(0).stdout_json();
+    let run = &listed["runs"][0];
+    assert_eq!((&run["status"], &run["samples"]), (&json!("killed"), &json!(null)));
+    assert_eq!((&run["figures"], &run["headline"]), (&json!([]), &json!(null)));
+    let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
+    assert!(!shown.stdout.contains("figure  "), "{}", shown.stdout);
+    let refused = workspace.run(&export).expect_code(2);
+    assert!(refused.stderr.contains("has no figures: it was killed"), "{}", refused.stderr);
+    blocking.release();
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
+}
+
 #[test]
 fn parallel_tasks_resumed_in_order_give_the_same_bytes() {
     let blocking = BlockingServer::start(60);

@@ -201,7 +201,7 @@ fn rescored_run_is_not_repaired() {
     bytes[middle] ^= 1;
     fs::write(&path, bytes).expect("written");
     let refused = workspace.run(&["runs", "repair", "again"]).expect_code(2);
-    assert!(refused.stderr.contains("`gage-host score r`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`gage-host score r --run-id again`"), "{}", refused.stderr);
     let missing = workspace.run(&["runs", "repair", "none"]).expect_code(2);
     assert!(missing.stderr.contains("runs in runs are: again, r"), "{}", missing.stderr);
 }

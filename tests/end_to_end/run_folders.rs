@@ -139,6 +139,26 @@ fn run_without_samples_is_verified_and_cannot_be_rescored() {
 }
 
 #[test]
+fn killed_score_is_begun_again_by_the_same_command() {
+    let workspace = workspace();
+    run(&workspace, "r");
+    let score = ["score", "runs/r", "--run-id", "again", "--quiet"];
+    workspace.run(&score).expect_code(0);
+    let samples = workspace.read("runs/again/samples.jsonl");
+    let refused = workspace.run(&score).expect_code(2);
+    assert!(refused.stderr.contains("there is a run 'again' already"), "{}", refused.stderr);
+    let mut manifest = workspace.json("again", "manifest.json");
+    manifest["status"] = "running".into();
+    manifest["files"] = serde_json::json!({});
+    workspace.write("runs/again/manifest.json", crate::verifying::with_digest(manifest));
+    let refused = workspace.run(&["run", SUITE, "--resume", "again"]).expect_code(2);
+    assert!(refused.stderr.contains("`gage-host score r --run-id again`"), "{}", refused.stderr);
+    workspace.run(&score).expect_code(0);
+    assert_eq!(workspace.read("runs/again/samples.jsonl"), samples);
+    workspace.run(&["verify", "again"]).expect_code(0);
+}
+
+#[test]
 fn run_id_may_equal_a_value_of_a_flag() {
     let workspace = workspace();
     run(&workspace, "n");
@@ -177,7 +197,7 @@ fn every_command_reports_a_missing_manifest_alike() {
         "score runs/RUN --run-id x",
     ];
     let lost = "the run folder runs/lost has lost its manifest.json, and nothing else says what the run was made from; restore it \
-                from a copy, or start again with another --run-id";
+                from a copy; if there is none, delete runs/lost, and run the suite again";
     for arguments in readers.into_iter().chain(["run suite.yaml --resume RUN", "run suite.yaml --run-id RUN"])
     {
         let message = of("lost", arguments);

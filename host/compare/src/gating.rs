@@ -9,6 +9,7 @@ use super::reason;
 use super::result::{GateNote, MetricComparison, TaskPairing};
 use super::verdict::Verdict;
 use gage_figures::RecordedRun;
+use gage_record::RunStatus;
 
 /// Level at which losses of ungated metrics are detected.
 pub(super) const DEFAULT_ALPHA: f64 = 0.05;
@@ -84,11 +85,12 @@ fn not_ended(name: &str, source: &RecordedRun) -> Option<String> {
         return None;
     }
     let id = source.run_id();
-    let status = match source.manifest().status.name() {
-        "running" => "still running, or was killed",
-        status => status,
-    };
-    Some(format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first"))
+    let finish = format!("finish it with `run --run-id {id} --resume` first");
+    Some(match (source.manifest().status, source.is_being_written()) {
+        (_, true) => format!("the {name} '{id}' is being written by another process: wait until it ends"),
+        (RunStatus::Running, false) => format!("the {name} '{id}' was killed: {finish}"),
+        (status, false) => format!("the {name} '{id}' is {}: {finish}", status.name()),
+    })
 }
 
 fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<String> {

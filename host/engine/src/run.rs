@@ -155,12 +155,16 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         .map(|task| (task.spec.task_id.clone(), task.scoring.prompt_version.clone()))
         .collect();
     if !options.resume {
-        if let Some(parent) = context.answers_of {
-            check_answers(&parent.manifest().identity, &identity)?;
-        }
-        let folder = RunFolder::create(root, run_id)?;
+        let parent = context.answers_of.map(|parent| parent.manifest());
+        let folder = match parent {
+            Some(parent) => {
+                check_answers(&parent.identity, &identity)?;
+                RunFolder::create_scoring(root, run_id, &parent.run_id)?
+            }
+            None => RunFolder::create(root, run_id)?,
+        };
         let mut manifest = Manifest::new(run_id, options.host_version, identity);
-        manifest.parent_run = context.answers_of.map(|parent| parent.manifest().run_id.clone());
+        manifest.parent_run = parent.map(|parent| parent.run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
         manifest.write(&folder)?;

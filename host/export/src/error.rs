@@ -14,7 +14,14 @@ pub enum ExportError {
     #[error(transparent)]
     Report(#[from] FiguresError),
 
-    /// The run is still running, or was interrupted or killed.
+    /// A process is writing to the run.
+    #[error("run '{run_id}' is being written by another process, and has no figures before it ends")]
+    BeingWritten {
+        /// The run.
+        run_id: String,
+    },
+
+    /// The run was interrupted.
     #[error("run '{run_id}' is {status} and not finished: its figures would cover only a part")]
     NotEnded {
         /// The run.
@@ -23,9 +30,9 @@ pub enum ExportError {
         status: &'static str,
     },
 
-    /// The run wrote no figures.
+    /// The run has no figures.
     #[error(
-        "run '{run_id}' has no summary.json: it was killed before it wrote its figures; continue it with --resume"
+        "run '{run_id}' has no figures: it was killed before it wrote them, or lost its summary.json; continue it with --resume"
     )]
     NoFigures {
         /// The run.

@@ -1,6 +1,7 @@
 //! Files of an export: written to temporary paths, and moved into place once all are complete.
 
 use super::ExportError;
+use gage_record::TemporaryFile;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
@@ -10,8 +11,7 @@ use std::path::{Path, PathBuf};
 /// The files being written. Dropping it before [`Files::commit`] removes them all.
 pub(super) struct Files {
     replaces: bool,
-    /// Temporary path and final path of each file.
-    pending: Vec<(PathBuf, PathBuf)>,
+    pending: Vec<TemporaryFile>,
     /// Folders created for the files, outermost first.
     folders: Vec<PathBuf>,
 }
@@ -38,10 +38,13 @@ impl Files {
             return Err(ExportError::write(path, std::io::Error::from(std::io::ErrorKind::IsADirectory)));
         }
         self.make_folder(path.parent().unwrap_or(Path::new("")))?;
-        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let temporary = path.with_file_name(format!(".{name}.tmp"));
-        let file = File::create(&temporary).map_err(|error| ExportError::write(path, error))?;
-        self.pending.push((temporary, path.to_owned()));
+        let created = TemporaryFile::create(path);
+        let (mut temporary, file) = created.map_err(|error| ExportError::write(path, error))?;
+        // The lock of the first file refuses another export to the same files.
+        if !self.pending.is_empty() {
+            temporary.release();
+        }
+        self.pending.push(temporary);
         Ok(ExportFile {
             path: path.to_owned(),
             writer: BufWriter::with_capacity(1 << 16, file),
@@ -52,14 +55,11 @@ impl Files {
     /// Moves the files to their final paths.
     pub(super) fn commit(mut self) -> Result<Vec<PathBuf>, ExportError> {
         self.folders.clear();
-        let mut places = Vec::new();
-        for (temporary, path) in std::mem::take(&mut self.pending) {
-            if let Err(error) = fs::rename(&temporary, &path) {
-                // Removes this file and the remaining ones on drop.
-                self.pending.push((temporary, path.clone()));
-                return Err(ExportError::write(&path, error));
-            }
-            places.push(path);
+        let places: Vec<PathBuf> = self.pending.iter().map(|file| file.target().to_owned()).collect();
+        // The first file comes last: it holds the lock.
+        while let Some(temporary) = self.pending.pop() {
+            let path = temporary.target().to_owned();
+            temporary.put_in_place().map_err(|error| ExportError::write(&path, error))?;
         }
         Ok(places)
     }
@@ -82,11 +82,9 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Errors are ignored, because `drop` cannot return them.
-        for (temporary, _) in &self.pending {
-            let _ = fs::remove_file(temporary);
-        }
+        while self.pending.pop().is_some() {}
         for folder in self.folders.iter().rev() {
+            // Errors are ignored, because `drop` cannot return them.
             let _ = fs::remove_dir(folder);
         }
     }

@@ -31,8 +31,10 @@ impl<'s> ExportedRun<'s> {
     pub(super) fn of(source: &'s RecordedRun, takes_part: bool) -> Result<ExportedRun<'s>, ExportError> {
         let manifest = source.manifest();
         let run_id = || manifest.run_id.clone();
-        let has_ended = matches!(manifest.status, RunStatus::Complete | RunStatus::Incomplete);
-        if !has_ended && !takes_part {
+        if !source.has_ended() && source.is_being_written() {
+            return Err(ExportError::BeingWritten { run_id: run_id() });
+        }
+        if manifest.status == RunStatus::Interrupted && !takes_part {
             return Err(ExportError::NotEnded { run_id: run_id(), status: manifest.status.name() });
         }
         let summary = source.summary().ok_or_else(|| ExportError::NoFigures { run_id: run_id() })?;

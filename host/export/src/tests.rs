@@ -7,7 +7,7 @@ use gage_figures::test_records::{failed, sample, scored, task};
 use gage_figures::{
     Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports,
 };
-use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
+use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord};
 use gage_recorded_messages::RecordedError as _;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
@@ -439,4 +439,27 @@ fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
             .unwrap_err();
     assert!(matches!(error, ExportError::NoFigures { .. }), "{error}");
     assert!(!empty.path().join("x").exists());
+}
+
+#[test]
+fn run_that_is_being_written_is_not_called_killed() {
+    let root = tempfile::tempdir().unwrap();
+    let writer = RunFolder::create(root.path(), "run").unwrap();
+    Manifest::new("run", "0.1.0", RunIdentity::default()).write(&writer).unwrap();
+    let path = writer.path().to_owned();
+    let refused = |takes_part: bool| {
+        let options =
+            ExportOptions { takes_part, ..options(ExportFormat::Csv, &root.path().join("figures.csv")) };
+        export(&RecordedRun::open(&path).unwrap(), &options).unwrap_err()
+    };
+    for takes_part in [false, true] {
+        let error = refused(takes_part);
+        assert!(matches!(error, ExportError::BeingWritten { .. }), "{error}");
+        assert!(error.recorded("exporting").contains("is being written by another process"));
+    }
+    drop(writer);
+    for takes_part in [false, true] {
+        let error = refused(takes_part).recorded("exporting");
+        assert!(error.contains("has no figures: it was killed"), "{error}");
+    }
 }

@@ -4,10 +4,10 @@
 use crate::resamples_file::{ResampledFigure, ResamplesFile};
 use crate::{Aggregation, FiguresError, MetricFigure, Resamples, Summary, TaskSummary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
-use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
+use gage_record::format::JOURNAL_FOLDER;
 use gage_record::{
-    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
-    SampleTiming, TamperedPart,
+    JournalIndex, Manifest, RecordError, RunFolder, RunReader, RunStatus, SampleLine, SampleRecord,
+    SampleStage, SampleTiming, TamperedPart,
 };
 use itertools::Itertools as _;
 use std::path::Path;
@@ -30,12 +30,11 @@ impl RecordedRun {
     /// If the path is not a run folder, or holds files that cannot be read.
     pub fn open(path: &Path) -> Result<RecordedRun, FiguresError> {
         let reader = RunReader::open(path)?;
-        let has = |name: &str| path.join(name).exists();
-        let summary = if has(SUMMARY_FILE) { Some(reader.summary()?) } else { None };
+        let summary = reader.summary()?;
         // Only comparisons need the replicates, and they find out that a file was changed.
         let resamples = reader.resamples::<ResamplesFile>().ok().flatten();
         let resamples = resamples.map(ResamplesFile::into_figures).unwrap_or_default();
-        let journal = match has(JOURNAL_FOLDER) {
+        let journal = match path.join(JOURNAL_FOLDER).exists() {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
             false => None,
         };
@@ -90,7 +89,7 @@ impl RecordedRun {
 
     /// Returns the timings; `None` if the run has not ended or the file cannot be read.
     pub fn timings(&self) -> Option<Timings> {
-        Timings::from_value(self.reader.timings().ok()?).ok()
+        Timings::from_value(self.reader.timings().ok()??).ok()
     }
 
     /// Returns the part of the run that was edited, if any: then none of its data can be trusted.
@@ -101,6 +100,11 @@ impl RecordedRun {
     /// Returns whether the run has ended, as complete or incomplete.
     pub fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
+    }
+
+    /// Returns whether a process is writing to the run.
+    pub fn is_being_written(&self) -> bool {
+        RunFolder::is_being_written(self.reader.path())
     }
 
     /// Returns the number of samples in the journal, whatever their state; 0 if the run has none.

@@ -8,7 +8,7 @@ use crate::{
 };
 use gage_core::Outcome;
 use gage_record::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, RunReader, SamplesWriter};
+use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, SamplesWriter};
 use std::collections::BTreeMap;
 
 /// The reports that were written.
@@ -41,11 +41,9 @@ impl WrittenReports {
             }
             own.extend(digest.map(|digest| (name.to_owned(), digest)));
         }
-        let run = RunReader::open(folder.path())?;
-        let (Ok(summary), Ok(timings)) = (run.summary::<Summary>(), Timings::from_value(run.timings()?))
-        else {
-            return Ok(None);
-        };
+        let summary = folder.read_json::<Summary>(SUMMARY_FILE).ok().flatten();
+        let timings = folder.read_json(TIMINGS_FILE)?.and_then(|timings| Timings::from_value(timings).ok());
+        let (Some(summary), Some(timings)) = (summary, timings) else { return Ok(None) };
         let examples = examples(folder, &summary)?;
         Ok(Some(WrittenReports { examples, summary, timings, files: own }))
     }

@@ -3,7 +3,7 @@
 use crate::suite::SuiteOfRun;
 use crate::{HistoryFigure, HistoryRun};
 use gage_config::load_recorded;
-use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
+use gage_record::format::SAMPLES_FILE;
 use gage_record::{Manifest, RecordError, RunFolder, RunReader};
 use serde_json::Value;
 use std::path::Path;
@@ -16,8 +16,7 @@ pub(crate) fn describe(folder: &Path) -> Result<HistoryRun, RecordError> {
     let run = RunReader::open(folder)?;
     let manifest = run.manifest();
     let SuiteOfRun { name: suite, lock_digest, definition_digest } = SuiteOfRun::read(folder, manifest);
-    let summary = std::fs::read(folder.join(SUMMARY_FILE)).ok();
-    let summary: Value = summary.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let summary: Value = run.summary().ok().flatten().unwrap_or_default();
     let samples = &summary["samples"];
     Ok(HistoryRun {
         run_id: manifest.run_id.clone(),

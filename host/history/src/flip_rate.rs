@@ -142,7 +142,7 @@ fn next_place<I: Iterator<Item = Result<SampleLine, RecordError>>>(
 
 /// Returns the order of the tasks in a run's files.
 fn task_order(run: &RunReader) -> HashMap<String, usize> {
-    let summary: Value = run.summary().unwrap_or_default();
+    let summary: Value = run.summary().ok().flatten().unwrap_or_default();
     let tasks = summary["tasks"].as_array().into_iter().flatten();
     tasks.filter_map(|task| task["task_id"].as_str().map(str::to_owned)).zip(0..).collect()
 }

@@ -82,10 +82,7 @@ pub struct HistoryFigure {
 impl HistoryRun {
     /// Returns the state in one word. A run marked as running is killed if no process is writing to it.
     pub fn state(&self) -> &'static str {
-        match (self.status, self.is_written) {
-            (RunStatus::Running, false) => "killed",
-            (status, _) => status.name(),
-        }
+        self.status.state(self.is_written)
     }
 
     /// Returns true if it finished, so that its figures cover the whole suite.

@@ -2,10 +2,8 @@
 
 use gage_compare::{Comparison, run_label};
 use gage_figures::{RecordedRun, Summary, TaskSummary, Timings, describe_served};
-use gage_record::RunFolder;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// Format version of the page, which its script supports.
 pub(super) const PAGE_VERSION: u32 = 1;
@@ -73,11 +71,7 @@ impl PageHead<'_> {
 impl<'a> RunHead<'a> {
     fn new(source: &'a RecordedRun, all: &[RecordedRun]) -> RunHead<'a> {
         let manifest = source.manifest();
-        let is_killed = || !RunFolder::is_being_written(Path::new(source.folder()));
-        let status = match manifest.status {
-            gage_record::RunStatus::Running if is_killed() => "killed",
-            status => status.name(),
-        };
+        let status = manifest.status.state(source.is_being_written());
         let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
         RunHead {
             run_id: &manifest.run_id,

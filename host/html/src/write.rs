@@ -9,7 +9,7 @@ use super::text::{MediaEmbedder, TextLine};
 use gage_compare::{Comparison, ContentBy};
 use gage_core::Outcome;
 use gage_figures::RecordedRun;
-use gage_record::SampleRecord;
+use gage_record::{SampleRecord, TemporaryFile};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -69,17 +69,10 @@ pub fn write_html_file(
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return File::options().write(true).open(path).map_err(failed).and_then(write_to);
     }
-    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-    let written = File::create(&temporary)
-        .map_err(failed)
-        .and_then(write_to)
-        .and_then(|written| fs::rename(&temporary, path).map_err(failed).map(|()| written));
-    if written.is_err() {
-        // The file may not exist.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let (temporary, file) = TemporaryFile::create(path).map_err(failed)?;
+    let written = write_to(file)?;
+    temporary.put_in_place().map_err(failed)?;
+    Ok(written)
 }
 
 /// Returns the Content-Security-Policy of any report, for servers that send it as a header.

@@ -167,10 +167,15 @@ fn lacking(path: &Path) -> String {
         MissingManifest::NeverStarted => format!("{folder} is not a run folder: it has no manifest.json"),
         MissingManifest::Foreign => format!("{folder} is not a run folder: it has no manifest.json"),
         MissingManifest::Lost => format!(
-            "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; restore it \
-             from a copy, or start again with another --run-id"
+            "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; {}",
+            manifest_remedy(path)
         ),
     }
+}
+
+/// Returns the advice for a run folder whose manifest is damaged or gone. No other file can replace it.
+pub(crate) fn manifest_remedy(folder: &Path) -> String {
+    format!("restore it from a copy; if there is none, delete {}, and run the suite again", folder.display())
 }
 
 fn missing(run_id: &str, path: &Path) -> String {
@@ -223,13 +228,15 @@ impl RecordError {
     /// Creates the error of a file that is not the expected JSON.
     pub(crate) fn not_json(path: &Path, error: &serde_json::Error) -> RecordError {
         let (line, column) = (error.line(), error.column());
-        RecordError::invalid(
-            path,
-            match error.is_eof() {
-                true => format!("it is cut off at line {line}, column {column}; restore it from a copy"),
-                false => format!("{error}; restore it from a copy"),
-            },
-        )
+        let problem = match error.is_eof() {
+            true => format!("it is cut off at line {line}, column {column}"),
+            false => error.to_string(),
+        };
+        let remedy = match path.parent().filter(|_| path.ends_with(MANIFEST_FILE)) {
+            Some(folder) => manifest_remedy(folder),
+            None => "restore it from a copy, or write it again with --resume".to_owned(),
+        };
+        RecordError::invalid(path, format!("{problem}; {remedy}"))
     }
 
     pub(crate) fn damaged(path: &Path, line: u64, reason: impl Into<String>) -> RecordError {

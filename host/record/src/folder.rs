@@ -1,17 +1,13 @@
-//! The folder of a run, and the lock that its only writer holds.
+//! The folder of a run.
 
-use crate::format::{MANIFEST_FILE, WRITER_LOCK_FILE};
+use crate::format::MANIFEST_FILE;
+use crate::writer_lock::WriterLock;
 use crate::{AtomicFile, FileDigest, RecordError};
 use gage_core::Digest;
-use std::fs::TryLockError;
-use std::fs::{self, File, OpenOptions};
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Number of attempts to take a lock before it counts as held by another process, and the pause between them.
-const LOCK_ATTEMPTS: u32 = 25;
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(4);
 
 /// The folder of a run. A folder that was created or resumed holds the writer's lock until it is dropped. If
 /// the process is killed, the operating system releases the lock.
@@ -19,7 +15,7 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(4);
 pub struct RunFolder {
     pub(crate) path: PathBuf,
     pub(crate) run_id: String,
-    pub(crate) writer_lock: Option<File>,
+    pub(crate) writer_lock: Option<WriterLock>,
 }
 
 impl RunFolder {
@@ -30,9 +26,7 @@ impl RunFolder {
 
     /// Returns whether a process is currently writing to a run.
     pub fn is_being_written(path: &Path) -> bool {
-        // Opened read-only, so that this also works for read-only folders.
-        let opened = File::open(path.join(WRITER_LOCK_FILE));
-        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        WriterLock::is_held(path)
     }
 
     /// Deletes the folder of a run, unless a process is writing to it. The folder stops being a run before
@@ -44,7 +38,7 @@ impl RunFolder {
         if !path.join(MANIFEST_FILE).is_file() {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
-        let _lock = lock(path)?;
+        let _lock = WriterLock::take(path)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let aside = path.with_file_name(format!(".{name}.deleted"));
         fs::rename(path, &aside).map_err(|source| RecordError::io("move aside", path, source))?;
@@ -84,6 +78,21 @@ impl RunFolder {
     pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
         let path = self.path_of(name);
         open_if_present(&path)?.map(|file| digest_of(file, &path)).transpose()
+    }
+
+    /// Reads a JSON file, or returns `None` if there is no such file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or does not have that type.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RecordError> {
+        let path = self.path_of(name);
+        match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(RecordError::io("read", &path, source)),
+            Ok(text) => {
+                serde_json::from_slice(&text).map(Some).map_err(|error| RecordError::not_json(&path, &error))
+            }
+        }
     }
 
     /// Syncs a file and then returns its digest, so that after a power loss the digest never outlives the
@@ -136,24 +145,4 @@ fn digest_of(file: File, path: &Path) -> Result<FileDigest, RecordError> {
     let failed = |source| RecordError::io("read", path, source);
     let bytes = file.metadata().map_err(failed)?.len();
     Ok(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes })
-}
-
-/// Takes the writer's lock of a run.
-pub(crate) fn lock(folder: &Path) -> Result<File, RecordError> {
-    let path = folder.join(WRITER_LOCK_FILE);
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|source| RecordError::io("open", &path, source))?;
-    // Other processes hold the lock for an instant while they check whether the run is being written.
-    for _ in 0..LOCK_ATTEMPTS {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
-            Err(TryLockError::Error(source)) => return Err(RecordError::io("lock", &path, source)),
-        }
-    }
-    Err(RecordError::Locked { path: folder.to_owned() })
 }

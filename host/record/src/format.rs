@@ -33,7 +33,5 @@ pub const MEDIA_FOLDER: &str = "media";
 /// Folder for exports of a finished run.
 pub const EXPORTS_FOLDER: &str = "exports";
 
-/// Empty file that the only writing process locks.
-pub const WRITER_LOCK_FILE: &str = ".lock";
 /// Format name in the first line of a journal file.
 pub(crate) const JOURNAL_FORMAT: &str = "gage-journal";

@@ -28,6 +28,8 @@ mod record_view;
 mod repair;
 mod sample_record;
 mod samples;
+mod temporary_file;
+mod writer_lock;
 
 pub use atomic_file::{AtomicFile, FileDigest};
 pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
@@ -52,3 +54,4 @@ pub use record_view::RecordView;
 pub use repair::{JournalRepair, RepairReport};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};
 pub use samples::{SampleLine, SamplesWriter};
+pub use temporary_file::TemporaryFile;

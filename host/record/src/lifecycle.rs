@@ -1,15 +1,15 @@
 //! Creating, resuming and opening a run folder.
 
 use crate::atomic_file::sync_folder;
-use crate::error::JOURNAL_REMEDY;
-use crate::folder::lock;
-use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
+use crate::error::{JOURNAL_REMEDY, manifest_remedy};
+use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, RECORDED_FILE, RESAMPLES_FILE};
 use crate::journal::{DurableCount, durable_lines, segment_paths};
 use crate::missing_manifest::is_never_started;
+use crate::writer_lock::WriterLock;
 use crate::{FileDigest, JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
 use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 impl RunFolder {
     /// Creates `<root>/<run_id>/` for a new run. Takes over a folder whose run never started because its
@@ -21,7 +21,7 @@ impl RunFolder {
     pub fn create(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
-        let exists = || RecordError::RunExists { run_id: run_id.to_owned(), path: path.clone() };
+        let exists = || run_exists(run_id, &path);
         fs::create_dir_all(root).map_err(|source| RecordError::io("create", root, source))?;
         match fs::create_dir(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -31,16 +31,52 @@ impl RunFolder {
             }
             other => other.map_err(|source| RecordError::io("create", &path, source))?,
         }
-        let writer_lock = lock(&path)?;
+        let writer_lock = WriterLock::take(&path)?;
         // Another process may have started and ended between the first check and the lock.
         if !is_never_started(&path) {
             return Err(exists());
         }
-        create_journal_folder(&path)?;
-        // Before the manifest, which implies that this file exists.
-        DurableCount::begin(&path, run_id, 0)?;
+        let folder = begin_journal(path, run_id, writer_lock)?;
         sync_folder(root)?;
-        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
+        Ok(folder)
+    }
+
+    /// Creates the folder of a run that scores the answers of the run `parent_run`. Takes over a folder in which the same
+    /// was begun and not finished.
+    ///
+    /// # Errors
+    /// Same as for [`RunFolder::create`].
+    pub fn create_scoring(root: &Path, run_id: &str, parent_run: &str) -> Result<RunFolder, RecordError> {
+        let path = root.join(run_id);
+        if !RunFolder::is_unfinished_scoring(&path, parent_run) {
+            return RunFolder::create(root, run_id);
+        }
+        let writer_lock = WriterLock::take(&path)?;
+        // Another process may have finished it between the first check and the lock.
+        if !RunFolder::is_unfinished_scoring(&path, parent_run) {
+            return Err(run_exists(run_id, &path));
+        }
+        // The manifest stays until it is replaced, so that this can be repeated if the process is killed. Other files
+        // are replaced at the end. Media may be links to those of the other run, so they are not written to.
+        for folder in [MEDIA_FOLDER, JOURNAL_FOLDER].map(|name| path.join(name)) {
+            accept_missing(&folder, fs::remove_dir_all(&folder))?;
+        }
+        let resamples = path.join(RESAMPLES_FILE);
+        accept_missing(&resamples, fs::remove_file(&resamples))?;
+        begin_journal(path, run_id, writer_lock)
+    }
+
+    /// Returns whether a folder holds an unfinished run that scores the answers of the run `parent_run`, and has asked no
+    /// model. Then nothing in it was paid for, and it can be written again.
+    pub fn is_unfinished_scoring(path: &Path, parent_run: &str) -> bool {
+        path.join(MANIFEST_FILE).is_file()
+            && unedited_manifest(path).is_ok_and(|manifest| {
+                manifest.parent_run.as_deref() == Some(parent_run)
+                    // It would be its own source.
+                    && manifest.run_id != parent_run
+                    && !manifest.is_rejudged
+                    && matches!(manifest.status, RunStatus::Running | RunStatus::Interrupted)
+            })
     }
 
     /// Opens the folder of an existing run to continue it.
@@ -55,16 +91,23 @@ impl RunFolder {
         if !path.join(MANIFEST_FILE).is_file() {
             return Err(RecordError::RunMissing { run_id: run_id.to_owned(), path });
         }
-        let writer_lock = lock(&path)?;
+        let writer_lock = WriterLock::take(&path)?;
         let manifest = unedited_manifest(&path)?;
         let refuse = |reason: String| Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         if manifest.run_id != run_id {
             return refuse(format!("it belongs to run '{}'; give the folder its name back", manifest.run_id));
         }
         if let Some(parent) = manifest.parent_run.as_ref().filter(|_| !manifest.is_rejudged) {
-            return refuse(format!(
-                "it holds answers of the run '{parent}', scored again, and has nothing left to ask; resume that run, and score it again"
-            ));
+            return refuse(match RunFolder::is_unfinished_scoring(&path, parent) {
+                true => format!(
+                    "it holds answers of the run '{parent}', scored again, and was stopped; such a run is not resumed: start it \
+                     again with `gage-host score {parent} --run-id {run_id}`"
+                ),
+                false => format!(
+                    "it holds answers of the run '{parent}', scored again, and has nothing left to ask; resume that run, and \
+                     score it again"
+                ),
+            });
         }
         let run_id = manifest.run_id.clone();
         let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };
@@ -82,7 +125,7 @@ impl RunFolder {
         if !path.join(MANIFEST_FILE).is_file() {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
-        let writer_lock = lock(path)?;
+        let writer_lock = WriterLock::take(path)?;
         let manifest = unedited_manifest(path)?;
         create_journal_folder(path)?;
         let run_id = manifest.run_id.clone();
@@ -154,9 +197,30 @@ fn unedited_manifest(path: &Path) -> Result<Manifest, RecordError> {
     match Manifest::integrity(path)?.problem() {
         None => Ok(manifest),
         Some(problem) => {
-            let reason = format!("{problem}; restore it from a copy, or start again with another --run-id");
+            let reason = format!("{problem}; {}", manifest_remedy(path));
             Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason))
         }
+    }
+}
+
+fn run_exists(run_id: &str, path: &Path) -> RecordError {
+    RecordError::RunExists { run_id: run_id.to_owned(), path: path.to_owned() }
+}
+
+/// Creates the empty journal of a new run in a locked folder.
+fn begin_journal(path: PathBuf, run_id: &str, mut writer_lock: WriterLock) -> Result<RunFolder, RecordError> {
+    create_journal_folder(&path)?;
+    // Before the manifest, which implies that this file exists.
+    DurableCount::begin(&path, run_id, 0)?;
+    writer_lock.take_recorded(&path)?;
+    Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
+}
+
+/// Accepts that a file or a folder to be deleted is missing.
+fn accept_missing(path: &Path, deleted: io::Result<()>) -> Result<(), RecordError> {
+    match deleted {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        deleted => deleted.map_err(|source| RecordError::io("delete", path, source)),
     }
 }
 
@@ -194,6 +258,47 @@ mod tests {
         JournalWriter::open(&folder).unwrap();
         drop(folder);
         RunFolder::resume(root.path(), "judged").unwrap();
+    }
+
+    #[test]
+    fn only_an_unfinished_scoring_is_begun_again() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |status, parent_run: Option<&str>, is_rejudged| {
+            let _ = fs::remove_dir_all(root.path().join("again"));
+            let folder = begin(root.path(), "again");
+            let mut manifest = Manifest::read(folder.path()).unwrap();
+            manifest =
+                Manifest { parent_run: parent_run.map(str::to_owned), is_rejudged, status, ..manifest };
+            manifest.write(&folder).unwrap();
+            JournalWriter::open(&folder).unwrap();
+            fs::write(folder.path_of("samples.jsonl"), "").unwrap();
+        };
+        for (status, parent_run, is_rejudged, is_begun) in [
+            (RunStatus::Running, Some("first"), false, true),
+            (RunStatus::Interrupted, Some("first"), false, true),
+            (RunStatus::Complete, Some("first"), false, false),
+            (RunStatus::Incomplete, Some("first"), false, false),
+            // Judges were paid for.
+            (RunStatus::Running, Some("first"), true, false),
+            (RunStatus::Running, Some("other"), false, false),
+            // Its answers were paid for.
+            (RunStatus::Running, None, false, false),
+        ] {
+            write(status, parent_run, is_rejudged);
+            let segment = root.path().join("again/journal/000001.jsonl");
+            match RunFolder::create_scoring(root.path(), "again", "first") {
+                Ok(folder) => assert!(folder.writer_lock.is_some() && !segment.exists()),
+                Err(error) => {
+                    assert!(matches!(error, RecordError::RunExists { .. }), "{error}");
+                    assert!(segment.exists());
+                }
+            }
+            let was_begun = !segment.exists();
+            assert_eq!(was_begun, is_begun, "{status:?} {parent_run:?} {is_rejudged}");
+        }
+        write(RunStatus::Running, Some("first"), false);
+        let error = RunFolder::resume(root.path(), "again").unwrap_err().recorded("run_folders");
+        assert!(error.contains("`gage-host score first --run-id again`"), "{error}");
     }
 
     #[test]

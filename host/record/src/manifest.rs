@@ -57,6 +57,14 @@ impl RunStatus {
     pub fn name(self) -> &'static str {
         self.into()
     }
+
+    /// Returns the state of a run in one word. A run in progress to which no process is writing was `killed`.
+    pub fn state(self, is_being_written: bool) -> &'static str {
+        match (self, is_being_written) {
+            (RunStatus::Running, false) => "killed",
+            (status, _) => status.name(),
+        }
+    }
 }
 
 /// Description of a run.

@@ -1,6 +1,6 @@
 //! Folders without a manifest where a run is expected.
 
-use crate::format::{JOURNAL_FOLDER, RECORDED_FILE, WRITER_LOCK_FILE};
+use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
 use gage_core::ResourceShortage;
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(crate) fn is_never_started(path: &Path) -> bool {
         // The first manifest may be half written.
         let is_temporary =
             name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");
-        name == WRITER_LOCK_FILE || is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())
+        is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())
     };
     match fs::read_dir(path) {
         Ok(mut entries) => entries.all(|entry| entry.is_ok_and(is_leftover)),

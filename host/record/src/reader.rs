@@ -1,10 +1,10 @@
 //! Reader for existing runs, used by everything that inspects runs.
 
 use crate::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, SampleLine};
+use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, RunStatus, SampleLine};
 use serde::de::DeserializeOwned;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -90,12 +90,13 @@ impl RunReader {
         })
     }
 
-    /// Returns the figures, as the type that the caller wants or as a JSON value.
+    /// Returns the figures, as the type that the caller wants or as a JSON value. `None` if the run has none: it is in
+    /// progress, or was killed. If it had ended before and was resumed, the folder still holds its earlier figures.
     ///
     /// # Errors
-    /// If `summary.json` does not exist (the run has not ended) or does not have that type.
-    pub fn summary<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
-        self.json(SUMMARY_FILE)
+    /// If `summary.json` cannot be read or does not have that type.
+    pub fn summary<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordError> {
+        self.json_of_end(SUMMARY_FILE)
     }
 
     /// Returns the bootstrap replicates, as the type that the caller wants; `None` if the run has none.
@@ -104,17 +105,18 @@ impl RunReader {
     /// If `resamples.json` cannot be read or does not have that type.
     pub fn resamples<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordError> {
         match self.manifest.files.contains_key(RESAMPLES_FILE) {
-            true => self.json(RESAMPLES_FILE).map(Some),
+            true => self.json_of_end(RESAMPLES_FILE),
             false => Ok(None),
         }
     }
 
-    /// Returns everything that varies, as the type that the caller wants or as a JSON value.
+    /// Returns everything that varies, as the type that the caller wants or as a JSON value. `None` if the run has no
+    /// figures.
     ///
     /// # Errors
-    /// If `timings.json` does not exist (the run has not ended) or does not have that type.
-    pub fn timings<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
-        self.json(TIMINGS_FILE)
+    /// If `timings.json` cannot be read or does not have that type.
+    pub fn timings<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordError> {
+        self.json_of_end(TIMINGS_FILE)
     }
 
     /// Returns the samples in dataset order, one at a time.
@@ -140,10 +142,12 @@ impl RunReader {
         JournalIndex::read(&self.folder)
     }
 
-    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, RecordError> {
-        let path = self.folder.path_of(name);
-        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
-        serde_json::from_slice(&text).map_err(|error| RecordError::not_json(&path, &error))
+    /// Reads a file that a run writes at its end.
+    fn json_of_end<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RecordError> {
+        match self.manifest.status {
+            RunStatus::Running => Ok(None),
+            _ => self.folder.read_json(name),
+        }
     }
 }
 
@@ -177,8 +181,9 @@ mod tests {
     use super::*;
     use crate::sample_record::tests::record;
     use crate::samples::tests::write_samples;
-    use crate::{JournalWriter, RunIdentity, RunStatus};
+    use crate::{JournalWriter, RunIdentity};
     use serde_json::{Value, json};
+    use std::fs;
 
     #[test]
     fn what_was_written_is_read() {
@@ -198,7 +203,7 @@ mod tests {
 
         let reader = RunReader::open(folder.path()).unwrap();
         assert_eq!(reader.manifest(), &manifest);
-        assert_eq!(reader.summary::<Value>().unwrap(), json!({"a": 1}));
+        assert_eq!(reader.summary::<Value>().unwrap(), Some(json!({"a": 1})));
         let mut lines: Vec<SampleLine> = reader.samples().unwrap().map(Result::unwrap).collect();
         let answers = lines.iter_mut().map(|line| {
             let score = line.take_results()[0].score();
@@ -217,11 +222,12 @@ mod tests {
             manifest.write(&folder).unwrap();
             assert_eq!(RunReader::open(folder.path()).unwrap().edited(), edited, "{status:?}");
         }
-        // A run that is resumed rewrites them.
+        // A run that is resumed rewrites them. Until then it has none.
         let mut goes_on = manifest.clone();
         goes_on.reopen();
         goes_on.write(&folder).unwrap();
-        assert_eq!(RunReader::open(folder.path()).unwrap().edited(), None);
+        let resumed = RunReader::open(folder.path()).unwrap();
+        assert_eq!((resumed.edited(), resumed.summary::<Value>().unwrap()), (None, None));
     }
 
     #[test]
@@ -233,7 +239,7 @@ mod tests {
         writer.append_whole(&[record("t", 0, "a")]).unwrap();
         let reader = RunReader::open(folder.path()).unwrap();
         assert_eq!(reader.journal().unwrap().len(), 1);
-        assert!(reader.summary::<Value>().is_err());
+        assert_eq!(reader.summary::<Value>().unwrap(), None);
         assert!(reader.samples().is_err());
     }
 }

@@ -88,9 +88,13 @@ impl JournalRepair {
     /// Inspects a damaged journal, and plans the steps. Nothing of the run is changed.
     fn plan(folder: RunFolder, manifest: Manifest) -> Result<JournalRepair, RecordError> {
         if let Some(parent) = &manifest.parent_run {
+            let (how, option) =
+                if manifest.is_rejudged { ("judged", " --judge all") } else { ("scored", "") };
             let reason = format!(
-                "it holds answers of the run '{parent}', scored again, and asks no model; score that run instead: \
-                 `gage-host score {parent}`"
+                "it holds answers of the run '{parent}', {how} again, and such a run is not repaired; delete {}, then run \
+                 `gage-host score {parent}{option} --run-id {}`",
+                folder.path().display(),
+                folder.run_id()
             );
             return Err(RecordError::invalid(&folder.path_of(MANIFEST_FILE), reason));
         }

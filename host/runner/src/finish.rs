@@ -224,7 +224,7 @@ fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
 
 /// Returns the completeness of each task in an unfinished run; unknown if the run was killed.
 pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig) -> Completeness {
-    let summary = parent.summary::<Summary>().ok();
+    let summary = parent.summary::<Summary>().ok().flatten();
     let tasks = config.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::Unknown));
     let known = summary.iter().flat_map(|summary| &summary.tasks);
     tasks.chain(known.map(|task| (task.task_id.clone(), task.completeness()))).collect()

@@ -41,7 +41,10 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
     let parent = RunReader::open(&request.run)?;
     let run_id = request.run_id.clone().unwrap_or_else(new_run_id);
     let root = root_of(request);
-    if RunFolder::exists(&root, &run_id) {
+    // An unfinished scoring of the same answers is begun again.
+    let parent_run = &parent.manifest().run_id;
+    if RunFolder::exists(&root, &run_id) && !RunFolder::is_unfinished_scoring(&root.join(&run_id), parent_run)
+    {
         return Err(RunnerError::RunExists { run_id, root });
     }
     check_parent(&parent)?;

@@ -158,7 +158,7 @@ impl RecordedRun<'_> {
             .map_err(|error| RunnerError::io("cannot make a folder to score in", error))?;
         let Some(journal) = &self.checked.journal else { return Ok(RescoreCheck::NotTried) };
         let identity = &self.run.manifest().identity;
-        let before: Value = self.run.summary().unwrap_or_default();
+        let before: Value = self.run.summary().ok().flatten().unwrap_or_default();
         let specs = &self.config.tasks;
         let mut tasks: Vec<TaskDescription> =
             specs.iter().zip(&self.scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();

@@ -1,7 +1,7 @@
 //! The run folders below a folder: their contents, and which can be deleted.
 
-use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunIdentity, RunStatus};
+use gage_record::format::MANIFEST_FILE;
+use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunIdentity, RunReader, RunStatus};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -60,16 +60,15 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
             }
             continue;
         }
-        match Manifest::read(&path) {
-            Ok(manifest) => {
-                let summary = std::fs::read(path.join(SUMMARY_FILE)).ok();
-                let summary: Option<Value> = summary.and_then(|text| serde_json::from_slice(&text).ok());
+        match RunReader::open(&path) {
+            Ok(run) => {
+                let summary: Option<Value> = run.summary().ok().flatten();
                 found.runs.push(RunEntry {
                     is_written: RunFolder::is_being_written(&path),
                     headline: summary.as_ref().and_then(headline),
                     samples: summary.as_ref().and_then(|summary| summary["samples"]["total"].as_u64()),
                     bytes: RunFolder::bytes_below(&path),
-                    manifest,
+                    manifest: run.manifest().clone(),
                     path,
                 });
             }

@@ -4,7 +4,7 @@ use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_record::format::{
     CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE,
-    SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE, WRITER_LOCK_FILE,
+    SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
 };
 use gage_record::{FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
@@ -141,7 +141,7 @@ fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     }
 }
 
-/// Returns true if a file is the manifest, a process lock, or was created from the run after it ended.
+/// Returns true if a file is the manifest, or was created from the run after it ended.
 fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // Temporary file of a killed process.
@@ -152,7 +152,7 @@ fn is_made_later(name: &str) -> bool {
         let folder = name.split_once('/').map(|(folder, _)| folder);
         name.starts_with(SET_ASIDE_BEGIN) || folder == Some(DAMAGED_FOLDER)
     });
-    let is_own = [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name);
+    let is_own = [MANIFEST_FILE, REPORT_FILE].contains(&name);
     is_own || first == EXPORTS_FOLDER || is_temporary || is_set_aside
 }
 

@@ -1,7 +1,7 @@
 //! Rate-limit headers: when a server accepts requests again.
 
 use jiff::{Span, SpanRelativeTo, Timestamp};
-use reqwest::header::HeaderMap;
+use reqwest::header::{DATE, HeaderMap};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,8 @@ const MAX_HINT_SECONDS: f64 = 1e10;
 
 /// Returns how long a server asks to wait before the next attempt.
 ///
-/// Reads `retry-after-ms`, `x-ms-retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+/// Reads `retry-after-ms`, `x-ms-retry-after-ms`, or `retry-after` in seconds or as an HTTP date. `now` is the time of this
+/// machine.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms"].into_iter().filter_map(text);
@@ -22,7 +23,13 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
         return seconds(number);
     }
     let date = httpdate::parse_http_date(asked).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
+    Some(date.duration_since(server_time(headers, now)).unwrap_or_default())
+}
+
+/// Returns the time by the clock of the server, which its dates refer to, or `now` if the server does not send it.
+fn server_time(headers: &HeaderMap, now: SystemTime) -> SystemTime {
+    let date = headers.get(DATE).and_then(|value| value.to_str().ok());
+    date.and_then(|date| httpdate::parse_http_date(date.trim()).ok()).unwrap_or(now)
 }
 
 /// Returns how long all requests should wait if the server's allowance is used up.
@@ -36,6 +43,7 @@ pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -
     if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
         return None;
     }
+    let now = server_time(headers, now);
     let text = |name: String| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: String| text(name)?.parse::<u64>().ok();
     let schemes: [fn(&str, &str) -> String; 2] = [
@@ -134,6 +142,23 @@ mod tests {
         assert_eq!(retry_delay(&info("2.5s")), Some(Duration::from_millis(2_500)));
         assert_eq!(retry_delay(&info("soon")), None);
         assert_eq!(retry_delay(&Value::Null), None);
+    }
+
+    #[test]
+    fn dates_follow_the_clock_of_the_server() {
+        // Ten minutes ahead of this machine.
+        let date = "Fri, 02 Jan 2026 03:14:05 GMT";
+        for (server, expected) in [(Some(date), 10), (Some("today"), 610), (None, 610)] {
+            let date = server.map(|date| ("date", date));
+            let with = |pairs: &[(&'static str, &str)]| -> HeaderMap {
+                headers(&pairs.iter().copied().chain(date).collect::<Vec<_>>())
+            };
+            let asked = with(&[("retry-after", "Fri, 02 Jan 2026 03:14:15 GMT")]);
+            let expected = Some(Duration::from_secs(expected));
+            assert_eq!(retry_after(&asked, now()), expected, "{server:?}");
+            let reset = with(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1767323655")]);
+            assert_eq!(exhausted_for(&reset, 1, now()), expected, "{server:?}");
+        }
     }
 
     #[test]

@@ -62,6 +62,9 @@ fn refuse(error: ExportError) -> ExitCode {
         ExportError::NotEnded { .. } => {
             Some("continue it with --resume, or export the finished part with --partial")
         }
+        ExportError::BeingWritten { .. } => {
+            Some("wait until it ends; `gage-host view` shows what is recorded so far")
+        }
         ExportError::Exists { .. } => Some("replace it with --force, or name another place with --out"),
         ExportError::Write { .. } => Some("name another place with --out"),
         _ => None,

@@ -36,7 +36,9 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
     print_usage(outcome);
     let again = format!("--run-id {} --resume", outcome.run_id);
     if let Ending::Stopped(reason) = &outcome.ending {
-        print_stop(reason, &again, of);
+        let outcomes = &outcome.reports.summary.samples.outcomes;
+        let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();
+        print_stop(reason, &again, &unanswered_line(failed), of);
     }
     if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested)) {
         for shortfall in &outcome.shortfalls {
@@ -114,8 +116,20 @@ fn print_notes(outcome: &RunOutcome) {
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
 }
 
-/// Prints why a run was stopped, and how to resume it.
-fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
+/// Returns what is recorded of samples without an answer, if this number of samples failed by themselves before the end.
+fn unanswered_line(failed: u64) -> String {
+    if failed == 0 {
+        return "Unanswered samples are not recorded".to_owned();
+    }
+    let (are, them) = if failed == 1 { ("is", "it") } else { ("are", "them") };
+    format!(
+        "{} {are} recorded as `backend_error`, and resuming asks {them} again. Other unanswered samples are not recorded",
+        terminal::count_of(failed, "sample")
+    )
+}
+
+/// Prints why a run was stopped, what is recorded of samples without an answer, and how to resume it.
+fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf) {
     match reason {
         StopReason::Requested if of == OutcomeOf::Score => {
             terminal::eprint_line("interrupted; some answers are not scored: score the run again");
@@ -128,9 +142,7 @@ fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
         }
         StopReason::BackendRefused { backend_id, message } => {
             let message = format!("the backend `{backend_id}` refuses every request: {message}");
-            let help = format!(
-                "check the key and the account, then continue with {again}. Unanswered samples are not recorded"
-            );
+            let help = format!("check the key and the account, then continue with {again}. {unanswered}");
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         StopReason::ServerLost { backend_id, message } => {
@@ -140,15 +152,13 @@ fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
                 gage_core::printable_line(message)
             ));
             terminal::eprint_line(format_args!(
-                "Unanswered samples are not recorded. When the server is back, continue with {again}"
+                "{unanswered}. When the server is back, continue with {again}"
             ));
         }
         StopReason::ModelLost { backend_id, message } => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
-            let help = format!(
-                "check the model file and the memory, then continue with {again}. Unanswered samples are not \
-                 recorded"
-            );
+            let help =
+                format!("check the model file and the memory, then continue with {again}. {unanswered}");
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         StopReason::FailFast(_) => {}
@@ -325,6 +335,18 @@ mod tests {
             assert_eq!(shortfall_line(&shortfall, "AGAIN"), expected);
         }
         assert!(shortfall_line(&coverage(0, 4, true), "").contains("of 4 processed samples were scored"));
+    }
+
+    #[test]
+    fn samples_that_failed_are_not_called_unrecorded() {
+        assert_eq!(unanswered_line(0), "Unanswered samples are not recorded");
+        let one = unanswered_line(1);
+        assert!(
+            one.starts_with("1 sample is recorded as `backend_error`, and resuming asks it again."),
+            "{one}"
+        );
+        let many = unanswered_line(153);
+        assert!(many.starts_with("153 samples are recorded as `backend_error`, and"), "{many}");
     }
 
     #[test]

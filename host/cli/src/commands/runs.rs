@@ -38,12 +38,8 @@ fn found_runs(root: &Path) -> Result<FoundRuns, ExitCode> {
     }
 }
 
-/// Returns the status of a run. One marked as running is killed if no process is writing to it.
 fn status(run: &RunEntry) -> &'static str {
-    match (run.manifest.status, run.is_written) {
-        (RunStatus::Running, false) => "killed",
-        (status, _) => status.name(),
-    }
+    run.manifest.status.state(run.is_written)
 }
 
 fn to_json(run: &RunEntry) -> Value {
@@ -102,9 +98,12 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Done);
     }
     let is_written = RunFolder::is_being_written(&folder);
-    let status = match (manifest.status, is_written) {
-        (RunStatus::Running, false) => "killed; continue it with --resume",
-        (status, _) => status.name(),
+    let status = match (manifest.status.state(is_written), &manifest.parent_run) {
+        ("killed", Some(parent)) if !manifest.is_rejudged => {
+            format!("killed; start it again with `gage-host score {parent} --run-id {}`", manifest.run_id)
+        }
+        ("killed", _) => "killed; continue it with --resume".to_owned(),
+        (state, _) => state.to_owned(),
     };
     let mut lines = vec![
         format!("run       {}", manifest.run_id),
@@ -121,7 +120,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     for (name, file) in &manifest.files {
         lines.push(format!("file      {name} {} ({} bytes)", file.digest, file.bytes));
     }
-    if let Ok(summary) = run.summary::<Value>() {
+    if let Ok(Some(summary)) = run.summary::<Value>() {
         for figure in summary["metrics"].as_array().into_iter().flatten() {
             let text = |key: &str| figure[key].as_str().unwrap_or_default();
             lines.push(format!(

@@ -8,7 +8,7 @@ use gage_core::Outcome;
 use gage_figures::RecordedRun;
 use gage_figures::TaskCompleteness;
 use gage_figures::test_records::failed;
-use gage_record::RunStatus;
+use gage_record::{RunFolder, RunStatus};
 use serde_json::json;
 use std::fs;
 
@@ -107,7 +107,19 @@ fn of_two_killed_runs_the_first_is_to_be_finished() {
     let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
     let found = compare(&killed("base"), &killed("new"), &options).unwrap();
     assert_eq!(found.verdict, Some(Verdict::Incomplete));
-    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' is still running, or was killed: finish it with `run --run-id base --resume` first");
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' was killed: finish it with `run --run-id base --resume` first");
+}
+
+#[test]
+fn run_that_is_being_written_is_awaited_and_not_resumed() {
+    let root = tempfile::tempdir().unwrap();
+    let base = Run::of(&scores(50, 0)).write(root.path(), "base");
+    let new = Run { status: RunStatus::Running, ..Run::of(&scores(50, 0)) }.write(root.path(), "new");
+    let _writer = RunFolder::resume(root.path(), "new").unwrap();
+    let open = |path| RecordedRun::open(path).unwrap();
+    let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
+    let found = compare(&open(&base), &open(&new), &options).unwrap();
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the new run 'new' is being written by another process: wait until it ends");
 }
 
 #[test]

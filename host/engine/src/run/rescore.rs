@@ -98,9 +98,10 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         ..before.clone()
     };
     tasks.iter().for_each(|task| identity::add_scoring(&mut identity.plugins, task));
-    let folder = RunFolder::create(root, run_id)?;
+    let parent_run = &parent.manifest().run_id;
+    let folder = RunFolder::create_scoring(root, run_id, parent_run)?;
     let mut manifest = Manifest::new(run_id, context.host_version, identity);
-    manifest.parent_run = Some(parent.manifest().run_id.clone());
+    manifest.parent_run = Some(parent_run.clone());
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     manifest.write(&folder)?;
