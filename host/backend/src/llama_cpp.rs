@@ -15,7 +15,6 @@ mod model_program;
 mod omp_wait_policy;
 mod one_shot;
 mod open_options;
-mod pinned_files;
 mod process;
 mod process_handle;
 mod special_token_escaping;

@@ -63,7 +63,7 @@ Exit codes:
   2    the configuration or the command line is wrong, and nothing was written; or a data file broke
        off, or a backend refused every request, and the folder is kept
   3    something is not what it was: the suite differs from its lock (--locked), a run folder from
-       what the run recorded (verify), data or a model from the start of the run, or the compared
+       what the run recorded (verify), an input from the start of the run, or the compared
        runs in more than the model
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
        max_invalid, a used-up budget, a failed sample with fail_fast, or repeated crashes of a model

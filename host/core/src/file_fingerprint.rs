@@ -3,14 +3,17 @@
 use std::fs::Metadata;
 use std::time::SystemTime;
 
-/// Size, modification time and identity of a file.
+/// Size, times and identity of a file.
 ///
-/// Equal fingerprints mean that the file was not written in between, as far as the file system reports it. If
-/// they differ, only a digest shows whether the content differs too.
+/// Equal fingerprints mean that the file was not written in between, as far as the file system reports it. A program
+/// can restore the modification time after it wrote, but not the time of the last change. If fingerprints differ,
+/// only a digest shows whether the content differs too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFingerprint {
     bytes: u64,
     modified: Option<SystemTime>,
+    /// Seconds and nanoseconds of the last change of content or metadata, on systems that have it.
+    changed: Option<(i64, i64)>,
     /// Device and inode, on systems that have them.
     inode: Option<(u64, u64)>,
 }
@@ -19,13 +22,13 @@ impl FileFingerprint {
     /// Returns the fingerprint of the file with this metadata.
     pub fn of(metadata: &Metadata) -> FileFingerprint {
         #[cfg(unix)]
-        let inode = {
+        let (changed, inode) = {
             use std::os::unix::fs::MetadataExt as _;
-            Some((metadata.dev(), metadata.ino()))
+            (Some((metadata.ctime(), metadata.ctime_nsec())), Some((metadata.dev(), metadata.ino())))
         };
         #[cfg(not(unix))]
-        let inode = None;
-        FileFingerprint { bytes: metadata.len(), modified: metadata.modified().ok(), inode }
+        let (changed, inode) = (None, None);
+        FileFingerprint { bytes: metadata.len(), modified: metadata.modified().ok(), changed, inode }
     }
 
     /// Returns whether both belong to the same file, rather than to two files with the same path at different
@@ -60,5 +63,21 @@ mod tests {
         fs::rename(&other, &path).unwrap();
         assert!(!of(&path).is_same_file(&first));
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn restored_modification_time_does_not_hide_a_change() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let of = || FileFingerprint::of(&file.as_file().metadata().unwrap());
+        let (first, modified) = (of(), file.as_file().metadata().unwrap().modified().unwrap());
+        // The clock of a file system may tick only every few milliseconds.
+        let is_noticed = (0..1_000_000).any(|_| {
+            fs::write(file.path(), "").unwrap();
+            file.as_file().set_modified(modified).unwrap();
+            of() != first
+        });
+        assert!(is_noticed);
+        assert_eq!((of().bytes, of().modified), (first.bytes, first.modified));
     }
 }

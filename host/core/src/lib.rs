@@ -1,8 +1,8 @@
 //! The basic types of an evaluation and their rules: the [`Sample`], outputs of models and scorers, and
 //! possible outcomes.
 //!
-//! No I/O except for checks of the machine, no async, and nothing about how a run is executed. Every other
-//! crate of the workspace may depend on this one; it depends on none of them.
+//! No I/O except for checks of the machine and of pinned files, no async, and nothing about how a run is
+//! executed. Every other crate of the workspace may depend on this one; it depends on none of them.
 
 mod answer;
 mod content;
@@ -23,6 +23,7 @@ mod long_integers;
 mod ordered_workers;
 mod outcome;
 mod output;
+mod pinned_files;
 mod rendered;
 mod resource_shortage;
 mod sample;
@@ -55,6 +56,7 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
+pub use pinned_files::{ChangedFile, FileUse, PinnedFile, PinnedFiles};
 pub use resource_shortage::{MachineResource, ResourceShortage, ShortageWatch};
 pub use sample::{
     AnswerProblem, ChoiceOption, Choices, FewShotExample, Messages, OptionDisplay, RecordedSample, Reference,

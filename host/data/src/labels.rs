@@ -21,7 +21,8 @@ impl Labels {
         let text = loader::read_text(&labels.file, MAX_LABELS_BYTES).map_err(|fault| match fault {
             LoaderError::Unreadable(source) => DataError::unreadable(&labels.file, source),
             LoaderError::Damaged(message) | LoaderError::Unsuited(message) => {
-                DataError::Unsuited { file: labels.file.named(), message }
+                DataError::of_change(&labels.file)
+                    .unwrap_or_else(|| DataError::Unsuited { file: labels.file.named(), message })
             }
         })?;
         let lines = text.lines().map(|line| line.trim().to_owned()).collect();

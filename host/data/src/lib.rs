@@ -5,11 +5,12 @@
 //! locate ─▶ rows: files, filter, shuffle, limit ─▶ stream: preparation on several threads ─▶ Samples
 //! ```
 //!
-//! Memory does not grow with the number of rows, except by 16 bytes per row for unique IDs, and another 16 if rows
+//! Memory does not grow with the number of rows, except by 16 bytes per row for unique IDs, and another 24 if rows
 //! are shuffled. The crate imports `gage-core`, `gage-config`, `gage-plugin`, `gage-record` (for the identity of a
 //! dataset), `gage-secrets` (for the hub's token) and `gage-template`; it is independent of models and runs. All
 //! calls block.
 
+mod checked_file;
 mod digests;
 mod filter;
 pub mod hub;

@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, LazyHubFiles};
 use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
-use crate::rows::{Rows, open};
+use crate::rows::{Rows, check_unchanged, open};
 use crate::source::{DataFile, FormatOptions, LabelsFile, RowSource};
 use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
 use gage_record::DatasetIdentity;
@@ -126,6 +126,15 @@ impl LocatedFiles {
     /// Returns the names of its files, as rows refer to them.
     pub fn file_names(&self) -> Vec<String> {
         self.source.files.iter().map(|file| file.shown.clone()).collect()
+    }
+
+    /// Checks that no file changed since its digest was computed. Deleted and replaced files pass.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`] for the first one that did.
+    pub fn check_unchanged(&self) -> Result<(), DataError> {
+        let labels = self.source.labels.as_ref().map(|labels| &labels.file);
+        check_unchanged(self.source.files.iter().chain(labels))
     }
 
     /// Returns the media store of its Samples.

@@ -1,7 +1,7 @@
 //! A row of a dataset, before conversion.
 
-use crate::source::{ChangedFile, DataFile};
-use gage_core::{Digest, ResourceShortage};
+use crate::source::DataFile;
+use gage_core::{ChangedFile, Digest, ResourceShortage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -171,8 +171,9 @@ impl DataError {
     /// reported.
     pub(crate) fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
         let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
-        match changed {
-            Some(changed) => DataError::Changed { file: file.named(), message: changed.to_string() },
+        let message = file.change().or_else(|| changed.map(ToString::to_string));
+        match message {
+            Some(message) => DataError::Changed { file: file.named(), message },
             None => {
                 let error = DataError::Unreadable { file: file.named(), source };
                 if let Some(shortage) = error.shortage() {
@@ -181,6 +182,12 @@ impl DataError {
                 error
             }
         }
+    }
+
+    /// Returns the error of a file from which other content was read than it was pinned to, whatever that content
+    /// caused.
+    pub(crate) fn of_change(file: &DataFile) -> Option<DataError> {
+        file.change().map(|message| DataError::Changed { file: file.named(), message })
     }
 
     /// Returns whether the error is about the labels file, if the dataset has one.

@@ -216,7 +216,7 @@ impl Rows {
             RowFeed::Offsets(..) | RowFeed::Spool(_) => {}
         }
         match (self.total, self.files.first()) {
-            (Some(counted), Some(file)) if self.given < counted => Err(DataError::Changed {
+            (Some(counted), Some(file)) if self.given != counted => Err(DataError::Changed {
                 file: file.named(),
                 message: format!("{counted} rows were counted before, and {} were read", self.given),
             }),
@@ -225,10 +225,18 @@ impl Rows {
     }
 
     fn check_files(&self) -> Result<(), DataError> {
-        self.files
-            .iter()
-            .try_for_each(|file| file.check_unchanged().map_err(|error| DataError::unreadable(file, error)))
+        check_unchanged(&self.files)
     }
+}
+
+/// Checks that no file changed since its digest was computed.
+///
+/// # Errors
+/// [`DataError::Changed`] for the first one that did.
+pub(crate) fn check_unchanged<'f>(files: impl IntoIterator<Item = &'f DataFile>) -> Result<(), DataError> {
+    files
+        .into_iter()
+        .try_for_each(|file| file.check_unchanged().map_err(|error| DataError::unreadable(file, error)))
 }
 
 impl Iterator for Rows {

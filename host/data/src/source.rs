@@ -1,28 +1,22 @@
 //! Source of rows: files, their format, and the selection of rows.
 
+use crate::checked_file::{CheckedFile, FilePin};
 use crate::filter::Filter;
 use gage_config::FileFormat;
-use gage_core::{Digest, FileFingerprint};
-use std::fs::{self, File};
-use std::io::{self, Seek as _, SeekFrom};
+use gage_core::{Digest, FileUse};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One file of a dataset.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DataFile {
     /// Location of the file.
     pub path: PathBuf,
     /// Path as written, for messages.
     pub shown: String,
     /// Required content; `None` if any content will do.
-    pub(crate) pin: Option<FilePin>,
-}
-
-/// Content of a file when its digest was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FilePin {
-    pub(crate) fingerprint: FileFingerprint,
-    pub(crate) digest: Digest,
+    pin: Option<Arc<FilePin>>,
 }
 
 impl DataFile {
@@ -43,40 +37,33 @@ impl DataFile {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn pin(&mut self) -> io::Result<(Digest, u64)> {
-        let opened = File::open(&self.path)?;
-        let metadata = opened.metadata()?;
-        let digest = Digest::of_reader(opened)?;
-        self.pin = Some(FilePin { fingerprint: FileFingerprint::of(&metadata), digest });
-        Ok((digest, metadata.len()))
+        let pin = self.pin.insert(Arc::new(FilePin::read(&self.path)?));
+        Ok((pin.digest(), pin.bytes()))
     }
 
-    /// Opens the file for reading.
+    /// Opens the file for reading. Content that differs from the pinned one is an error then, too.
     ///
     /// # Errors
-    /// When it cannot be opened. The error is [`ChangedFile`] if the content differs from the pinned one.
-    pub(crate) fn open(&self) -> io::Result<File> {
-        let mut file = File::open(&self.path)?;
-        if let Some(pin) = self.pin
-            && FileFingerprint::of(&file.metadata()?) != pin.fingerprint
-        {
-            pin.check(&mut file)?;
+    /// When it cannot be opened, or its content differs from the pinned one.
+    pub(crate) fn open(&self) -> io::Result<CheckedFile> {
+        if let Some(pin) = &self.pin {
+            pin.check(FileUse::Reload)?;
         }
-        Ok(file)
+        CheckedFile::open(&self.path, self.pin.clone())
     }
 
     /// Checks after reading that the file was not modified in the meantime. Deleting or replacing it does not affect
     /// the open file, and passes.
     ///
     /// # Errors
-    /// When the content differs from the pinned one, or cannot be read.
+    /// When the content differs from the pinned one.
     pub(crate) fn check_unchanged(&self) -> io::Result<()> {
-        let Some(pin) = self.pin else { return Ok(()) };
-        let Ok(metadata) = fs::metadata(&self.path) else { return Ok(()) };
-        let now = FileFingerprint::of(&metadata);
-        if now == pin.fingerprint || !now.is_same_file(&pin.fingerprint) {
-            return Ok(());
-        }
-        pin.check(&mut File::open(&self.path)?)
+        self.pin.as_ref().map_or(Ok(()), |pin| pin.check(FileUse::Open))
+    }
+
+    /// Describes the change, if content was read that differs from the pinned one.
+    pub(crate) fn change(&self) -> Option<String> {
+        self.pin.as_ref().and_then(|pin| pin.change())
     }
 
     /// Returns its name in errors: as written and, if that differs, in full.
@@ -90,28 +77,8 @@ impl DataFile {
     }
 }
 
-impl FilePin {
-    /// Computes the digest of a file again, and rewinds it.
-    fn check(&self, file: &mut File) -> io::Result<()> {
-        let found = Digest::of_reader(&mut *file)?;
-        file.seek(SeekFrom::Start(0))?;
-        match found == self.digest {
-            true => Ok(()),
-            false => Err(io::Error::other(ChangedFile { pinned: self.digest, found })),
-        }
-    }
-}
-
-/// The content of a pinned file changed.
-#[derive(Debug, thiserror::Error)]
-#[error("its digest is {found}, and was {pinned} when the run read it first")]
-pub(crate) struct ChangedFile {
-    pinned: Digest,
-    found: Digest,
-}
-
 /// A file of labels, one per line: the first line belongs to the first row of the dataset.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct LabelsFile {
     /// File with the labels, possibly compressed.
     pub file: DataFile,

@@ -55,6 +55,9 @@ pub struct StreamReport {
     pub spent: Duration,
     /// Error that ended the reading early; the rows before it were handed over.
     pub failure: Option<DataError>,
+    /// True if every row of the dataset was handed over. False after an error, and if the caller broke off or stopped
+    /// the stream.
+    pub is_complete: bool,
 }
 
 /// A batch of rows, and the channel for its prepared Samples.
@@ -118,11 +121,11 @@ fn stream_in<K: SampleProjection>(
                 Err(short) => shortage = Some(short),
             }
         }
-        let (rows, renamed) = match shortage {
+        let handed = match shortage {
             None => hand_over(prepared, &mut take),
             Some(_) => {
                 drop(prepared);
-                (0, 0)
+                HandedRows::default()
             }
         };
         // A worker ends when its batch is no longer wanted; so does the reader.
@@ -132,9 +135,19 @@ fn stream_in<K: SampleProjection>(
         let preparing: Duration = ended.into_iter().map(joined).sum();
         let share = u32::try_from(count).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
-        let ReadBatch { filtered, missing_fields, failure, .. } = read;
+        let ReadBatch { filtered, missing_fields, failure, has_ended, .. } = read;
         let failure = shortage.map(|shortage| shortage.report().into()).or(failure);
-        Ok::<_, ResourceShortage>(StreamReport { rows, filtered, missing_fields, renamed, spent, failure })
+        let HandedRows { rows, renamed, are_all } = handed;
+        let is_complete = has_ended && are_all && failure.is_none();
+        Ok::<_, ResourceShortage>(StreamReport {
+            rows,
+            filtered,
+            missing_fields,
+            renamed,
+            spent,
+            failure,
+            is_complete,
+        })
     });
     streamed.unwrap_or_else(|shortage| StreamReport {
         failure: Some(shortage.report().into()),
@@ -152,6 +165,8 @@ struct ReadBatch {
     missing_fields: Vec<MissingField>,
     spent: Duration,
     failure: Option<DataError>,
+    /// True if the last row was read.
+    has_ended: bool,
 }
 
 /// Reads rows in batches until they end or are no longer wanted.
@@ -162,7 +177,7 @@ fn read<K>(
     order: &SyncSender<Receiver<Vec<PreparedSample<K>>>>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> ReadBatch {
-    let mut failure = None;
+    let (mut failure, mut has_ended) = (None, false);
     let mut spent = Duration::ZERO;
     for number in 0.. {
         let began = Instant::now();
@@ -170,7 +185,10 @@ fn read<K>(
         let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
         while batch.len() < most && bytes < BATCH_BYTES {
             match rows.advance() {
-                None => break,
+                None => {
+                    has_ended = true;
+                    break;
+                }
                 Some(Ok(Some(row))) => {
                     bytes += row.body.as_ref().map_or(0, String::len);
                     batch.push(row);
@@ -194,7 +212,8 @@ fn read<K>(
             break;
         }
     }
-    ReadBatch { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
+    let missing_fields = rows.missing_fields();
+    ReadBatch { filtered: rows.filtered(), missing_fields, spent, failure, has_ended }
 }
 
 /// Prepares batches until they end or are no longer wanted. Returns the time it took.
@@ -225,24 +244,38 @@ fn work<K: SampleProjection>(
     }
 }
 
-/// Hands batches over in their order. Returns the numbers of rows and of changed IDs.
+/// Rows that were handed to the caller.
+#[derive(Default)]
+struct HandedRows {
+    rows: u64,
+    /// Samples whose ID had occurred before.
+    renamed: u64,
+    /// True if these are all that were read.
+    are_all: bool,
+}
+
+/// Hands batches over in their order.
 fn hand_over<K: SampleProjection>(
     order: Receiver<Receiver<Vec<PreparedSample<K>>>>,
     take: &mut impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
-) -> (u64, u64) {
+) -> HandedRows {
     let mut ids = IdDeduplicator::default();
-    let (mut rows, mut renamed) = (0, 0);
-    for mut one in order.into_iter().map_while(|prepared| prepared.recv().ok()).flatten() {
-        match &mut one.result {
-            Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
-            Err(rejection) => {
-                ids.deduplicate(&mut rejection.id);
+    let mut handed = HandedRows::default();
+    for prepared in order {
+        // Without a reply, the worker was stopped.
+        let Ok(batch) = prepared.recv() else { return handed };
+        for mut one in batch {
+            match &mut one.result {
+                Ok(kept) => handed.renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
+                Err(rejection) => {
+                    ids.deduplicate(&mut rejection.id);
+                }
+            }
+            handed.rows += 1;
+            if take(one).is_break() {
+                return handed;
             }
         }
-        rows += 1;
-        if take(one).is_break() {
-            break;
-        }
     }
-    (rows, renamed)
+    HandedRows { are_all: true, ..handed }
 }

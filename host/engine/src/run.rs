@@ -1,6 +1,7 @@
 //! A whole run: its folder, its tasks and its report.
 
 pub(crate) mod context;
+mod input_files;
 mod rejudge;
 pub(crate) mod report;
 pub(crate) mod rescore;
@@ -19,6 +20,7 @@ use gage_record::{
     JournalIndex, JournalWriter, Manifest, MediaFolder, OpenedJournal, QuarantinedTail, RunFolder,
     RunIdentity, RunStatus,
 };
+use input_files::check_all_files;
 use report::RunReport;
 use serde_json::json;
 use std::error::Error as _;
@@ -78,13 +80,23 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget, options.is_lockstep)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
-    let reports = scheduler.run_tasks(&tasks, &mut writer, records)?;
+    let reports = scheduler
+        .run_tasks(&tasks, &mut writer, records)
+        .and_then(|reports| check_all_files(context).map(|()| reports))
+        .map_err(|error| note_changed_input(error, &mut manifest, &folder))?;
     let unchanged = before.filter(|_| !writer.has_grown());
     finish_journal(writer);
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     emit_end(events, run_id, stopped.as_ref());
     Ok(RunReport { folder, manifest, tasks: reports, stopped, unchanged, spent: budget.usage() })
+}
+
+/// Notes in the manifest that a changed input ended the run, so that others than its caller can tell.
+fn note_changed_input(error: RunError, manifest: &mut Manifest, folder: &RunFolder) -> RunError {
+    let RunError::Changed { what, .. } = &error else { return error };
+    manifest.ended_by = Some(format!("an input changed: {what}"));
+    manifest.write(folder).map_or_else(RunError::from, |()| error)
 }
 
 /// Seals the journal. A journal that cannot be sealed is only larger.

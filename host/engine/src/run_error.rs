@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedDataset;
 use crate::session::ChangedModelFile;
-use gage_core::ResourceShortage;
+use gage_core::{ChangedFile, ResourceShortage};
 use gage_data::DataError;
 use gage_observe::ObserveError;
 use gage_record::{RecordError, is_redacted};
@@ -20,10 +20,10 @@ pub enum RunError {
     /// A dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A dataset or a model file has changed since the run started.
+    /// An input has changed since the run started: a dataset, a model file, a plugin or a chat template.
     #[error("{what}: {message}; restore it and resume, or start a new run")]
     Changed {
-        /// The dataset or the backend.
+        /// The input.
         what: String,
         /// The difference.
         message: String,
@@ -52,12 +52,12 @@ pub enum RunError {
     /// The machine has too little of a resource, which is not a result of any sample.
     #[error(transparent)]
     Shortage(#[from] ResourceShortage),
-    /// Some samples were started but not recorded; a bug.
-    #[error("{begun} samples were started, and {recorded} were recorded; resume the run")]
+    /// Some samples were counted or started, but not recorded; a bug.
+    #[error("{expected} samples were expected, and {recorded} were recorded; resume the run")]
     LostSamples {
-        /// Number of samples handed to the scorers.
-        begun: u64,
-        /// Number of samples in the journal.
+        /// Number of samples that the dataset has, or that were handed to the scorers.
+        expected: u64,
+        /// Number of samples that were read or recorded.
         recorded: u64,
     },
     /// A part of this program panicked or is missing. This is a bug.
@@ -69,6 +69,12 @@ impl RunError {
     /// Builds the error for a dataset whose rows differ from those of the run.
     pub(crate) fn data_changed(dataset: &PlannedDataset, why: &impl std::fmt::Display) -> RunError {
         RunError::Changed { what: dataset.spec.shown_source(), message: why.to_string() }
+    }
+
+    /// Builds the error for a changed file, such as a `plugin`.
+    pub(crate) fn changed_file(kind: &str, changed: &ChangedFile) -> RunError {
+        let what = format!("the {kind} {}", changed.path.display());
+        RunError::Changed { what, message: format!("the file changed during the run: {changed}") }
     }
 }
 

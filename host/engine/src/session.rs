@@ -10,7 +10,7 @@ use crate::session::datasets::Datasets;
 use crate::session::media::check_first_row;
 use gage_backend::{Backend, Capabilities, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
-use gage_core::Object;
+use gage_core::{Object, PinnedFiles};
 use gage_plugin::{Models, Registry};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// The backends of a run, by id.
 pub struct Session {
     backends: HashMap<String, Arc<dyn Backend>>,
+    /// Files of the plugins that the run uses.
+    plugin_files: Arc<PinnedFiles>,
 }
 
 impl Session {
@@ -69,7 +71,8 @@ impl Session {
             check(id, |all| all.embeddings, "has no embeddings", embed.step.span, "adapter_id");
         }
         set_models(plan, &backends);
-        if problems.has_errors() { None } else { Some(Session { backends }) }
+        let plugin_files = Arc::clone(registry.used_files());
+        if problems.has_errors() { None } else { Some(Session { backends, plugin_files }) }
     }
 
     /// Checks the first row of each dataset whose backend does not accept all media. Unsupported media in it are an error
@@ -92,6 +95,11 @@ impl Session {
         self.backends.iter().try_for_each(|(id, backend)| {
             backend.check_files().map_err(|message| ChangedModelFile { backend_id: id.clone(), message })
         })
+    }
+
+    /// Returns the files of the plugins that the run uses.
+    pub(crate) fn plugin_files(&self) -> &PinnedFiles {
+        &self.plugin_files
     }
 
     /// Returns the backend with this id.

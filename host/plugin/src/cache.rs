@@ -3,6 +3,7 @@
 //! One file per component and engine, `<component>-<engine>-<checksum>.cwasm`: the digest of the component, a
 //! hash of all engine settings that affect code, and the BLAKE3 checksum of the file itself. Files are
 //! renamed into place, so two processes may race. A file with a wrong checksum is deleted and compiled again.
+//! No file is written again after that, so code that a run has mapped does not change under it.
 //!
 //! Compiled code is executed as read. The folder and each file must therefore belong to this user, and no
 //! other user may have write access.

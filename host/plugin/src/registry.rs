@@ -7,8 +7,9 @@ use crate::host::PluginHost;
 use crate::limits::Limits;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
-use gage_core::{Digest, ResourceShortage};
+use gage_core::{Digest, FileFingerprint, PinnedFile, PinnedFiles, ResourceShortage};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -129,6 +130,8 @@ struct RegisteredPlugin {
     id: String,
     origin: Origin,
     setup: InstanceSetup,
+    /// The file it was read from; `None` if it is bundled.
+    file: Option<Arc<PinnedFile>>,
     /// True if it comes from a suite or a folder, and its id is its own name.
     is_entry: bool,
     /// Loaded on first use, if its members are known without loading.
@@ -154,7 +157,12 @@ pub struct Registry {
     is_lacking: bool,
     /// Files that a suite names without an entry in `plugins`.
     files: Mutex<HashMap<PathBuf, AnyComponent>>,
+    /// Files of the components that were found, for checks while they run.
+    used_files: Arc<PinnedFiles>,
 }
+
+/// Bytes of a component, and the file they were read from; `None` if it is bundled.
+type ReadComponent = (Cow<'static, [u8]>, Option<Arc<PinnedFile>>);
 
 impl Registry {
     /// Creates a registry of the bundled components.
@@ -163,6 +171,7 @@ impl Registry {
             id: component.name.to_owned(),
             origin: Origin::Bundled(component.name),
             setup: InstanceSetup::default(),
+            file: None,
             is_entry: false,
             component: Mutex::default(),
         });
@@ -172,12 +181,18 @@ impl Registry {
             registered: registered.collect(),
             is_lacking: false,
             files: Mutex::default(),
+            used_files: Arc::default(),
         }
     }
 
     /// Returns the host that runs its plugins.
     pub fn host(&self) -> &PluginHost {
         &self.host
+    }
+
+    /// Returns the files of all components that [`Registry::find`] returned. The components themselves are in memory.
+    pub fn used_files(&self) -> &Arc<PinnedFiles> {
+        &self.used_files
     }
 
     /// Adds and loads an entry of a suite's `plugins`.
@@ -205,7 +220,7 @@ impl Registry {
         };
         let (limits, grants) = (spec.limits.clone(), spec.grants.clone());
         let setup = InstanceSetup { limits, grants, ..InstanceSetup::of_file(&path) };
-        let bytes = self.bytes_of(&origin, &setup)?;
+        let (bytes, file) = self.read(&origin, &setup)?;
         let found = Digest::of_bytes(&bytes);
         if let Some(wanted) = spec.sha256
             && wanted != found
@@ -216,7 +231,14 @@ impl Registry {
         // An entry for a bundled component replaces it.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
         let component = Mutex::new(Some(component));
-        self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, component })
+        self.register(RegisteredPlugin {
+            id: spec.id.clone(),
+            origin,
+            setup,
+            file,
+            is_entry: true,
+            component,
+        })
     }
 
     /// Adds every `.wasm` file of a folder under its file name, without grants.
@@ -239,10 +261,10 @@ impl Registry {
             let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let origin = Origin::File(path.clone());
             let setup = InstanceSetup::of_file(&path);
-            let bytes = self.bytes_of(&origin, &setup)?;
+            let (bytes, file) = self.read(&origin, &setup)?;
             let component = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
             let component = Mutex::new(Some(component));
-            self.register(RegisteredPlugin { id, origin, setup, is_entry: true, component })?;
+            self.register(RegisteredPlugin { id, origin, setup, file, is_entry: true, component })?;
         }
         Ok(())
     }
@@ -317,12 +339,12 @@ impl Registry {
             PluginReference::Name(name) => {
                 let by_id = self.registered.iter().find(|one| one.is_entry && one.id == *name);
                 match by_id {
-                    Some(one) => (self.component(one)?, None),
+                    Some(one) => (self.used(one)?, None),
                     None => {
                         let one = self.holder(name, K::WORLD)?;
                         // A backend is its whole component and has no members.
                         let member = (K::WORLD != World::Backend).then(|| name.clone());
-                        (self.component(one)?, member)
+                        (self.used(one)?, member)
                     }
                 }
             }
@@ -331,7 +353,7 @@ impl Registry {
                     let known = self.registered.iter().map(|one| one.id.clone()).collect();
                     RegistryError::UnknownPlugin { id: plugin.clone(), known }
                 })?;
-                (self.component(one)?, Some(member.clone()))
+                (self.used(one)?, Some(member.clone()))
             }
             PluginReference::File { path, member } => (self.file(path)?, member.clone()),
         };
@@ -389,12 +411,19 @@ impl Registry {
         Ok(component.descriptions().iter().map(|member| member.name.clone()).collect())
     }
 
+    /// Returns a component that a suite uses.
+    fn used(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
+        one.file.iter().for_each(|file| self.used_files.add(file));
+        self.component(one)
+    }
+
     fn component(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
         let mut slot = one.component.lock();
         if let Some(component) = &*slot {
             return Ok(component.clone());
         }
-        let bytes = self.bytes_of(&one.origin, &one.setup)?;
+        // Only bundled components are loaded this late.
+        let (bytes, _) = self.read(&one.origin, &one.setup)?;
         let component = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
         *slot = Some(component.clone());
         Ok(component)
@@ -408,29 +437,31 @@ impl Registry {
             Origin::Bundled(_) => false,
         };
         if let Some(one) = self.registered.iter().find(is_same) {
-            return self.component(one);
+            return self.used(one);
         }
         let mut files = self.files.lock();
         if let Some(component) = files.get(&settled) {
             return Ok(component.clone());
         }
         let setup = InstanceSetup::of_file(path);
-        let bytes = self.bytes_of(&Origin::File(path.to_owned()), &setup)?;
+        let (bytes, file) = self.read(&Origin::File(path.to_owned()), &setup)?;
         let component = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
+        file.iter().for_each(|file| self.used_files.add(file));
         files.insert(settled, component.clone());
         Ok(component)
     }
 
-    fn bytes_of(
-        &self,
-        origin: &Origin,
-        setup: &InstanceSetup,
-    ) -> Result<std::borrow::Cow<'static, [u8]>, RegistryError> {
+    /// Returns the bytes of a component. A file is pinned to them.
+    fn read(&self, origin: &Origin, setup: &InstanceSetup) -> Result<ReadComponent, RegistryError> {
         match origin {
-            Origin::Bundled(name) => Ok(self.bundled_named(name)?.bytes.into()),
+            Origin::Bundled(name) => Ok((self.bundled_named(name)?.bytes.into(), None)),
             Origin::File(path) => {
                 let most = Limits::of_interpreter().with(&setup.limits).component_bytes;
-                Ok(read_component(path, most)?.into())
+                let before = std::fs::metadata(path).map(|metadata| FileFingerprint::of(&metadata));
+                let bytes = read_component(path, most)?;
+                let pinned = |before| Arc::new(PinnedFile::new(path, before, Digest::of_bytes(&bytes)));
+                let file = before.ok().map(pinned);
+                Ok((bytes.into(), file))
             }
         }
     }

@@ -42,7 +42,7 @@ impl ManifestIntegrity {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum RunStatus {
-    /// The run is in progress, or was killed.
+    /// The run is in progress, was killed, or ended without figures because an input changed.
     Running,
     /// The user stopped the run; it can be resumed.
     Interrupted,
@@ -90,8 +90,8 @@ pub struct Manifest {
     pub is_rejudged: bool,
     /// The state of the run.
     pub status: RunStatus,
-    /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, or a
-    /// backend that refuses every request.
+    /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, a backend
+    /// that refuses every request, or an input that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     /// Everything that determines the results: the expanded configuration, and digests of plugins, models and

@@ -211,6 +211,14 @@ pub enum RunnerError {
         /// True if a process is writing to it.
         is_being_written: bool,
     },
+    /// The run ended without figures, because an input changed.
+    #[error("the run {run_id} has no figures: {reason}")]
+    ChangedInput {
+        /// The run.
+        run_id: String,
+        /// The reason, with the input.
+        reason: String,
+    },
     /// The reports cannot be written.
     #[error(transparent)]
     Report(#[from] FiguresError),
@@ -292,6 +300,7 @@ impl RunnerError {
             | RunnerError::LockedKernels { .. }
             | RunnerError::LockOfAnotherSuite { .. }
             | RunnerError::ChangedSinceLock { .. }
+            | RunnerError::ChangedInput { .. }
             | RunnerError::Run(RunError::Changed { .. }) => ErrorCategory::LockMismatch,
             RunnerError::PluginHost(_)
             | RunnerError::Report(_)

@@ -83,10 +83,15 @@ fn check(request: &VerifyRequest, shortages: ShortageWatch) -> Result<VerifyOutc
         // The state of the other files is unknown.
         checked.files.retain(|file| file.name == MANIFEST_FILE);
     } else if is_without_figures(&checked) {
+        let is_being_written = RunFolder::is_being_written(checked.run.path());
+        // Only a changed input ends a run with a reason and without figures.
+        if let Some(reason) = manifest.ended_by.clone().filter(|_| !is_being_written) {
+            return Err(RunnerError::ChangedInput { run_id: manifest.run_id.clone(), reason });
+        }
         return Err(RunnerError::NoFigures {
             run_id: manifest.run_id.clone(),
             status: manifest.status,
-            is_being_written: RunFolder::is_being_written(checked.run.path()),
+            is_being_written,
         });
     }
     let rescored = match request.files_only || !has_journal(&checked) {

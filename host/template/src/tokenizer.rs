@@ -2,9 +2,10 @@
 //! `chat_template.jinja` next to it.
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
-use gage_core::Digest;
+use gage_core::{ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Maximum size of a tokenizer's configuration file.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
@@ -49,6 +50,8 @@ pub struct TokenizerTemplate {
     pub path: PathBuf,
     /// The digest of the template and both tokens: of everything that determines a prompt except the messages.
     pub digest: Digest,
+    /// The files that were read.
+    files: PinnedFiles,
 }
 
 impl TokenizerTemplate {
@@ -59,12 +62,13 @@ impl TokenizerTemplate {
     pub fn read(path: &Path) -> Result<TokenizerTemplate, TokenizerError> {
         let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
         let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
-        let config: Map<String, Value> = serde_json::from_str(&read(&path)?)
+        let files = PinnedFiles::default();
+        let config: Map<String, Value> = serde_json::from_str(&read(&path, &files)?)
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
         // As in transformers, the file takes precedence over the key.
         let text = match chat_template(&config, "default") {
-            _ if beside.is_file() => read(&beside)?,
+            _ if beside.is_file() => read(&beside, &files)?,
             Some(text) => text,
             None => {
                 return Err(invalid(
@@ -84,7 +88,18 @@ impl TokenizerTemplate {
         if let Some(text) = text_with_tools {
             identity["tool_use"] = text.into();
         }
-        Ok(TokenizerTemplate { template, with_tools, path, digest: Digest::of_json(&identity) })
+        Ok(TokenizerTemplate { template, with_tools, path, digest: Digest::of_json(&identity), files })
+    }
+
+    /// Checks that the files still hold this template, which itself is in memory. Deleted and replaced files pass.
+    ///
+    /// # Errors
+    /// If they hold another template.
+    pub fn check_files(&self) -> Result<(), ChangedFile> {
+        let checked = self.files.check(FileUse::Open);
+        // The files have other keys, too.
+        let is_same = || TokenizerTemplate::read(&self.path).is_ok_and(|now| now.digest == self.digest);
+        if checked.is_err() && is_same() { Ok(()) } else { checked }
     }
 
     /// Returns the template of a conversation with these tools. As in transformers, a template named `tool_use`
@@ -94,14 +109,19 @@ impl TokenizerTemplate {
     }
 }
 
-fn read(path: &Path) -> Result<String, TokenizerError> {
+/// Reads a file, and pins it.
+fn read(path: &Path, files: &PinnedFiles) -> Result<String, TokenizerError> {
     let unreadable = |source| TokenizerError::Unreadable { path: path.to_owned(), source };
-    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    let bytes = metadata.len();
     if bytes > MAX_CONFIG_BYTES {
         let message = format!("has {bytes} bytes; at most {MAX_CONFIG_BYTES} are read");
         return Err(TokenizerError::Invalid { path: path.to_owned(), message });
     }
-    std::fs::read_to_string(path).map_err(unreadable)
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let (before, digest) = (FileFingerprint::of(&metadata), Digest::of_bytes(text.as_bytes()));
+    files.add(&Arc::new(PinnedFile::new(path, before, digest)));
+    Ok(text)
 }
 
 /// Returns the template of a name: a string is named `default`, and a list contains named templates.
@@ -177,6 +197,19 @@ mod tests {
         ] {
             assert_eq!(rendered(&config, beside).as_deref(), Ok(expected), "{config}");
         }
+    }
+
+    #[test]
+    fn changed_template_is_named_and_other_keys_do_not_matter() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("tokenizer_config.json");
+        let write = |config: Value| std::fs::write(&file, config.to_string()).expect("written");
+        write(json!({"chat_template": "one"}));
+        let read = TokenizerTemplate::read(folder.path()).expect("a template");
+        write(json!({"chat_template": "one", "model_max_length": 4096}));
+        assert_eq!(read.check_files(), Ok(()));
+        write(json!({"chat_template": "another"}));
+        assert_eq!(read.check_files().map_err(|changed| changed.path), Err(file.clone()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("failed to fill in the template of the page", BUG),
     ("cannot write the configuration as YAML", BUG),
     ("internal error: the {0} failed", BUG),
-    ("{begun} samples were started, and {recorded} were recorded; resume the run", BUG),
+    ("{expected} samples were expected, and ", BUG),
     ("an event is lost, because it is not JSON", BUG),
     ("the suite has errors", "the program prints the errors instead"),
     ("cannot begin to export traces and metrics: {0}", THREAD),

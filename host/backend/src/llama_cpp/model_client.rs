@@ -1,10 +1,10 @@
 //! Client of a model in another process: sends requests and receives answers.
 
 use super::hang_watchdog::{CHECK_INTERVAL, Hang, HangWatchdog, ProcessActivity, ProcessHealth};
-use super::pinned_files::{FileUse, PinnedFiles};
 use super::process_handle::ProcessHandle;
 use crate::api::{BackendError, BackendErrorKind};
 use crate::cancellation::waiting;
+use gage_core::{FileUse, PinnedFiles};
 use gage_model_protocol::{Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ToModel};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -200,7 +200,17 @@ impl ModelClient {
     pub fn check_files(&self) -> Result<(), String> {
         // After a reload, it is unknown which version of a file the model has open.
         let used = if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload };
-        self.files.check(used)
+        self.check_files_for(used)
+    }
+
+    /// Checks that the files of the model have not changed, before some use of them.
+    ///
+    /// # Errors
+    /// If a file changed; the message names it.
+    pub fn check_files_for(&self, used: FileUse) -> Result<(), String> {
+        self.files.check(used).map_err(|changed| {
+            format!("{} changed after the model was loaded: {changed}", changed.path.display())
+        })
     }
 
     fn cancel(&self, number: u64) {

@@ -2,9 +2,8 @@
 
 use super::model_client::{ClientState, LoadResult, ModelClient, model_lost, watch_process};
 use super::model_program::{FoundProgram, Interrupts, ModelProcess};
-use super::pinned_files::FileUse;
 use crate::api::{BackendError, BackendErrorKind};
-use gage_core::spawn_thread;
+use gage_core::{FileUse, spawn_thread};
 use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
 use std::fmt::Display;
 use std::io::BufReader;
@@ -58,7 +57,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
     loop {
         let Some(strong) = link.upgrade() else { return };
         // Nothing is pinned before the first load.
-        if let Err(reason) = strong.files.check(FileUse::Reload) {
+        if let Err(reason) = strong.check_files_for(FileUse::Reload) {
             return strong.state().fail_all(model_lost(reason));
         }
         let mut process = match launch(&strong, options, program) {

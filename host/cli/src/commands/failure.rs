@@ -25,7 +25,9 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         RunnerError::LockMismatch { path, differences } => {
             Ok(lock_differences::refuse_mismatch(&path, &differences))
         }
-        error @ (RunnerError::LockedKernels { .. } | RunnerError::LockOfAnotherSuite { .. }) => {
+        error @ (RunnerError::LockedKernels { .. }
+        | RunnerError::LockOfAnotherSuite { .. }
+        | RunnerError::ChangedInput { .. }) => {
             terminal::usage_error(&error.to_string(), help_for(&error).as_deref());
             Ok(ExitCode::LockMismatch)
         }
@@ -60,6 +62,9 @@ fn help_for(error: &RunnerError) -> Option<String> {
         }
         RunnerError::LockOfAnotherSuite { .. } => {
             "name the right one with --lock, or make one with `gage-host lock`"
+        }
+        RunnerError::ChangedInput { .. } => {
+            "restore the input, and continue the run with `gage-host run SUITE --resume RUN`"
         }
         RunnerError::RunExists { .. } => "continue it with --resume, or choose another --run-id",
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
@@ -150,6 +155,10 @@ mod tests {
             (missing(), Some(ExitCode::Configuration)),
             (mismatch(), Some(ExitCode::LockMismatch)),
             (changed, Some(ExitCode::LockMismatch)),
+            (
+                RunnerError::ChangedInput { run_id: "r".to_owned(), reason: "an input changed".to_owned() },
+                Some(ExitCode::LockMismatch),
+            ),
             (RunnerError::PluginHost("no engine".to_owned()), None),
             (
                 RunnerError::Shortage { message: "out of memory".to_owned(), run_id: Some("r".to_owned()) },

@@ -87,6 +87,9 @@ impl Chain {
 
 /// Adds the file, and the number of its good rows, to a fault.
 pub(crate) fn error(file: &DataFile, rows: u64, fault: LoaderError) -> DataError {
+    if let Some(changed) = DataError::of_change(file) {
+        return changed;
+    }
     match fault {
         LoaderError::Unreadable(source) => DataError::unreadable(file, source),
         LoaderError::Damaged(message) => DataError::Damaged { file: file.named(), rows, message },

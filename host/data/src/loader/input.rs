@@ -2,12 +2,10 @@
 
 use super::gzip::{Gzip, TrailingBytesError};
 use super::{FileKind, LoaderError, MAX_ROW_BYTES};
+use crate::checked_file::CheckedFile;
 use gage_config::FileFormat;
-use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 
-/// Size of a read, in bytes.
-const BUFFER_BYTES: usize = 1 << 18;
 /// Size of a decompression step, in bytes. Before a broken place in a stream, at most this much is lost.
 const UNPACKED_BYTES: usize = 1 << 15;
 
@@ -23,8 +21,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// Reads an opened file. Consecutive gzip members and zstd frames form one text.
-    pub(crate) fn open(file: File, kind: FileKind, format: FileFormat) -> Result<Input, LoaderError> {
-        let plain = BufReader::with_capacity(BUFFER_BYTES, file);
+    pub(crate) fn open(plain: CheckedFile, kind: FileKind, format: FileFormat) -> Result<Input, LoaderError> {
         let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
             FileKind::Gzip => {
                 (Box::new(BufReader::with_capacity(UNPACKED_BYTES, Gzip::new(plain))), Some("gzip"))

@@ -1,9 +1,9 @@
 //! Detection of a file's kind by its first bytes.
 
 use super::LoaderError;
+use crate::checked_file::CheckedFile;
 use crate::source::DataFile;
 use gage_config::FileFormat;
-use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 
 /// Number of bytes needed to recognize a tar archive.
@@ -25,7 +25,7 @@ pub(crate) enum FileKind {
 }
 
 /// Opens a file and detects its kind.
-pub(crate) fn open(data: &DataFile) -> Result<(File, FileKind), LoaderError> {
+pub(crate) fn open(data: &DataFile) -> Result<(CheckedFile, FileKind), LoaderError> {
     // Checked first, because opening a pipe waits for its other end.
     let metadata = std::fs::metadata(&data.path).map_err(LoaderError::Unreadable)?;
     if metadata.is_dir() {

@@ -13,19 +13,20 @@ mod page;
 mod shape;
 
 use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
+use crate::checked_file::CheckedFile;
 use crate::row::RowPosition;
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use assemble::{AssemblyError, assemble};
+use bytes::Bytes;
 use column::Column;
 use shape::Shape;
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 pub(crate) struct Parquet {
     /// A second handle to the file, for checking pages before they are decompressed.
-    file: File,
-    reader: SerializedFileReader<File>,
+    file: CheckedFile,
+    reader: SerializedFileReader<CheckedFile>,
     shape: Shape,
     leaves: Vec<leaf::Leaf>,
     columns: Vec<Column>,
@@ -37,9 +38,9 @@ pub(crate) struct Parquet {
 
 impl Parquet {
     /// Reads the row information at the end of the file.
-    pub(crate) fn open(mut file: File) -> Result<Parquet, LoaderError> {
+    pub(crate) fn open(mut file: CheckedFile) -> Result<Parquet, LoaderError> {
         check_end(&mut file)?;
-        let same = file.try_clone().map_err(LoaderError::Unreadable)?;
+        let same = file.clone();
         let reader = guarded(|| SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let shape = Shape::of(schema.root_schema())?;
@@ -59,7 +60,6 @@ impl Parquet {
             if self.group >= self.reader.num_row_groups() {
                 return Ok(false);
             }
-            // The file has one shared position, which is free only while no column is open.
             self.columns.clear();
             self.check_pages()?;
             let (reader, leaves, group) = (&self.reader, &self.leaves, self.group);
@@ -130,11 +130,35 @@ impl Loader for Parquet {
     }
 }
 
+impl Length for CheckedFile {
+    fn len(&self) -> u64 {
+        self.bytes()
+    }
+}
+
+impl ChunkReader for CheckedFile {
+    type T = CheckedFile;
+
+    fn get_read(&self, start: u64) -> Result<CheckedFile, ParquetError> {
+        Ok(self.at(start))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        // A damaged file may ask for more than it has.
+        let most = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
+        let mut bytes = Vec::with_capacity(length.min(most));
+        let read = self.at(start).take(length as u64).read_to_end(&mut bytes)?;
+        match read == length {
+            true => Ok(bytes.into()),
+            false => Err(ParquetError::EOF(format!("Expected to read {length} bytes, read only {read}"))),
+        }
+    }
+}
+
 /// Reports problems with the last bytes before a reader reports them less clearly.
-fn check_end(file: &mut File) -> Result<(), LoaderError> {
+fn check_end(file: &mut CheckedFile) -> Result<(), LoaderError> {
     let mut end = [0; 4];
-    let length = file.metadata().map_err(LoaderError::Unreadable)?.len();
-    if length >= 12 {
+    if file.bytes() >= 12 {
         file.seek(SeekFrom::End(-4))
             .and_then(|_| file.read_exact(&mut end))
             .map_err(LoaderError::Unreadable)?;

@@ -1,4 +1,5 @@
 mod array;
+mod changed;
 mod compressed;
 mod delimited;
 mod lines;

@@ -4,7 +4,7 @@ use crate::limits::cancel_token::CancelToken;
 use crate::limits::invalid_rows::InvalidRows;
 use crate::resume::ResumeState;
 use crate::resume::row_work::{PreparedRow, ReadError, RowWork};
-use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rows, stream};
+use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rows, StreamReport, stream};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -89,6 +89,9 @@ pub(crate) struct ReadContext<'a> {
 
 /// Reads rows in batches, prepares them, and sends those that still need work. The repeats of a row are neighbours with
 /// consecutive numbers.
+///
+/// # Errors
+/// If the journal cannot be read, a row changed since it was recorded, or rows are lost that were counted.
 pub(crate) fn read(
     rows: Rows,
     context: ReadContext<'_>,
@@ -107,6 +110,7 @@ pub(crate) fn read(
             is_complete: true,
         });
     }
+    let counted = rows.total();
     let mut failed = None;
     let mut is_whole = true;
     let mut remaining = resume.map(ResumeState::remaining);
@@ -143,17 +147,46 @@ pub(crate) fn read(
         is_whole &= may_continue && !are_too_many;
         if is_whole { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(ReadOutput {
-            spent: streamed.spent,
-            filtered: streamed.filtered,
-            missing_fields: streamed.missing_fields,
-            // When the run is stopped, a filter that keeps no row ends early.
-            is_complete: is_whole
-                && streamed.failure.is_none()
-                && !(stop.is_cancelled() && streamed.filtered > 0),
-            failure: streamed.failure,
-        }),
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if is_whole && streamed.failure.is_none() && !stop.is_cancelled() {
+        check_count(&streamed, counted)?;
+    }
+    Ok(ReadOutput {
+        spent: streamed.spent,
+        filtered: streamed.filtered,
+        missing_fields: streamed.missing_fields,
+        is_complete: is_whole && streamed.is_complete,
+        failure: streamed.failure,
+    })
+}
+
+/// Checks that a stream that neither failed nor was stopped has handed over every row. A run never counts as complete
+/// with fewer rows than were counted before, whatever lost them.
+fn check_count(streamed: &StreamReport, counted: Option<u64>) -> Result<(), ReadError> {
+    let read = streamed.rows;
+    match streamed.is_complete && counted.is_none_or(|counted| counted == read) {
+        true => Ok(()),
+        false => Err(ReadError::LostRows { expected: counted.unwrap_or(read + 1), read }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_were_counted_and_not_read_are_an_error() {
+        for (rows, is_complete, counted, is_good) in [
+            (10, true, Some(10), true),
+            (10, true, None, true),
+            (9, true, Some(10), false),
+            (11, true, Some(10), false),
+            (9, false, None, false),
+        ] {
+            let streamed = StreamReport { rows, is_complete, ..StreamReport::default() };
+            assert_eq!(check_count(&streamed, counted).is_ok(), is_good, "{rows} {is_complete} {counted:?}");
+        }
     }
 }

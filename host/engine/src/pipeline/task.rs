@@ -182,6 +182,10 @@ fn output_of(
         }
         Err(ReadError::Record(error)) => Err(RunError::Record(error)),
         Err(error @ ReadError::Changed { .. }) => Err(RunError::data_changed(dataset, &error)),
+        Err(ReadError::LostRows { expected, read }) => {
+            let samples = |rows: u64| rows.saturating_mul(task.planned.spec.repeat);
+            Err(RunError::LostSamples { expected: samples(expected), recorded: samples(read) })
+        }
     }
 }
 

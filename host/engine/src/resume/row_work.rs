@@ -35,4 +35,8 @@ pub(crate) enum ReadError {
     Record(#[from] RecordError),
     #[error("row {row} has changed since the run began")]
     Changed { row: u64 },
+    /// Nothing stopped the reading, and fewer rows came than were counted, or more. `expected` is the smallest number
+    /// possible if they were not counted.
+    #[error("{expected} samples were expected, and {read} were read")]
+    LostRows { expected: u64, read: u64 },
 }

@@ -1,6 +1,7 @@
 //! Runs the tasks of a run, in order or several at a time, and the threads that they share.
 
 use super::context::RunContext;
+use super::input_files::check_shared_files;
 use crate::limits::cancel_token::StopReason;
 use crate::limits::permits::RolePermits;
 use crate::pipeline::infer::support_role::SupportRole;
@@ -188,7 +189,7 @@ impl<'r> TaskScheduler<'r> {
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
         let TaskOutput { mut report, begun } =
             run_task(self.resources_of(task, sinks, dataset, rows, most)?)?;
-        self.run.session.check_model_files()?;
+        check_shared_files(self.run)?;
         // A task that ran to the end has shown how many rows there are.
         report.planned =
             if report.ended_early() { total.or_else(|| self.count_planned(task)) } else { total };
@@ -320,7 +321,7 @@ impl<'r> TaskScheduler<'r> {
         };
         let counts = task.counts();
         if counts.total() != begun {
-            return Err(RunError::LostSamples { begun, recorded: counts.total() });
+            return Err(RunError::LostSamples { expected: begun, recorded: counts.total() });
         }
         Ok(TaskReport { counts, evaluation: task.evaluation_time(), ..report })
     }

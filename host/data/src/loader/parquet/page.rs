@@ -1,7 +1,6 @@
 //! Page sizes, read from the page headers. The reader decompresses a page as a whole, however little of it is needed.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 
 /// Maximum size of a decompressed page. Pages are usually about a megabyte. Large values are an exception, since a
 /// page may contain a thousand of them.
@@ -22,7 +21,7 @@ pub(super) fn too_large(column: &str, row: u64, bytes: u64) -> String {
 
 /// Returns the decompressed size of the page at an offset. `None` if no page begins there, which the reader describes
 /// better.
-pub(super) fn unpacked_bytes(file: &mut File, offset: u64) -> std::io::Result<Option<u64>> {
+pub(super) fn unpacked_bytes(file: &mut (impl Read + Seek), offset: u64) -> std::io::Result<Option<u64>> {
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(offset))?;
     file.take(HEAD_BYTES).read_to_end(&mut head)?;
