@@ -277,6 +277,13 @@ fn overwritten_model_ends_the_run_without_figures() {
     assert_eq!(ended.status.code(), Some(3), "{log}");
     assert!(log.contains("copy.gguf changed after the model was loaded"), "{log}");
     assert!(!workspace.path("runs/overwritten/summary.json").exists());
+
+    // No answer of the other weights was recorded, so the run is completed as an undisturbed one.
+    std::fs::copy(model(), &copy).expect("restored");
+    let set = format!("backends.tiny.config.model_path={}", copy.display());
+    workspace.run(&["run", &tiny(), "--resume", "overwritten", "--quiet", "--set", &set]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/overwritten/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
 }
 
 /// Creates a folder with a copy of the program, and files under some names next to it.

@@ -157,8 +157,15 @@ impl ModelClient {
         self.silence.send_if_modified(|was_silent| std::mem::replace(was_silent, is_silent) != is_silent);
     }
 
-    /// Handles a message from the model.
+    /// Handles a message from the model. Must be called from a thread that may block: after a change of a model file's
+    /// metadata, its digest is computed again.
     pub fn on_message(&self, message: FromModel) {
+        // The process maps its files. An answer that was computed from other weights must not be recorded.
+        if matches!(message, FromModel::Done(..))
+            && let Err(reason) = self.check_files()
+        {
+            return self.state().fail_all(model_lost(reason));
+        }
         let mut state = self.state();
         state.messages += 1;
         match message {
