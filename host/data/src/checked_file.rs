@@ -212,7 +212,7 @@ impl CheckedFile {
     }
 
     /// Returns the number of bytes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub(crate) fn byte_count(&self) -> u64 {
         self.shared.bytes
     }
 

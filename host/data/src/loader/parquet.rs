@@ -132,7 +132,7 @@ impl Loader for Parquet {
 
 impl Length for CheckedFile {
     fn len(&self) -> u64 {
-        self.bytes()
+        self.byte_count()
     }
 }
 
@@ -145,7 +145,7 @@ impl ChunkReader for CheckedFile {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         // A damaged file may ask for more than it has.
-        let most = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.byte_count()).unwrap_or(usize::MAX);
         let mut bytes = Vec::with_capacity(length.min(most));
         let read = self.at(start).take(length as u64).read_to_end(&mut bytes)?;
         match read == length {
@@ -158,7 +158,7 @@ impl ChunkReader for CheckedFile {
 /// Reports problems with the last bytes before a reader reports them less clearly.
 fn check_end(file: &mut CheckedFile) -> Result<(), LoaderError> {
     let mut end = [0; 4];
-    if file.bytes() >= 12 {
+    if file.byte_count() >= 12 {
         file.seek(SeekFrom::End(-4))
             .and_then(|_| file.read_exact(&mut end))
             .map_err(LoaderError::Unreadable)?;
