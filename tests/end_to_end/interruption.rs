@@ -254,6 +254,55 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert!(!journal.exists());
 }
 
+/// Returns a pipe that is full. A process that writes to it waits for as long as the reader exists.
+#[cfg(target_os = "linux")]
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    /// O_NONBLOCK.
+    const NON_BLOCKING: i32 = 0o4000;
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    // Opened a second time, so that only this function does not wait.
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    let mut filler = fs::File::options().write(true).custom_flags(NON_BLOCKING).open(path).expect("opened");
+    while filler.write(&[b' '; 4096]).is_ok() {}
+    (reader, writer)
+}
+
+/// The thread that handles the first signal waits for the full stream. The second signal needs no thread.
+#[cfg(target_os = "linux")]
+#[test]
+fn second_signal_ends_a_run_whose_streams_are_full() {
+    const MAX_SIGNALS: usize = 1_000;
+    for second in ["INT", "TERM"] {
+        let blocking = BlockingServer::start(10);
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows(40));
+        workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
+        let (_reader, writer) = full_pipe();
+        let mut command = workspace.program();
+        command.args(ARGUMENTS).arg("--quiet");
+        command.stdout(writer.try_clone().expect("a descriptor")).stderr(writer);
+        let mut child = command.spawn().expect("it starts");
+        blocking.wait_until_blocked();
+        send_signal(&child, "INT");
+        // Signals that come at the same moment count as one.
+        let ended = (0..MAX_SIGNALS).find_map(|_| {
+            send_signal(&child, second);
+            child.try_wait().expect("a child")
+        });
+        if ended.is_none() {
+            child.kill().expect("killed");
+        }
+        assert_eq!(ended.and_then(|status| status.code()), Some(130), "{second}");
+        assert_eq!(workspace.json("r", "manifest.json")["status"], "running");
+        blocking.release();
+        workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+        assert_eq!(workspace.samples("r").len(), 40);
+    }
+}
+
 /// Changes the folder of a run while requests are in flight. Checks that the run ends with an error before more requests are
 /// sent.
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
-use gage_model_protocol::{BuildInfo, KernelBuild, PROTOCOL_VERSION, write_frame};
+use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION, write_frame};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,17 @@ fn under_way_with(
     run_id: &str,
     further: &[&str],
 ) -> (Child, u32, BufReader<std::process::ChildStderr>) {
-    let mut command = workspace.program();
+    under_way_as(workspace.program(), workspace, run_id, further)
+}
+
+/// Does the same with a command that runs the program.
+#[cfg(unix)]
+fn under_way_as(
+    mut command: std::process::Command,
+    workspace: &Workspace,
+    run_id: &str,
+    further: &[&str],
+) -> (Child, u32, BufReader<std::process::ChildStderr>) {
     command.args(["run", &tiny(), "--run-id", run_id, "--quiet", "--json", "--log", "info"]).args(further);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -494,7 +504,9 @@ fn locked_run_uses_the_kernels_of_its_lock() {
         llama_cpp_2: String::new(),
         llama_cpp_sys_2: String::new(),
     };
-    write_frame(&mut greeting, &build).expect("a frame");
+    let confinement =
+        Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: true };
+    write_frame(&mut greeting, &Greeting { build, confinement }).expect("a frame");
     std::fs::write(workspace.path("other-greeting"), greeting).expect("written");
     let other = workspace.write("other", "#!/bin/sh\ncat \"$0-greeting\"\n");
     std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
@@ -509,4 +521,68 @@ fn locked_run_uses_the_kernels_of_its_lock() {
     );
     assert!(!refused.stderr.contains("in a process of its own"), "{}", refused.stderr);
     assert_eq!(std::fs::read_dir(workspace.path("runs")).expect("the first run").count(), 1);
+}
+
+/// A model file that takes over llama.cpp finds neither variables nor open files of gage-host, and gains no privileges.
+#[cfg(target_os = "linux")]
+#[test]
+fn model_process_has_nothing_to_steal() {
+    let workspace = Workspace::new();
+    workspace.write("secret", "of a parent of gage-host");
+    let mut command = workspace.program_in_shell("exec 7<secret; exec \"$0\" \"$@\"");
+    command
+        .arg(program_file("gage-host"))
+        .env("OPENAI_API_KEY", "sk-steal-me")
+        .env("CUDA_TEST_TOKEN", "steal-me");
+    let (mut child, model, _log) = under_way_as(command, &workspace, "r", &[]);
+    let of_process = |pid: u32, file: &str| std::fs::read(format!("/proc/{pid}/{file}")).expect("read");
+    let text = |pid: u32, file: &str| String::from_utf8(of_process(pid, file)).expect("UTF-8");
+    let has_secret = |pid: u32| {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("read").filter_map(|entry| {
+            // A descriptor may be closed in the meantime.
+            std::fs::read_link(entry.expect("an entry").path()).ok()
+        });
+        files.into_iter().any(|file| file.ends_with("secret"))
+    };
+    let environment = text(model, "environ");
+    let mut names: Vec<&str> = environment
+        .split_terminator('\0')
+        .map(|variable| variable.split('=').next().unwrap_or(variable))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["GGML_NO_BACKTRACE", "OMP_WAIT_POLICY"]);
+    assert!(has_secret(child.id()) && !has_secret(model), "open files");
+    let status = text(model, "status");
+    for line in ["NoNewPrivs:\t1", "Seccomp:\t2"] {
+        assert!(status.lines().any(|found| found == line), "{line}: {status}");
+    }
+    let privileges = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).expect("a line");
+    let privileges = u64::from_str_radix(privileges, 16).expect("a number");
+    // CAP_DAC_READ_SEARCH, with which root reads the models of others.
+    assert_eq!(privileges & !(1 << 2), 0, "{privileges:x}");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+}
+
+/// A kernel may lack Landlock. The others are part of every kernel that a distribution supports.
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_reports_the_confinement_of_the_model_process() {
+    let workspace = Workspace::new();
+    let json = workspace.run(&["doctor", "--json"]).expect_code(0).stdout_json();
+    let parts = json["model_program"]["confinement"].as_array().expect("parts");
+    let is_in_force = |name: &str| {
+        let part = parts.iter().find(|part| part["name"] == name).expect("a part");
+        part["is_in_force"].as_bool().expect("a truth value")
+    };
+    assert!(is_in_force("privileges") && is_in_force("system calls"), "{json:#}");
+    let text = workspace.run(&["doctor"]).expect_code(0).stdout;
+    for (name, part) in [("model program", "gage-model"), ("environment", "only variables of OpenMP")] {
+        assert!(text.lines().any(|line| line.starts_with(name) && line.contains(part)), "{name}: {text}");
+    }
+    let landlock = if is_in_force("files") { "(Landlock " } else { "not limited: " };
+    assert!(text.lines().any(|line| line.starts_with("files") && line.contains(landlock)), "{text}");
+    let variables = [("GAGE_HOST_MODEL_PROGRAM", "/nowhere/gage-model")];
+    let missing = workspace.run_with_env(variables, &["doctor"]).expect_code(0).stdout;
+    assert!(missing.contains("cannot be used: /nowhere/gage-model cannot be started"), "{missing}");
 }

@@ -29,7 +29,10 @@ pub use api::{
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_pause, waiting, with_slot};
-pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, KernelVariant, gguf, memory_estimate};
+pub use gage_model_protocol::{
+    BenchFigure, BenchOptions, BenchReport, Confinement, ConfinementPart, Greeting, KernelVariant, gguf,
+    memory_estimate,
+};
 pub use guest::{media_kind_to_guest, output_to_guest};
 pub use http::{
     ConnectionKey, HealthState, HttpHosts, HttpRecording, RecordingError, Transport, TransportBody,

@@ -11,6 +11,7 @@ mod image_placement;
 mod json_schema_support;
 mod log_forwarding;
 mod model_client;
+mod model_environment;
 mod model_program;
 mod omp_wait_policy;
 mod one_shot;

@@ -131,6 +131,8 @@ pub(crate) enum Command {
     /// Fetch, inspect and measure model files.
     #[command(subcommand)]
     Model(ModelCommand),
+    /// Check this machine: the program that runs model files, and what it is kept from.
+    Doctor(DoctorArguments),
     /// List the environment variables that gage-host reads, with their meanings and values.
     Env(EnvArguments),
     /// Print a script that completes commands and options in a shell.
@@ -442,6 +444,19 @@ pub(crate) struct SchemaArguments {
     /// The format.
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  gage-host doctor
+  gage-host doctor --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const ENV_EXAMPLES: &str = "\

@@ -39,6 +39,7 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),
         Command::List(list) => commands::list::execute(&list),
+        Command::Doctor(doctor) => commands::doctor::execute(&doctor),
         Command::Env(env) => commands::env::execute(&env),
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
         Command::Distill(distill) => commands::distill::execute(&distill),

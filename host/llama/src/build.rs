@@ -1,6 +1,6 @@
 //! Build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
-use crate::kernel_modules::{has_kernel_folders, loaded_build};
+use crate::kernel_modules::{folder_builds, kernel_folders, loaded_build};
 use crate::runtime::{compute_capability, runtime};
 use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
@@ -24,7 +24,7 @@ pub fn build_info() -> BuildInfo {
 
 fn variant() -> KernelVariant {
     // Kernels are known once llama.cpp has loaded them.
-    let loaded = if has_kernel_folders() && runtime().is_ok() { loaded_build() } else { None };
+    let loaded = if !kernel_folders().is_empty() && runtime().is_ok() { loaded_build() } else { None };
     let build = loaded.unwrap_or_else(compiled_build);
     match build {
         KernelBuild::Cuda => {
@@ -32,6 +32,11 @@ fn variant() -> KernelVariant {
         }
         _ => build.into(),
     }
+}
+
+/// Returns whether this program may compute on GPUs: its kernels, or those that it loads, are made for them.
+pub fn may_use_gpus() -> bool {
+    compiled_build().is_for_gpus() || folder_builds().into_iter().any(KernelBuild::is_for_gpus)
 }
 
 /// Returns the kernels that this program was built with.

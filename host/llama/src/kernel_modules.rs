@@ -16,12 +16,17 @@ pub fn set_kernel_folders(folders: Vec<PathBuf>) {
     let _ = FOLDERS.set(folders);
 }
 
+/// Returns the folders whose modules are loaded.
+pub fn kernel_folders() -> &'static [PathBuf] {
+    FOLDERS.get().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// Loads the modules of each folder.
 ///
 /// # Errors
 /// If a folder does not exist, or this build has its kernels compiled in.
 pub fn load_kernel_modules() -> Result<(), String> {
-    for folder in FOLDERS.get().into_iter().flatten() {
+    for folder in kernel_folders() {
         let shown = folder.display();
         if !folder.is_absolute() || !folder.is_dir() || folder.to_str().is_none() {
             return Err(format!("the kernel folder {shown} is not the absolute path of a folder in UTF-8"));
@@ -42,21 +47,20 @@ fn load_from(folder: &Path) -> Result<(), String> {
     Err(format!("the kernels of this gage-model are compiled in; it cannot load {}", folder.display()))
 }
 
-/// Returns whether kernels are loaded, and not compiled in.
-pub fn has_kernel_folders() -> bool {
-    FOLDERS.get().is_some_and(|folders| !folders.is_empty())
+/// Returns the kernel builds that the folders are named after.
+pub fn folder_builds() -> Vec<KernelBuild> {
+    let named = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<KernelBuild>().ok();
+    kernel_folders().iter().filter_map(named).collect()
 }
 
 /// Returns the kernels that were loaded: those of a GPU that was found, or else those for the processor. llama.cpp must be
 /// running.
 pub fn loaded_build() -> Option<KernelBuild> {
-    let folders = FOLDERS.get()?;
-    let named = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<KernelBuild>().ok();
     let devices = list_llama_ggml_backend_devices();
     let has_device = |build: KernelBuild| {
         devices.iter().any(|device| device.backend.eq_ignore_ascii_case(&build.to_string()))
     };
-    let builds: Vec<KernelBuild> = folders.iter().filter_map(named).collect();
+    let builds = folder_builds();
     let for_gpu = builds.iter().copied().find(|build| build.is_for_gpus() && has_device(*build));
     for_gpu.or_else(|| builds.iter().copied().find(|build| !build.is_for_gpus()))
 }

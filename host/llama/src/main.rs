@@ -33,6 +33,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    gage_llama::close_inherited_descriptors();
     let arguments = Arguments::parse();
     if std::io::stdin().is_terminal() {
         eprintln!("error: gage-model is started by gage-host; run a suite with `gage-host run`");

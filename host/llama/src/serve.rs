@@ -1,29 +1,37 @@
 //! Communication of `gage-model` with `gage-host` over the standard streams.
 
 use crate::bench::bench;
-use crate::build::build_info;
+use crate::build::{build_info, may_use_gpus};
+use crate::confinement::confine;
+use crate::kernel_modules::kernel_folders;
 use crate::vocabulary::Vocabulary;
 use crate::worker;
 use gage_core::spawn_thread;
 use gage_model_protocol::{
-    BenchOptions, Command, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
+    BenchOptions, Command, Greeting, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
 };
 use std::io::{BufReader, BufWriter, Result};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
-/// Sends the greeting, then reads one command and executes it.
+/// Reads one command, confines this process to the files of the command, sends the greeting, and executes the command.
 ///
-/// Returns when the host has closed the stream, or if the model cannot be loaded.
+/// Must be called while this process has a single thread. Returns when the host has closed the stream, or if the model
+/// cannot be loaded.
 ///
 /// # Errors
 /// If the streams break, or the first message is not a command of this version.
 pub fn serve() -> Result<()> {
-    write_frame(&mut std::io::stdout().lock(), &build_info())?;
     // Read before the match, whose arms lock the stream again.
-    let command = read_frame::<Command>(&mut std::io::stdin().lock())?;
-    match command {
+    let command = read_frame::<Command>(&mut std::io::stdin().lock());
+    let model_files = command.as_ref().ok().and_then(Option::as_ref).map(Command::model_files);
+    let confinement = confine(&model_files.unwrap_or_default(), kernel_folders(), may_use_gpus());
+    // Only now: the build asks for the GPUs, whose drivers start threads. A host of another version learns from the
+    // greeting why its command is not understood.
+    let greeting = Greeting { build: build_info(), confinement };
+    write_frame(&mut std::io::stdout().lock(), &greeting)?;
+    match command? {
         Some(Command::Serve(options)) => serve_model(*options),
         Some(Command::CountTokens(path)) => count_tokens(&path),
         Some(Command::Bench(options)) => measure(&options),

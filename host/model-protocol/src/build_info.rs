@@ -1,4 +1,4 @@
-//! Greeting of `gage-model`: its version, the protocol version, and the kernels that it was built with.
+//! Build of `gage-model`: its version, the protocol version, and the kernels that it was built with.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -81,7 +81,7 @@ impl fmt::Display for KernelVariant {
     }
 }
 
-/// Build of a program. `gage-model` sends its own as its first message.
+/// Build of a program. The greeting of `gage-model` has its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInfo {
     /// Version of the package.

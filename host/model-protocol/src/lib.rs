@@ -5,6 +5,7 @@
 
 mod bench;
 mod build_info;
+mod confinement;
 mod frames;
 pub mod gguf;
 mod load_options;
@@ -14,12 +15,13 @@ mod settings;
 
 pub use bench::{BenchFigure, BenchOptions, BenchReport};
 pub use build_info::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
+pub use confinement::{Confinement, ConfinementPart};
 pub use frames::{read_frame, write_frame};
 pub use load_options::{GrammarSource, ModelOptions};
 pub use messages::{
     Answer, Command, Completion, Constraint, Counts, DEFAULT_MAX_NEW_TOKENS, DEFAULT_SEED, FromModel,
-    GenerateTask, Job, JobError, JobErrorKind, JobResult, LoadedModel, ModelFacts, Prompt, ScoredText, Task,
-    ToModel, TokenLogprob,
+    GenerateTask, Greeting, Job, JobError, JobErrorKind, JobResult, LoadedModel, ModelFacts, Prompt,
+    ScoredText, Task, ToModel, TokenLogprob,
 };
 pub use settings::{Settings, to_u32, to_usize};
 

@@ -1,11 +1,12 @@
 //! Messages between `gage-host` and the model process.
 //!
-//! The process sends its [`BuildInfo`] as a greeting and receives one [`Command`]. After [`Command::Serve`] it receives
-//! [`ToModel`] and sends [`FromModel`]. The thread that computes sends every message, so that a call that never ends is
-//! noticed by their absence. The other commands document what they send.
+//! The process receives one [`Command`], confines itself to the files that the command names, and sends its
+//! [`Greeting`]. After [`Command::Serve`] it receives [`ToModel`] and sends [`FromModel`]. The thread that computes sends
+//! every message, so that a call that never ends is noticed by their absence. The other commands document what they send.
 
 use crate::bench::BenchOptions;
 use crate::build_info::BuildInfo;
+use crate::confinement::Confinement;
 use crate::load_options::ModelOptions;
 use crate::settings::Settings;
 use gage_core::{ContinuationScore, FinishReason, SamplingParams, Usage};
@@ -19,6 +20,15 @@ pub const DEFAULT_SEED: u32 = 42;
 /// Default maximum length of an answer, in tokens.
 pub const DEFAULT_MAX_NEW_TOKENS: u32 = 256;
 
+/// First message from a model process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Build of the program.
+    pub build: BuildInfo,
+    /// Confinement of the process.
+    pub confinement: Confinement,
+}
+
 /// First message to a model process: what it is started for.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Command {
@@ -28,6 +38,21 @@ pub enum Command {
     CountTokens(PathBuf),
     /// Measure a model and send `Result<BenchReport, String>`.
     Bench(BenchOptions),
+}
+
+impl Command {
+    /// Returns the model files that the command reads.
+    pub fn model_files(&self) -> Vec<PathBuf> {
+        match self {
+            Command::Serve(options) => {
+                let adapter = options.lora.as_ref().map(|(path, _)| path);
+                let further = adapter.into_iter().chain(&options.mmproj).cloned();
+                std::iter::once(options.model_path.clone()).chain(further).collect()
+            }
+            Command::CountTokens(path) => vec![path.clone()],
+            Command::Bench(options) => vec![options.model_path.clone()],
+        }
+    }
 }
 
 /// A message to the model process.

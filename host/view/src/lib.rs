@@ -6,6 +6,8 @@
 //! - **Requests by a foreign host name are refused**, so that no foreign page reaches the server through its own
 //!   domain name (DNS rebinding).
 //! - **The async runtime never blocks**: files are read on separate threads.
+//! - **Clients cannot block one another**: connections are limited in number, unfinished requests and readers that take
+//!   nothing are closed, and a slow reader does not hold back the reports of others.
 //! - **Memory does not grow with the texts of a run**: reports are streamed. For a run in progress, a few numbers are
 //!   kept per sample.
 
@@ -19,6 +21,7 @@ mod refusal;
 mod reporting;
 mod root;
 mod server;
+mod write_timeout;
 
 pub use error::ViewError;
 pub use reporting::RequestFinder;

@@ -14,9 +14,12 @@ use gage_record::format::MANIFEST_FILE;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-/// Maximum number of reports written at the same time; further ones wait.
+/// Maximum number of reports written at the same time; further ones wait. A report that waits for its reader does not
+/// count.
 const MAX_CONCURRENT_REPORTS: usize = 4;
 /// Size of one chunk of a report.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -51,9 +54,14 @@ impl Reporter {
         let requests = self.requests;
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
+        let chunks = PageChunks {
+            pieces: pieces.clone(),
+            permits: Arc::clone(&self.permits),
+            permit: Some(permit),
+            runtime: Handle::current(),
+        };
         tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            let mut out = BufWriter::with_capacity(CHUNK_BYTES, PageChunks(pieces.clone()));
+            let mut out = BufWriter::with_capacity(CHUNK_BYTES, chunks);
             let opened = open(&folders);
             let (sources, comparisons) = match opened {
                 Ok(opened) => opened,
@@ -101,12 +109,32 @@ fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comp
 
 /// Writer that sends its data as chunks of a stream. Blocks while too many are queued; fails when the reader
 /// disconnects.
-struct PageChunks(mpsc::Sender<io::Result<Bytes>>);
+struct PageChunks {
+    pieces: mpsc::Sender<io::Result<Bytes>>,
+    permits: Arc<Semaphore>,
+    /// Right to write a report; given back while the reader takes nothing.
+    permit: Option<OwnedSemaphorePermit>,
+    runtime: Handle,
+}
+
+impl PageChunks {
+    /// Waits until the reader takes a chunk, and lets other reports go on in the meantime.
+    fn send_later(&mut self, piece: io::Result<Bytes>) -> io::Result<()> {
+        drop(self.permit.take());
+        self.pieces.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        let permit = self.runtime.block_on(Arc::clone(&self.permits).acquire_owned());
+        self.permit = Some(permit.map_err(io::Error::other)?);
+        Ok(())
+    }
+}
 
 impl Write for PageChunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = Ok(Bytes::copy_from_slice(bytes));
-        self.0.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        match self.pieces.try_send(Ok(Bytes::copy_from_slice(bytes))) {
+            Ok(()) => {}
+            Err(TrySendError::Full(piece)) => self.send_later(piece)?,
+            Err(TrySendError::Closed(_)) => return Err(io::ErrorKind::BrokenPipe.into()),
+        }
         Ok(bytes.len())
     }
 

@@ -4,12 +4,12 @@
 //! installed next to the program.
 
 use super::log_forwarding::LogForwarder;
-use super::omp_wait_policy::thread_environment;
+use super::model_environment::model_environment;
 use super::process_handle::ProcessHandle;
 use gage_config::Kernels;
 use gage_core::ResourceShortage;
 use gage_model_protocol::{
-    BuildInfo, Command as ModelCommand, KernelBuild, KernelVariant, read_frame, write_frame,
+    Command as ModelCommand, Confinement, Greeting, KernelBuild, KernelVariant, read_frame, write_frame,
 };
 use serde::de::DeserializeOwned;
 use std::env::{self, consts::EXE_SUFFIX};
@@ -95,6 +95,16 @@ impl ModelProgram {
     /// Returns the reason why it cannot run.
     pub fn check_variant(&self, variant: &KernelVariant) -> Result<(), String> {
         self.find(Kernels::Auto, Some(variant))?.start_greeted(None).map(drop)
+    }
+
+    /// Starts the program that models run in by default, without a model. Returns its file and its greeting.
+    ///
+    /// # Errors
+    /// Returns the reason why it cannot run.
+    pub fn greeting(&self) -> Result<(PathBuf, Greeting), String> {
+        let program = self.find(Kernels::Auto, None)?;
+        let (_, greeting) = program.start_greeted(None)?;
+        Ok((program.file, greeting))
     }
 
     /// Finds the program in the variant that a lock pins, or else in the best one that this machine can run and the
@@ -196,11 +206,8 @@ impl FoundProgram {
             program.args(["--log", filter]);
         }
         program
-            .envs(thread_environment())
-            // A failed assertion must end the process with its own signal, and write nothing to the answer stream.
-            .env("GGML_NO_BACKTRACE", "1")
-            // llama.cpp would load the shared library that it names.
-            .env_remove("GGML_BACKEND_PATH")
+            .env_clear()
+            .envs(model_environment())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -232,10 +239,10 @@ impl FoundProgram {
     ///
     /// # Errors
     /// If it is a different program, or from a different build.
-    pub(super) fn greet(&self, stdout: &mut BufReader<ChildStdout>) -> Result<Option<BuildInfo>, String> {
+    pub(super) fn greet(&self, stdout: &mut BufReader<ChildStdout>) -> Result<Option<Greeting>, String> {
         let file = self.file.display();
-        let build = match read_frame::<BuildInfo>(stdout) {
-            Ok(Some(build)) => build,
+        let greeting = match read_frame::<Greeting>(stdout) {
+            Ok(Some(greeting)) => greeting,
             Ok(None) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => {
@@ -244,10 +251,10 @@ impl FoundProgram {
                 ));
             }
         };
-        build.check().map_err(|difference| {
+        greeting.build.check().map_err(|difference| {
             format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
         })?;
-        let found = &build.variant;
+        let found = &greeting.build.variant;
         match &self.variant {
             Some(RequiredVariant::Pinned(pinned)) if pinned.build != found.build => {
                 Err(format!("the kernels of {file} are built for `{}`; {REMEDY}", found.build))
@@ -261,7 +268,10 @@ impl FoundProgram {
                 "{file} is not what its name says: its kernels are built for `{}`, not for `{named}`; {REMEDY}",
                 found.build
             )),
-            _ => Ok(Some(build)),
+            _ => {
+                log_confinement(&greeting.confinement);
+                Ok(Some(greeting))
+            }
         }
     }
 
@@ -269,13 +279,27 @@ impl FoundProgram {
     ///
     /// # Errors
     /// If it cannot be started, exits, or is a different program.
-    pub(super) fn start_greeted(&self, command: Option<&ModelCommand>) -> Result<ModelProcess, String> {
+    pub(super) fn start_greeted(
+        &self,
+        command: Option<&ModelCommand>,
+    ) -> Result<(ModelProcess, Greeting), String> {
         let started = self.start(command, Interrupts::Received);
         let mut process =
             started.map_err(|error| format!("{} cannot be started: {error}", self.file.display()))?;
         match self.greet(&mut process.stdout)? {
-            Some(_) => Ok(process),
+            Some(greeting) => Ok((process, greeting)),
             None => Err(process.end().described()),
+        }
+    }
+}
+
+/// Logs what keeps a process from the rest of the machine. `gage-host doctor` shows the same.
+fn log_confinement(confinement: &Confinement) {
+    for part in confinement.parts() {
+        let (name, description) = (part.name, part.description);
+        match part.is_in_force {
+            true => tracing::debug!("confinement of the model process, {name}: {description}"),
+            false => tracing::info!("confinement of the model process, {name}: {description}"),
         }
     }
 }
@@ -291,17 +315,18 @@ impl ModelProcess {
     /// Returns how the process ended.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, text: &str) -> Result<T, String> {
         let sent = self.stdin.as_mut().is_some_and(|stdin| write_frame(stdin, &text).is_ok());
-        if sent { self.read() } else { Err(self.end().described()) }
+        let answer = if sent { self.read() } else { Err(self.end()) };
+        answer.map_err(|end| end.described())
     }
 
     /// Reads a message.
     ///
     /// # Errors
     /// Returns how the process ended.
-    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, ProcessEnd> {
         match read_frame::<T>(&mut self.stdout) {
             Ok(Some(message)) => Ok(message),
-            Ok(None) | Err(_) => Err(self.end().described()),
+            Ok(None) | Err(_) => Err(self.end()),
         }
     }
 
@@ -332,14 +357,31 @@ impl Drop for ModelProcess {
 impl ProcessEnd {
     /// Describes how the process ended, including its last log lines.
     pub(super) fn described(&self) -> String {
-        let how = match self.status {
+        self.described_as(&self.cause())
+    }
+
+    /// Describes how a process ended that was loading a model file, including its last log lines.
+    pub(super) fn described_while_loading(&self, file: &Path) -> String {
+        let is_crash = self.status.and_then(signal).is_some_and(|(number, _)| CRASHES.contains(&number));
+        let advice = match is_crash {
+            true => {
+                "; the file may be damaged, or made to attack its reader: fetch it again from a source that you trust"
+            }
+            false => "",
+        };
+        let file = file.display();
+        self.described_as(&format!("the model file {file} cannot be loaded: {}{advice}", self.cause()))
+    }
+
+    fn cause(&self) -> String {
+        let cause = match self.status {
             Some(status) => match signal(status) {
                 Some((number, name)) => format!("was ended by the signal {number} ({name})"),
                 None => format!("ended with the {status}").replace("exit status: ", "exit status "),
             },
             None => "does not exit, although it was killed".to_owned(),
         };
-        self.described_as(&format!("the model process {how}"))
+        format!("the model process {cause}")
     }
 
     /// Describes an end whose cause is known, including the last log lines.
@@ -351,6 +393,10 @@ impl ProcessEnd {
         format!("{how}{said}")
     }
 }
+
+/// Signals of a process that crashed: failed assertion, bus error, arithmetic error, invalid memory access, and on Linux a
+/// system call of another architecture.
+const CRASHES: [i32; 5] = [6, 7, 8, 11, 31];
 
 #[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
@@ -364,6 +410,7 @@ fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
         9 => "SIGKILL: memory may have run out",
         11 => "SIGSEGV",
         15 => "SIGTERM",
+        31 => "SIGSYS: it made a system call that is refused",
         _ => "see `man 7 signal`",
     };
     Some((number, name))
@@ -404,10 +451,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("gage-model");
         let build = |version: &str, variant: &str| {
-            serde_json::json!({
+            let build = serde_json::json!({
                 "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": variant,
                 "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
-            })
+            });
+            let confinement =
+                Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: false };
+            serde_json::json!({"build": build, "confinement": confinement})
         };
         let mut greeting = Vec::new();
         let script = |bytes: &[u8]| {

@@ -12,8 +12,8 @@ use std::path::Path;
 /// If the program is not found, or the model cannot be loaded, does not predict tokens, or fails.
 pub fn bench(options: &BenchOptions, program: &ModelProgram) -> Result<BenchReport, String> {
     let command = Command::Bench(options.clone());
-    let mut process = program.find(Kernels::Auto, None)?.start_greeted(Some(&command))?;
-    process.read::<Result<BenchReport, String>>()?
+    let (mut process, _) = program.find(Kernels::Auto, None)?.start_greeted(Some(&command))?;
+    process.read::<Result<BenchReport, String>>().map_err(|end| end.described())?
 }
 
 /// Vocabulary of a model file; its weights are not loaded.
@@ -26,8 +26,8 @@ impl Vocabulary {
     /// If the file cannot be read, llama.cpp refuses it, or the program is not found.
     pub fn read(path: &Path, program: &ModelProgram) -> Result<Vocabulary, String> {
         let command = Command::CountTokens(path.to_owned());
-        let mut process = program.find(Kernels::Baseline, None)?.start_greeted(Some(&command))?;
-        process.read::<Result<(), String>>()??;
+        let (mut process, _) = program.find(Kernels::Baseline, None)?.start_greeted(Some(&command))?;
+        process.read::<Result<(), String>>().map_err(|end| end.described_while_loading(path))??;
         Ok(Vocabulary(Mutex::new(process)))
     }
 

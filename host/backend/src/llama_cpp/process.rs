@@ -69,7 +69,13 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
         // From here on the process is not killed again: its exit status is about to be collected.
         let hang = link.upgrade().and_then(|client| client.state().on_process_end());
         let end = process.end();
-        let how = hang.map_or_else(|| end.described(), |hang| end.described_as(&hang.to_string()));
+        let (how, while_loading) = match hang {
+            None => (end.described(), end.described_while_loading(&options.model_path)),
+            Some(hang) => {
+                let how = end.described_as(&hang.to_string());
+                (how.clone(), format!("{how}, while it loaded the model"))
+            }
+        };
         let Some(strong) = link.upgrade() else { return };
         let has_answered = match exit {
             ProcessExit::Dropped => return,
@@ -78,7 +84,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
         };
         crashes_in_a_row = if has_answered { 1 } else { crashes_in_a_row + 1 };
         tracing::error!("{how}");
-        if strong.state().after_crash(&how, crashes_in_a_row).is_break() {
+        if strong.state().after_crash(&how, while_loading, crashes_in_a_row).is_break() {
             return;
         }
     }
@@ -111,12 +117,14 @@ fn launch(
 
 impl ClientState {
     /// Fails requests that cannot be retried after a crash. Returns `Continue` if the process is to be restarted.
-    fn after_crash(&mut self, how: &str, crashes_in_a_row: u32) -> ControlFlow<()> {
+    ///
+    /// `while_loading` is the error of a model that was never loaded. Its file would crash every further process.
+    fn after_crash(&mut self, how: &str, while_loading: String, crashes_in_a_row: u32) -> ControlFlow<()> {
         if self.ended.is_some() {
             return ControlFlow::Break(());
         }
         if self.opening.is_some() {
-            self.fail_all(model_lost(format!("{how}, while it loaded the model")));
+            self.fail_all(model_lost(while_loading));
             return ControlFlow::Break(());
         }
         self.on_crash(|| {
@@ -170,4 +178,50 @@ fn listen(
         }
     }
     if link.strong_count() == 0 { ProcessExit::Dropped } else { ProcessExit::Crashed { has_answered } }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use gage_config::Kernels;
+    use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+
+    /// A program that greets like `gage-model`, and is then ended by a signal as if the model file had crashed it.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn file_that_crashes_its_reader_is_loaded_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let build = BuildInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL_VERSION,
+            variant: KernelBuild::Baseline.into(),
+            llama_cpp_2: String::new(),
+            llama_cpp_sys_2: String::new(),
+        };
+        let confinement =
+            Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: false };
+        let mut greeting = Vec::new();
+        write_frame(&mut greeting, &Greeting { build, confinement }).expect("a frame");
+        std::fs::write(folder.path().join("greeting"), greeting).expect("written");
+        let file = folder.path().join("gage-model");
+        let script =
+            "#!/bin/sh\necho started >>\"${0%/*}/starts\"\ncat \"${0%/*}/greeting\"\nkill -SEGV $$\n";
+        std::fs::write(&file, script).expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
+
+        let program = crate::ModelProgram { file: Some(file), log_filter: None };
+        let program = program.find(Kernels::Auto, None).expect("the file");
+        let options = ModelOptions::new(PathBuf::from("hostile.gguf"));
+        let (client, opened) = start(options, program, Duration::from_secs(600)).expect("threads");
+        let error = opened.await.expect("an answer").expect_err("it crashes");
+        for part in ["the model file hostile.gguf cannot be loaded", "SIGSEGV", "may be damaged"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let refused = client.state().ended.clone().expect("it ended");
+        assert_eq!(refused.kind, BackendErrorKind::ModelLost);
+        let starts = std::fs::read_to_string(folder.path().join("starts")).expect("read");
+        assert_eq!(starts, "started\n");
+    }
 }

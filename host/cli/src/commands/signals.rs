@@ -5,7 +5,8 @@ use crate::terminal;
 use gage_core::spawn_thread;
 use gage_runner::CancelToken;
 
-/// Listens for signals on its own thread, and sets the token at the first one.
+/// Listens for signals on its own thread, and sets the token at the first one. The second one ends the process. In both
+/// cases the journal contains every acknowledged sample.
 ///
 /// # Errors
 /// Fails if no thread or file descriptor is available.
@@ -15,14 +16,44 @@ pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Ends the run gracefully at the first signal, and the process immediately at the second. In both cases the journal
-/// contains every acknowledged sample.
+/// Ends the run gracefully at the first signal.
 async fn wait_and_stop(stop: CancelToken) {
     signal().await;
     stop.cancel();
+    // This may block, and so may every thread: the second signal needs none of them.
     terminal::eprint_line("\nstopping after the samples in flight; press Ctrl-C again to stop at once");
-    signal().await;
-    std::process::exit(ExitCode::Interrupted as i32);
+    #[cfg(not(unix))]
+    {
+        signal().await;
+        std::process::exit(ExitCode::Interrupted as i32);
+    }
+}
+
+/// Ends the process at the second signal of these kinds: SIGINT and SIGTERM.
+///
+/// The signal handler itself does that, without an exit handler, a lock or a thread. It works even if all threads are
+/// busy or wait for a full stream. A hangup counts as the first signal, but not as the second: both the terminal and the
+/// shell may send one.
+#[cfg(unix)]
+fn end_at_second_signal() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag::{register, register_conditional_shutdown};
+    use std::sync::OnceLock;
+    use std::sync::atomic::AtomicBool;
+    static HAS_RECEIVED_ONE: AtomicBool = AtomicBool::new(false);
+    static IS_INSTALLED: OnceLock<()> = OnceLock::new();
+    if IS_INSTALLED.set(()).is_err() {
+        return Ok(());
+    }
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal must not see its own mark.
+        register_conditional_shutdown(signal, ExitCode::Interrupted as i32, &HAS_RECEIVED_ONE)?;
+        register(signal, &HAS_RECEIVED_ONE)?;
+    }
+    if !is_hangup_ignored() {
+        register(SIGHUP, &HAS_RECEIVED_ONE)?;
+    }
+    Ok(())
 }
 
 /// Turns the file size limit (`ulimit -f`) into a write error, as for a full disk. Otherwise it would end the process
@@ -45,7 +76,7 @@ pub(super) fn full_files_are_errors() {
 pub(super) fn full_files_are_errors() {}
 
 /// Waits for Ctrl-C, for a scheduler's termination signal, or for the end of the terminal or the session. The last
-/// one is ignored if the process was started to outlive it.
+/// one is ignored if the process was started to outlive it. A second signal ends the process.
 ///
 /// Listens from the call on, which must be inside an async runtime, and not only once the future is polled.
 #[cfg(unix)]
@@ -57,11 +88,12 @@ pub(super) fn signal() -> impl Future<Output = ()> + Send + 'static {
             None => std::future::pending().await,
         }
     }
+    if let Err(error) = end_at_second_signal() {
+        tracing::debug!(%error, "a second signal will not end the process");
+    }
     let interrupt = signal(SignalKind::interrupt()).ok();
     let terminate = signal(SignalKind::terminate()).ok();
-    // Checked before the first listener is installed, because from then on SIGHUP is no longer ignored.
-    static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    let hangup = match IGNORES_HANGUP.get_or_init(ignores_hangup) {
+    let hangup = match is_hangup_ignored() {
         true => None,
         false => signal(SignalKind::hangup()).ok(),
     };
@@ -72,6 +104,14 @@ pub(super) fn signal() -> impl Future<Output = ()> + Send + 'static {
             () = received(hangup) => terminal::hung_up(),
         }
     }
+}
+
+/// Returns true if the process was started with SIGHUP ignored. Must be called before the first listener is installed,
+/// because from then on SIGHUP is no longer ignored.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *IGNORES_HANGUP.get_or_init(ignores_hangup)
 }
 
 /// Returns true if the process was started with SIGHUP ignored, as by `nohup`. If the system does not report that, it

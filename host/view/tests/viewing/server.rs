@@ -1,6 +1,6 @@
 //! Answers of the server to clients other than browsers.
 
-use crate::support::{Served, forty, whole};
+use crate::support::{Served, forty, sample, whole};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -146,4 +146,42 @@ fn every_answer_has_its_rules() {
         "{}",
         &answer[..answer.len().min(500)]
     );
+}
+
+/// Returns a text that hardly can be compressed.
+fn random_text(seed: u64, length: usize) -> String {
+    let mut state = seed;
+    let letter = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b' ' + (state >> 58) as u8)
+    };
+    (0..length).map(letter).collect()
+}
+
+/// Each of these clients reads only the beginning of its report.
+#[test]
+fn clients_that_do_not_read_block_no_report() {
+    // More than are written at the same time.
+    const CLIENTS: usize = 8;
+    let root = tempfile::tempdir().expect("a folder");
+    // More than the buffers between the server and a client hold.
+    let records: Vec<_> = (0..40).map(|index| sample(index, &random_text(index, 1 << 18), 1.0)).collect();
+    whole(root.path(), "long", &records);
+    let served = Served::start(root.path());
+    let request = b"GET /runs/long HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let clients: Vec<TcpStream> = (0..CLIENTS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(served.address).expect("a connection");
+            stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a bound");
+            stream.write_all(request).expect("sent");
+            let mut begin = [0; 12];
+            stream.read_exact(&mut begin).expect("the beginning of a report");
+            assert_eq!(&begin, b"HTTP/1.1 200");
+            stream
+        })
+        .collect();
+    let answer = get(&served, "/runs/long");
+    assert!(answer.len() > 8 << 20, "{} bytes", answer.len());
+    assert!(answer.contains("</html>"), "the report is complete");
+    drop(clients);
 }

@@ -1,0 +1,63 @@
+//! Environment of a model process: only what OpenMP, llama.cpp and the drivers of GPUs read, and no secret.
+
+use super::omp_wait_policy::thread_environment;
+use std::ffi::{OsStr, OsString};
+
+/// Beginnings of the names of variables that a model process inherits: those of OpenMP, llama.cpp, CUDA and Vulkan.
+const PREFIXES: [&str; 6] = ["OMP_", "GOMP_", "KMP_", "GGML_", "CUDA_", "VK_"];
+
+/// Names of further variables that a model process inherits: the folders of shared libraries, and the precision of
+/// cuBLAS.
+const NAMES: &[&str] = &[
+    "LD_LIBRARY_PATH",
+    "NVIDIA_TF32_OVERRIDE",
+    #[cfg(windows)]
+    "PATH",
+    #[cfg(windows)]
+    "SystemRoot",
+];
+
+/// Variable with a shared library that llama.cpp would load.
+const LIBRARY_VARIABLE: &str = "GGML_BACKEND_PATH";
+
+/// Parts of the names of variables that hold secrets.
+const SECRETS: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+
+/// Returns the whole environment of a model process.
+pub fn model_environment() -> Vec<(OsString, OsString)> {
+    let inherited = std::env::vars_os().filter(|(name, _)| is_inherited(name));
+    // A failed assertion must end the process with its own signal, and write nothing to the answer stream.
+    let own = [("GGML_NO_BACKTRACE", "1")].into_iter().chain(thread_environment());
+    inherited.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
+fn is_inherited(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let is_known = NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    is_known && name != LIBRARY_VARIABLE && !SECRETS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_variables_of_the_computation_are_inherited() {
+        for (name, expected) in [
+            ("OMP_NUM_THREADS", true),
+            ("CUDA_VISIBLE_DEVICES", true),
+            ("GGML_CUDA_FORCE_MMQ", true),
+            ("LD_LIBRARY_PATH", true),
+            ("GGML_BACKEND_PATH", false),
+            ("LD_PRELOAD", false),
+            ("HOME", false),
+            ("OPENAI_API_KEY", false),
+            ("NVIDIA_API_KEY", false),
+            ("CUDA_MIRROR_TOKEN", false),
+            ("http_proxy", false),
+        ] {
+            assert_eq!(is_inherited(OsStr::new(name)), expected, "{name}");
+        }
+    }
+}
