@@ -2,7 +2,7 @@
 
 use crate::sample_scope::{SampleScope, with_current};
 use crate::{Event, Level, Trace};
-use gage_core::Object;
+use gage_core::{Object, printable_line};
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
@@ -126,7 +126,8 @@ where
 }
 
 /// Format of a line for people, as other messages of the program have it: `warning: message key=value (task="t")`. Lines
-/// below warnings also name the module.
+/// below warnings also name the module. A message of several lines stays on one line, because it may hold text of a server
+/// or a plugin, which could imitate other messages.
 struct MessageFormat;
 
 impl<S, N> FormatEvent<S, N> for MessageFormat
@@ -157,7 +158,9 @@ where
         if level > tracing::Level::WARN {
             write!(writer, "{}: ", metadata.target())?;
         }
-        context.format_fields(writer.by_ref(), event)?;
+        let mut fields = String::new();
+        context.format_fields(Writer::new(&mut fields), event)?;
+        writer.write_str(&printable_line(&fields))?;
         let mut spans = Vec::new();
         for span in context.event_scope().into_iter().flatten() {
             let extensions = span.extensions();
@@ -301,6 +304,24 @@ mod tests {
             assert_eq!(["a warning", "of llama.cpp"].map(|line| text.contains(line)), expected, "{filter}");
         }
         assert!(filter_of("=====").is_err());
+    }
+
+    #[test]
+    fn a_message_with_line_breaks_stays_on_one_line() {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            let layer = lines(format, true, move || writer.try_clone().expect("a writer"));
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                let reason = "c\u{202e}\n::error::d";
+                tracing::warn!(%reason, "a\n::error::b\rc");
+            });
+            let text = std::io::read_to_string(reader).expect("a text");
+            assert_eq!(text.lines().count(), 1, "{text}");
+            if format == LogFormat::Text {
+                let expected = ": a\\n::error::b\\rc reason=c\\u{202e}\\n::error::d\n";
+                assert!(text.ends_with(expected), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -47,10 +47,10 @@ pub struct CompileLimits {
 }
 
 /// Minimum time and memory of a compilation. Both limits grow with the size of the component.
-const MIN_TIMEOUT: Duration = Duration::from_secs(30);
-const SECONDS_PER_MEBIBYTE: u32 = 20;
-const MIN_MEMORY_BYTES: u64 = 1 << 30;
-const MEMORY_BYTES_PER_CODE_BYTE: u64 = 384;
+pub(crate) const MIN_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const SECONDS_PER_MEBIBYTE: u32 = 20;
+pub(crate) const MIN_MEMORY_BYTES: u64 = 1 << 30;
+pub(crate) const MEMORY_BYTES_PER_CODE_BYTE: u64 = 384;
 
 /// Maximum number of threads of a child. Each one reserves address space, which the memory limit counts: with more
 /// threads, a small component would not compile.

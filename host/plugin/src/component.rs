@@ -9,7 +9,8 @@ use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
 use crate::sandbox::{GuestState, link_wasi};
-use crate::shortage::{reported, shortage_in};
+use crate::shortage::{is_pool_full, reported, shortage_in};
+use crate::slots::CallSlots;
 use crate::work::{PluginWork, WorkCounter, thread_time};
 use crate::world::{Capability, World};
 use gage_config::{Grants, PluginLimits};
@@ -19,7 +20,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+
+/// Maximum number of tries to find the slots of a call in the pool. It has room for them, but the engine looks for a free
+/// slot in one part of it after the other, and can miss one that another call returns meanwhile.
+const MAX_POOL_TRIES: u32 = 1_000;
 
 /// Error from loading a component.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -90,6 +95,9 @@ pub(crate) struct LinkedComponent {
     pub(crate) limits: Limits,
     grants: Grants,
     access: RwLock<Access>,
+    engine: Engine,
+    /// Slots of a call in the pool; `None` if its instances are in no pool, because its calls may wait.
+    slots: Option<CallSlots>,
     host: PluginHost,
 }
 
@@ -140,8 +148,13 @@ impl LinkedComponent {
             check_grants(&summary, &setup.grants, id_of(name), source).map_err(fail)?;
         }
         let access = Access::new(&setup.grants, &|name| host.secret(name)).map_err(fail_with)?;
-        let component = host.component(name, bytes, summary.digest).map_err(fail_with)?;
-        let mut linker = Linker::new(host.engine());
+        let may_wait = summary.capabilities().into_iter().any(Capability::may_wait);
+        let engine = match may_wait {
+            true => host.engines().waiting().map_err(fail_with)?,
+            false => host.engines().pooled().clone(),
+        };
+        let component = host.component(&engine, name, bytes, summary.digest).map_err(fail_with)?;
+        let mut linker = Linker::new(&engine);
         link(&mut linker, &summary).map_err(|error| fail_with(reported(&error)))?;
         let instance = linker
             .instantiate_pre(&component)
@@ -153,6 +166,8 @@ impl LinkedComponent {
             limits,
             grants: setup.grants.clone(),
             access: RwLock::new(access),
+            engine,
+            slots: (!may_wait).then(|| CallSlots::new(&component, host.slots())),
             host: host.clone(),
         })
     }
@@ -188,34 +203,36 @@ impl LinkedComponent {
     /// calls that describe or check.
     pub(crate) fn call<R>(
         &self,
-        call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
+        call: impl FnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
         self.call_counted(Access::default(), &WorkCounter::default(), 0, call).0
     }
 
-    /// Calls into a fresh instance with the given access, and counts the work on some items. Returns the fuel used.
+    /// Calls into a fresh instance with the given access, and counts the work on some items. Waits for slots in the pool
+    /// first. Returns the fuel used.
     #[tracing::instrument(name = "call_plugin", level = "debug", skip_all, fields(plugin = self.name))]
     pub(crate) fn call_counted<R>(
         &self,
         access: Access,
         counter: &WorkCounter,
         items: u64,
-        call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
+        mut call: impl FnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> (Result<R, CallError>, u64) {
+        // They are returned after the store is dropped.
+        let _slots = self.slots.as_ref().map(CallSlots::acquire);
         let began = thread_time();
         let limits = &self.limits;
-        let mut store = Store::new(self.host.engine(), GuestState::new(&self.name, limits, access));
-        store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
-        let counts = self.host.counts();
-        // The current tick may end immediately, so add one.
-        store.set_epoch_deadline(ticks(limits.wall_time) + 1);
-        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited_ticks() {
-            0 => Err(Trap::Interrupt.into()),
-            ticks => Ok(UpdateDeadline::Continue(ticks)),
-        });
-        let ready = if counts { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
-        let result = ready.and_then(|()| call(&mut store));
+        let mut tries = 1;
+        let (store, result) = loop {
+            let mut store = self.store(access.clone());
+            let ready = if self.host.counts() { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
+            match ready.and_then(|()| call(&mut store)) {
+                Err(error) if is_pool_full(&error) && tries < MAX_POOL_TRIES => tries += 1,
+                result => break (store, result),
+            }
+            drop(store);
+            std::thread::yield_now();
+        };
         let fuel = store.get_fuel().map_or(0, |left| limits.fuel_per_item.saturating_sub(left));
         store.data().finish();
         let result = result.map_err(|error| classify(&error, &store, limits));
@@ -224,6 +241,21 @@ impl LinkedComponent {
         let processor_time = thread_time().saturating_sub(began);
         counter.add(PluginWork { items, calls: 1, processor_time, fuel, peak_memory_bytes });
         (result, fuel)
+    }
+
+    /// Creates the store of a call, with its limits except for fuel.
+    fn store(&self, access: Access) -> Store<GuestState> {
+        let limits = &self.limits;
+        let mut store = Store::new(&self.engine, GuestState::new(&self.name, limits, access));
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
+        // The current tick may end immediately, so add one.
+        store.set_epoch_deadline(ticks(limits.wall_time) + 1);
+        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited_ticks() {
+            0 => Err(Trap::Interrupt.into()),
+            ticks => Ok(UpdateDeadline::Continue(ticks)),
+        });
+        store
     }
 }
 

@@ -380,7 +380,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self,
         access: Access,
         items: usize,
-        call: impl FnOnce(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
+        mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
         let counted = self.component.linked.call_counted(access, self.counter(), items as u64, |store| {
             let plugin = K::instantiate(&self.component.pre, store)?;

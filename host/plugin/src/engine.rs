@@ -1,7 +1,9 @@
-//! The WebAssembly engine: its configuration, and the thread that advances time for running guests.
+//! The WebAssembly engines: their configuration, and the thread that advances time for running guests.
 
 use crate::shortage::reported;
+use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, POOL_SLOTS, TABLES_PER_SLOT};
 use gage_core::spawn_thread;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,14 +13,8 @@ use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// Stack size of a guest, in bytes.
-const STACK_BYTES: usize = 512 << 10;
+pub(crate) const STACK_BYTES: usize = 512 << 10;
 
-/// Number of slots in the pool. Guests run on their own threads, and there are far fewer threads than
-/// slots. A component may consist of many core instances, each with a memory or a table.
-const MAX_COMPONENTS: u32 = 128;
-const MAX_CORE_INSTANCES: u32 = 1024;
-/// Each slot reserves 4 GiB of address space, but no memory.
-const MAX_MEMORIES: u32 = 256;
 /// Maximum for the configurable limit.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
 /// Bytes of an instance that are cleared rather than returned to the system when it is dropped.
@@ -27,10 +23,48 @@ const KEEP_BYTES: usize = 256 << 10;
 /// few hundred short texts needs about this much.
 const KEEP_WRITTEN_BYTES: usize = 1 << 20;
 
-/// Creates an engine that runs components, with a pool of instances if the system has enough address space.
-pub(crate) fn running_engine(counts: bool) -> Result<Engine, String> {
-    let engine = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
-    engine.map_err(|error| format!("WebAssembly engine: {}", reported(&error)))
+/// The engines that run components. Code that was compiled for one runs in both.
+pub(crate) struct Engines {
+    pooled: Engine,
+    waiting: Mutex<Option<Engine>>,
+    counts: bool,
+}
+
+impl Engines {
+    /// Creates the engine with a pool of instances, or without one if the system lacks the address space.
+    pub(crate) fn new(counts: bool) -> Result<Engines, String> {
+        let pooled = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
+        let pooled = pooled.map_err(|error| message_of(&error))?;
+        Ok(Engines { pooled, waiting: Mutex::new(None), counts })
+    }
+
+    /// Returns the engine for calls that only compute. Its instances are in the pool.
+    pub(crate) fn pooled(&self) -> &Engine {
+        &self.pooled
+    }
+
+    /// Returns the engine for calls that may wait for servers or models. Its instances are in no pool, so a call that
+    /// waits for an hour holds nothing that other plugins need.
+    pub(crate) fn waiting(&self) -> Result<Engine, String> {
+        let mut waiting = self.waiting.lock();
+        if let Some(engine) = &*waiting {
+            return Ok(engine.clone());
+        }
+        let engine = Engine::new(&base(self.counts)).map_err(|error| message_of(&error))?;
+        *waiting = Some(engine.clone());
+        Ok(engine)
+    }
+
+    fn increment_epochs(&self) {
+        self.pooled.increment_epoch();
+        if let Some(engine) = &*self.waiting.lock() {
+            engine.increment_epoch();
+        }
+    }
+}
+
+fn message_of(error: &wasmtime::Error) -> String {
+    format!("WebAssembly engine: {}", reported(error))
 }
 
 /// Returns the settings that affect compiled code.
@@ -41,6 +75,9 @@ fn base(counts: bool) -> Config {
         .consume_fuel(counts)
         .epoch_interruption(counts)
         .max_wasm_stack(STACK_BYTES)
+        // A guest could otherwise recognize the processor, and score differently on another.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
         // The backtrace of a guest does not help the user of a suite.
         .wasm_backtrace_max_frames(None);
     config
@@ -53,10 +90,11 @@ fn pooled(counts: bool) -> Config {
     let keep =
         if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_WRITTEN_BYTES } else { KEEP_BYTES };
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(MAX_COMPONENTS)
-        .total_core_instances(MAX_CORE_INSTANCES)
-        .total_memories(MAX_MEMORIES)
-        .total_tables(MAX_CORE_INSTANCES)
+    // A memory reserves 4 GiB of address space, but no memory. Instances are only counted.
+    pool.total_component_instances(POOL_SLOTS)
+        .total_core_instances(POOL_SLOTS * MAX_CORE_INSTANCES_PER_CALL)
+        .total_memories(POOL_SLOTS)
+        .total_tables(POOL_SLOTS * TABLES_PER_SLOT)
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
         .max_tables_per_module(16)
@@ -74,23 +112,23 @@ fn pooled(counts: bool) -> Config {
 pub(crate) fn compiling_engine(is_parallel: bool) -> Result<Engine, String> {
     let mut config = base(true);
     config.parallel_compilation(is_parallel);
-    Engine::new(&config).map_err(|error| format!("WebAssembly engine: {}", reported(&error)))
+    Engine::new(&config).map_err(|error| message_of(&error))
 }
 
-/// Advances the engine's epoch until dropped.
+/// Advances the epochs of the engines until dropped.
 pub(crate) struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Ticker {
-    pub(crate) fn start(engine: Engine) -> Result<Ticker, String> {
+    pub(crate) fn start(engines: Arc<Engines>) -> Result<Ticker, String> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = spawn_thread("plugin-ticker", move || {
             while !stopped.load(Ordering::Relaxed) {
                 std::thread::park_timeout(TICK);
-                engine.increment_epoch();
+                engines.increment_epochs();
             }
         });
         let thread = thread.map_err(|shortage| shortage.report().to_string())?;

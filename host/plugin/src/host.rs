@@ -1,8 +1,9 @@
-//! The plugin host: the engine and the compile cache shared by all plugins of a process.
+//! The plugin host: the engines and the compile cache shared by all plugins of a process.
 
 use crate::cache::CompileCache;
-use crate::engine::{Ticker, running_engine};
+use crate::engine::{Engines, Ticker};
 use crate::host_options::HostOptions;
+use crate::slots::{POOL_SLOTS, SlotQueue};
 use crate::work::{MemberWork, WorkRegister};
 use std::sync::Arc;
 use wasmtime::Engine;
@@ -11,7 +12,8 @@ use wasmtime::component::Component;
 /// Compiles and runs components. Cheap to clone.
 #[derive(Clone)]
 pub struct PluginHost {
-    engine: Engine,
+    engines: Arc<Engines>,
+    slots: Arc<SlotQueue>,
     cache: Arc<CompileCache>,
     secret: fn(&str) -> Option<String>,
     counts: bool,
@@ -20,18 +22,19 @@ pub struct PluginHost {
 }
 
 impl PluginHost {
-    /// Sets up the engine and starts the thread that advances time for running guests.
+    /// Sets up the engines and starts the thread that advances time for running guests.
     ///
     /// # Errors
     /// If the cache folder cannot be used, or the platform is not supported.
     pub fn new(options: &HostOptions) -> Result<PluginHost, String> {
         let counts = !options.uncounted;
-        let engine = running_engine(counts)?;
-        let cache = CompileCache::open(&engine, options)?;
-        let ticker = Ticker::start(engine.clone())?;
+        let engines = Arc::new(Engines::new(counts)?);
+        let cache = CompileCache::open(engines.pooled(), options)?;
+        let ticker = Ticker::start(Arc::clone(&engines))?;
         let secret = options.secret.unwrap_or(|name| std::env::var(name).ok());
         Ok(PluginHost {
-            engine,
+            engines,
+            slots: Arc::new(SlotQueue::new(POOL_SLOTS)),
             cache: Arc::new(cache),
             secret,
             counts,
@@ -49,8 +52,13 @@ impl PluginHost {
         &self.works
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+    pub(crate) fn engines(&self) -> &Engines {
+        &self.engines
+    }
+
+    /// Returns the slots of the pool.
+    pub(crate) fn slots(&self) -> Arc<SlotQueue> {
+        Arc::clone(&self.slots)
     }
 
     /// Returns whether compiled code counts fuel and time.
@@ -65,7 +73,7 @@ impl PluginHost {
 
     /// Compiles a component without reading or writing the cache.
     pub(crate) fn compile_anew(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        self.cache.compile(&self.engine, name, bytes).map(drop)
+        self.cache.compile(self.engines.pooled(), name, bytes).map(drop)
     }
 
     /// Returns the value of a secret.
@@ -73,13 +81,14 @@ impl PluginHost {
         (self.secret)(name)
     }
 
-    /// Loads a component from the cache, or compiles it.
+    /// Loads a component for an engine from the cache, or compiles it.
     pub(crate) fn component(
         &self,
+        engine: &Engine,
         name: &str,
         bytes: &[u8],
         digest: gage_core::Digest,
     ) -> Result<Component, String> {
-        self.cache.component(&self.engine, name, bytes, digest)
+        self.cache.component(engine, name, bytes, digest)
     }
 }

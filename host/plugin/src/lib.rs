@@ -15,6 +15,8 @@ mod capabilities;
 mod compile;
 mod component;
 mod component_members;
+#[cfg(test)]
+mod documented_limits;
 mod engine;
 mod figure;
 mod host;
@@ -29,7 +31,9 @@ mod microbench;
 mod registry;
 mod sandbox;
 mod schema;
+mod schema_size;
 mod shortage;
+mod slots;
 mod validate_output;
 mod work;
 mod world;

@@ -89,14 +89,15 @@ pub fn component_costs(
     let compile = began.elapsed().as_secs_f64();
     let load = host.has_cache().then(|| {
         measure(time, || {
-            let taken = host.component(name, bytes, summary.digest);
+            let taken = host.component(host.engines().pooled(), name, bytes, summary.digest);
             debug_assert!(taken.is_ok());
         })
     });
     let empty = || -> wasmtime::Result<Timing> {
-        let component = Component::from_binary(host.engine(), EMPTY)?;
-        let instance = Linker::<()>::new(host.engine()).instantiate_pre(&component)?;
-        Ok(measure(time, || drop(instance.instantiate(&mut Store::new(host.engine(), ())))))
+        let engine = host.engines().pooled();
+        let component = Component::from_binary(engine, EMPTY)?;
+        let instance = Linker::<()>::new(engine).instantiate_pre(&component)?;
+        Ok(measure(time, || drop(instance.instantiate(&mut Store::new(engine, ())))))
     };
     let instantiate_empty = empty().map_err(|error| fail(format!("{error:#}")))?;
     Ok(ComponentCosts { instantiate, instantiate_empty, compile, load })

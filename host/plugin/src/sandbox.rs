@@ -8,15 +8,11 @@ use crate::capabilities::Access;
 use crate::engine::TICK;
 use crate::limits::Limits;
 use crate::shortage::shortage_in;
+use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_TABLES_PER_CALL};
 use std::time::{Duration, Instant};
 use wasi::Wasi;
 pub(crate) use wasi::link as link_wasi;
 use wasmtime::ResourceLimiter;
-
-/// Maximum number of core instances, and of tables, per component.
-const MAX_INSTANCES: usize = 64;
-/// Memories are the scarcest slots of the pool, which all plugins share.
-const MAX_MEMORIES: usize = 16;
 
 /// State of one store, which lives for one call.
 pub struct GuestState {
@@ -154,15 +150,15 @@ impl ResourceLimiter for TotalLimiter {
     }
 
     fn instances(&self) -> usize {
-        MAX_INSTANCES
+        MAX_CORE_INSTANCES_PER_CALL as usize
     }
 
     fn tables(&self) -> usize {
-        MAX_INSTANCES
+        MAX_TABLES_PER_CALL as usize
     }
 
     fn memories(&self) -> usize {
-        MAX_MEMORIES
+        MAX_SLOTS_PER_CALL as usize
     }
 }
 

@@ -1,12 +1,32 @@
 //! Validation of parameters against a plugin's JSON Schema.
 
+use crate::schema_size::schema_size;
+use crate::validate_output::cut;
 use gage_core::FieldError;
-use jsonschema::error::ValidationErrorKind;
+use jsonschema::PatternOptions;
+use jsonschema::error::{ValidationError, ValidationErrorKind};
 use serde_json::Value;
+
+/// Maximum work of a check: the size of the schema times the bytes of the parameters.
+const MAX_CHECK_STEPS: u64 = 100_000_000;
+
+/// Maximum work up to which errors are listed. Each step can be an error, which takes some hundred bytes of memory.
+const MAX_LISTED_STEPS: u64 = 4_000_000;
+
+/// Maximum number of problems that are reported, and of names that a message lists.
+const MAX_PROBLEMS: usize = 64;
+
+/// Maximum size of a message about a parameter, in bytes: it can show the whole value.
+const MAX_MESSAGE_BYTES: usize = 8 << 10;
+
+/// Maximum size of a compiled regular expression, in bytes.
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
 /// A compiled schema.
 pub(crate) struct ParamsSchema {
     validator: jsonschema::Validator,
+    /// Number of values, with references replaced.
+    size: u64,
     keys: Vec<String>,
 }
 
@@ -15,49 +35,93 @@ impl ParamsSchema {
     pub(crate) fn compile(text: &str) -> Result<ParamsSchema, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
+        let size = schema_size(&schema)?;
         let keys = schema.get("properties").and_then(Value::as_object);
         let keys = keys.map(|properties| properties.keys().cloned().collect()).unwrap_or_default();
-        let validator = jsonschema::validator_for(&schema)
+        let validator = jsonschema::options()
+            // Matches take linear time. The other engine gives up after a while, and then both outcomes are tried.
+            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+            .should_validate_formats(false)
+            .build(&schema)
             .map_err(|error| format!("the schema cannot be used: {error}"))?;
-        Ok(ParamsSchema { validator, keys })
+        Ok(ParamsSchema { validator, size, keys })
     }
 
-    /// Returns all problems with the parameters. `passthrough` lists keys that are allowed in addition to
-    /// those of the schema.
+    /// Returns the problems with the parameters, up to [`MAX_PROBLEMS`]. `passthrough` lists keys that are allowed in
+    /// addition to those of the schema.
     pub(crate) fn problems(&self, params: &Value, passthrough: &[String]) -> Vec<FieldError> {
-        let mut problems: Vec<FieldError> = Vec::new();
+        let (size, bytes) = (self.size, params.to_string().len());
+        let steps = size.saturating_mul(bytes as u64);
+        if steps > MAX_CHECK_STEPS {
+            return vec![of_whole(format!(
+                "the parameters are too large to be checked: {bytes} bytes against a schema of {size} values; \
+                 at most {} bytes are allowed",
+                MAX_CHECK_STEPS / size
+            ))];
+        }
+        if self.validator.is_valid(params) {
+            return Vec::new();
+        }
+        if steps > MAX_LISTED_STEPS {
+            let message =
+                "the parameters do not match the schema of the plugin; they are too large to say where";
+            return vec![of_whole(message.to_owned())];
+        }
         let known: Vec<&str> = self.keys.iter().chain(passthrough).map(String::as_str).collect();
+        let mut problems: Vec<FieldError> = Vec::new();
         for error in self.validator.iter_errors(params) {
-            let pointer = error.instance_path().to_string();
-            if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-                for key in unexpected {
-                    let hint = gage_core::nearest(key, known.iter().copied())
-                        .map(|name| format!("did you mean `{name}`? "))
-                        .unwrap_or_default();
-                    let message = match known.is_empty() {
-                        true => format!("unknown parameter `{key}`; there are no parameters"),
-                        false => {
-                            format!("unknown parameter `{key}`; {hint}expected one of: {}", known.join(", "))
-                        }
-                    };
-                    problems.push(FieldError { pointer: format!("{pointer}/{key}"), message });
-                }
-            } else if let ValidationErrorKind::Enum { options } = error.kind() {
-                let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
-                let allowed = allowed.collect::<Vec<_>>().join(", ");
-                let message = format!(
-                    "{}{} is not allowed; expected one of: {allowed}",
-                    named(&pointer),
-                    error.instance()
-                );
-                problems.push(FieldError { pointer, message });
-            } else {
-                let message = format!("{}{error}", named(&pointer));
-                problems.push(FieldError { pointer, message });
+            add_problems(&error, &known, &mut problems);
+            if problems.len() >= MAX_PROBLEMS {
+                problems.truncate(MAX_PROBLEMS);
+                break;
             }
         }
         problems
     }
+}
+
+/// Adds what an error says about the parameters.
+fn add_problems(error: &ValidationError<'_>, known: &[&str], problems: &mut Vec<FieldError>) {
+    let pointer = error.instance_path().to_string();
+    if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+        for key in unexpected.iter().take(MAX_PROBLEMS) {
+            let message = unknown_key(key, known);
+            problems.push(FieldError { pointer: format!("{pointer}/{key}"), message });
+        }
+    } else if let ValidationErrorKind::Enum { options } = error.kind() {
+        let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
+        let allowed = listed(allowed);
+        let found = cut(error.instance().to_string(), MAX_MESSAGE_BYTES);
+        let message = format!("{}{found} is not allowed; expected one of: {allowed}", named(&pointer));
+        problems.push(FieldError { pointer, message: cut(message, 2 * MAX_MESSAGE_BYTES) });
+    } else {
+        let message = format!("{}{error}", named(&pointer));
+        problems.push(FieldError { pointer, message: cut(message, MAX_MESSAGE_BYTES) });
+    }
+}
+
+fn unknown_key(key: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        return format!("unknown parameter `{key}`; there are no parameters");
+    }
+    let hint = gage_core::nearest(key, known.iter().copied())
+        .map(|name| format!("did you mean `{name}`? "))
+        .unwrap_or_default();
+    let names = listed(known.iter().map(|name| (*name).to_owned()));
+    format!("unknown parameter `{key}`; {hint}expected one of: {names}")
+}
+
+/// Returns a list for a message, which leaves out all but the first entries.
+fn listed(entries: impl Iterator<Item = String>) -> String {
+    let mut entries = entries.fuse();
+    let mut shown: Vec<String> = entries.by_ref().take(MAX_PROBLEMS).collect();
+    shown.extend(entries.next().map(|_| "…".to_owned()));
+    shown.join(", ")
+}
+
+/// Returns a problem with the parameters as a whole.
+fn of_whole(message: String) -> FieldError {
+    FieldError { pointer: String::new(), message }
 }
 
 /// Returns the name of a parameter before a message about its value; nothing for the parameters as a whole.
@@ -65,5 +129,71 @@ fn named(pointer: &str) -> String {
     match pointer.trim_start_matches('/') {
         "" => String::new(),
         name => format!("`{}`: ", name.replace('/', ".")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn problems(schema: &Value, params: &Value) -> Vec<(String, String)> {
+        let schema = ParamsSchema::compile(&schema.to_string()).expect("a schema");
+        let problems = schema.problems(params, &["own".to_owned()]);
+        problems.into_iter().map(|problem| (problem.pointer, problem.message)).collect()
+    }
+
+    #[test]
+    fn problems_name_the_parameter_and_what_is_allowed() {
+        let schema = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {"mode": {"enum": ["a", "b"]}, "count": {"$ref": "#/$defs/count"}},
+            "$defs": {"count": {"type": "integer"}},
+        });
+        assert!(problems(&schema, &json!({"mode": "a", "count": 3})).is_empty());
+        for (params, pointer, message) in [
+            (
+                json!({"mod": 1}),
+                "/mod",
+                "unknown parameter `mod`; did you mean `mode`? expected one of: mode, count, own",
+            ),
+            (json!({"mode": "c"}), "/mode", "`mode`: \"c\" is not allowed; expected one of: \"a\", \"b\""),
+            (json!({"count": "x"}), "/count", "`count`: \"x\" is not of type \"integer\""),
+        ] {
+            assert_eq!(problems(&schema, &params), [(pointer.to_owned(), message.to_owned())], "{params}");
+        }
+    }
+
+    #[test]
+    fn problems_of_large_schemas_and_parameters_are_few() {
+        // Each item breaks 1,000 rules.
+        let rules = json!({"items": {"allOf": vec![json!(false); 1_000]}});
+        assert_eq!(problems(&rules, &json!([1, 2])).len(), MAX_PROBLEMS);
+        let many = problems(&rules, &json!(vec![1; 5_000]));
+        assert!(
+            matches!(many.as_slice(), [(_, message)] if message.contains("too large to say where")),
+            "{many:?}"
+        );
+        let more = problems(&rules, &json!(vec![1; 100_000]));
+        assert!(
+            matches!(more.as_slice(), [(_, message)] if message.contains("too large to be checked")),
+            "{more:?}"
+        );
+        let names: serde_json::Map<String, Value> =
+            (0..1_000).map(|number| (format!("name{number}"), json!({}))).collect();
+        let schema = json!({"properties": names, "additionalProperties": false});
+        let unknown = problems(&schema, &json!({"x": 1}));
+        assert!(unknown[0].1.ends_with("name62, name63, …"), "{unknown:?}");
+    }
+
+    #[test]
+    fn regular_expressions_take_linear_time() {
+        let compile =
+            |pattern: &str| ParamsSchema::compile(&json!({ "pattern": pattern }).to_string()).map(drop);
+        assert_eq!(compile("^(a+)+$"), Ok(()));
+        // It can only be matched by trying out.
+        assert!(compile(r"^(a+)\1$").is_err());
+        assert_eq!(problems(&json!({"pattern": "^(a+)+$"}), &json!("a".repeat(10_000) + "b")).len(), 1);
     }
 }

@@ -7,12 +7,17 @@ use wasmtime::{Error, OutOfMemory, PoolConcurrencyLimitError};
 pub(crate) fn shortage_in(error: &Error) -> Option<ResourceShortage> {
     let found = if error.is::<OutOfMemory>() {
         Some(ResourceShortage::new(MachineResource::Memory))
-    } else if error.is::<PoolConcurrencyLimitError>() {
+    } else if is_pool_full(error) {
         Some(ResourceShortage::new(MachineResource::PluginInstances))
     } else {
         error.chain().find_map(|cause| system_error(cause).as_ref().and_then(ResourceShortage::of_process))
     };
     found.map(|shortage| shortage.while_doing(format!("{error:#}")))
+}
+
+/// Returns whether the engine found no slot in its pool.
+pub(crate) fn is_pool_full(error: &Error) -> bool {
+    error.is::<PoolConcurrencyLimitError>()
 }
 
 /// Returns the error of the system, if a cause is one.

@@ -122,11 +122,11 @@ pub(crate) fn figures(
 }
 
 /// Maximum size of a declared name, version or path, in bytes.
-const MAX_DECLARED_TEXT_BYTES: usize = 256;
+pub(crate) const MAX_DECLARED_TEXT_BYTES: usize = 256;
 /// Maximum size of a declared description, in bytes.
-const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
 /// Maximum number of inputs, values, path parameters or default paths of a member.
-const MAX_DECLARED_ITEMS: usize = 64;
+pub(crate) const MAX_DECLARED_ITEMS: usize = 64;
 
 fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
     if text.len() > most {

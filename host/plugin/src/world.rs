@@ -93,6 +93,11 @@ impl Capability {
         }
     }
 
+    /// Returns whether a call that uses it may wait for servers or models.
+    pub(crate) fn may_wait(self) -> bool {
+        matches!(self, Capability::Http | Capability::Llm)
+    }
+
     /// Returns the worlds whose plugins may be granted this capability.
     pub fn worlds(self) -> &'static [World] {
         match self {

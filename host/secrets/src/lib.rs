@@ -9,11 +9,14 @@
 //! One rule limits it: **values of fewer than [`MIN_SECRET_CHARS`] characters are not searched for**, because
 //! ordinary text would contain them by chance. Documents still omit such values based on their keys.
 //!
+//! Searches may be called on the async runtime. A search of more than 64 KiB leaves the runtime's thread to other tasks.
+//!
 //! Imports `gage-core` only.
 
 mod decoder;
 mod examined;
 mod json_numbers;
+mod off_runtime;
 mod registry;
 mod scanner;
 mod secret_string;

@@ -1,5 +1,6 @@
 //! Secrets of the process: once marked, a value is removed from every later text.
 
+use crate::off_runtime::{bytes_of, bytes_of_object, off_runtime};
 use crate::{MIN_SECRET_CHARS, SECRET_MARK, SecretScanner};
 use gage_core::Object;
 use parking_lot::RwLock;
@@ -74,7 +75,7 @@ fn scanner() -> Option<Arc<SecretScanner>> {
 /// Returns a text without marked secrets.
 pub fn redact(text: &str) -> Cow<'_, str> {
     match scanner() {
-        Some(scanner) => scanner.redact(text),
+        Some(scanner) => off_runtime(text.len(), || scanner.redact(text)),
         None => Cow::Borrowed(text),
     }
 }
@@ -82,28 +83,28 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// Returns bytes without marked secrets.
 pub fn redact_bytes(bytes: Vec<u8>) -> Vec<u8> {
     match scanner() {
-        Some(scanner) => scanner.redact_bytes(bytes),
+        Some(scanner) => off_runtime(bytes.len(), || scanner.redact_bytes(bytes)),
         None => bytes,
     }
 }
 
 /// Returns the byte ranges of secrets in a text, in order.
 pub fn find_secrets(text: &str) -> Vec<Range<usize>> {
-    scanner().map(|scanner| scanner.find(text)).unwrap_or_default()
+    scanner().map(|scanner| off_runtime(text.len(), || scanner.find(text))).unwrap_or_default()
 }
 
 /// Removes secrets from all texts and names within a value. Numbers stay, so that a document of ordinary numbers does
 /// not depend on its reader's secrets.
 pub fn redact_value(value: &mut Value) {
     if let Some(scanner) = scanner() {
-        scanner.redact_value(value, false);
+        off_runtime(bytes_of(value), || scanner.redact_value(value, false));
     }
 }
 
 /// Removes secrets from an object of a server or a plugin, which may have turned a secret into a number.
 pub fn redact_value_and_numbers(object: &mut Object) {
     if let Some(scanner) = scanner() {
-        scanner.redact_object(object, true);
+        off_runtime(bytes_of_object(object), || scanner.redact_object(object, true));
     }
 }
 

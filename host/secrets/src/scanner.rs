@@ -100,13 +100,15 @@ impl SecretScanner {
         let (mut out, mut end) = (Vec::with_capacity(text.len()), 0);
         let mut strings = JsonStrings::default();
         for SecretMatch { range, pattern, is_number } in found {
+            // Another secret in a number that was already replaced.
+            if range.start < end {
+                continue;
+            }
             let mark = self.marks.get(pattern).map_or(SECRET_MARK, String::as_str);
             // A number becomes a string, so that JSON stays JSON.
             let is_bare = is_json && is_number && !strings.are_open_at(text, range.start);
             let range = if is_bare { number_around(text, &range, end) } else { range };
-            // Another secret in a number that was already replaced.
-            let Some(between) = text.get(end..range.start) else { continue };
-            out.extend_from_slice(between);
+            out.extend_from_slice(text.get(end..range.start).unwrap_or_default());
             match is_bare {
                 true => out.extend_from_slice(format!("\"{mark}\"").as_bytes()),
                 false => out.extend_from_slice(mark.as_bytes()),

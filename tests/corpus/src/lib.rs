@@ -18,6 +18,7 @@ mod image;
 pub mod imports;
 pub mod loading;
 pub mod loops;
+pub mod machine;
 pub mod memory;
 pub mod preprocessors;
 pub mod random;
@@ -89,6 +90,7 @@ pub fn all() -> Vec<Member> {
     let groups = [
         loops::members(),
         memory::members(),
+        machine::members(),
         traps::members(),
         answers::members(),
         texts::members(),

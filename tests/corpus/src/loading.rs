@@ -44,6 +44,16 @@ fn schema(schema: &str) -> Guest {
     specs(&Spec { schema, ..Spec::default() }, 1)
 }
 
+/// Returns a metric with a schema of definitions, each of which refers twice to the next by a keyword.
+pub fn doubled_schema(keyword: &str, count: usize) -> Vec<u8> {
+    let definition = |number: usize| {
+        let next = format!(r##"{{"$ref": "#/$defs/d{}"}}"##, number + 1);
+        format!(r#""d{number}": {{"{keyword}": [{next}, {next}]}}, "#)
+    };
+    let definitions: String = (0..count).map(definition).collect();
+    schema(&format!(r##"{{"$ref": "#/$defs/d0", "$defs": {{{definitions}"d{count}": {{}}}}}}"##)).component()
+}
+
 fn check(message: &str, pointer: &str) -> Guest {
     let mut guest = Guest::metric();
     let mut failure = Failure::new(guest.image.text(message));
@@ -164,6 +174,18 @@ pub fn members() -> Vec<Member> {
             "schema-pattern",
             "a schema with a pattern that is enormous once it is compiled",
             schema(r#"{"properties": {"a": {"pattern": "((a{1000}){1000}){1000}"}}}"#),
+            bad_schema,
+        ),
+        (
+            "schema-recursive",
+            "a schema that refers to itself",
+            schema(r##"{"properties": {"a": {"$ref": "#"}}}"##),
+            bad_schema,
+        ),
+        (
+            "schema-unevaluated",
+            "a schema that is checked twice on each level",
+            schema(r#"{"anyOf": [{"anyOf": [{}], "unevaluatedProperties": false}], "unevaluatedProperties": false}"#),
             bad_schema,
         ),
         (

@@ -27,6 +27,11 @@ fn many_instances(count: usize, fields: &str) -> String {
     text + ")"
 }
 
+/// Adds core instances, each with a memory of one page, to a component.
+pub fn with_memories(component: &[u8], count: usize) -> Vec<u8> {
+    graft(component, &many_instances(count, "(memory 1)"))
+}
+
 /// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {

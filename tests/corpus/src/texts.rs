@@ -19,6 +19,14 @@ fn card(change: impl FnOnce(&mut Image, &mut Card)) -> Guest {
     Guest::metric().card(change)
 }
 
+/// Returns a metric that logs a text as a warning, and scores 1.
+pub fn logging(text: &str) -> Vec<u8> {
+    let mut guest = Guest::metric().import(LOG);
+    let Span { at, length } = guest.image.text(text);
+    let emit = format!("(call $emit (i32.const 2) (i32.const {at}) (i32.const {length}))");
+    guest.scoring(&emit, "(f64.const 1)").component()
+}
+
 fn explain(text: &'static str) -> Guest {
     card(move |image, card| card.explain = (1, image.text(text)))
 }

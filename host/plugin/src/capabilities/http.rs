@@ -20,12 +20,12 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 /// Maximum size of a request's body, in bytes.
-const MAX_BODY_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 /// Maximum number of headers per request, and maximum size of a header in bytes.
-const MAX_HEADERS: usize = 64;
-const MAX_HEADER_BYTES: usize = 16 << 10;
+pub(crate) const MAX_HEADERS: usize = 64;
+pub(crate) const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum number of requests in one `send-all`.
-const MAX_REQUESTS_PER_CALL: usize = 1024;
+pub(crate) const MAX_REQUESTS_PER_CALL: usize = 1024;
 /// Maximum total size of the responses to one `send-all`, in bytes.
 const MAX_TOTAL_RESPONSE_BYTES: usize = 64 << 20;
 

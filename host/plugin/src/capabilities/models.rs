@@ -102,8 +102,7 @@ impl ModelAccess {
             )));
         };
         let (most_calls, most_tokens) = (budget.grant.max_calls, budget.grant.max_tokens);
-        // Token counts are known only afterwards, so the last call or list of concurrent calls may exceed the
-        // budget.
+        // Token counts are known only afterwards, so all calls that are under way by then may exceed the budget.
         if budget.tokens.load(Ordering::Relaxed) >= most_tokens {
             return Err(used_up(role, "tokens", most_tokens));
         }

@@ -34,8 +34,8 @@ impl log::Host for GuestState {
         }
         budget.lines_left -= 1;
         budget.bytes_left -= message.len();
-        // A guest must not send control sequences to a terminal.
-        let message = gage_core::printable(&message);
+        // A guest must not control a terminal, or write lines that imitate other messages.
+        let message = gage_core::printable_line(&message);
         let plugin = &budget.plugin;
         match level {
             Level::Debug => tracing::debug!(target: "plugin", %plugin, "{message}"),

@@ -4,6 +4,7 @@ use super::*;
 use crate::examined::EXAMINED;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use proptest::prelude::*;
 use serde_json::json;
 
 fn scanner(values: &[&str]) -> SecretScanner {
@@ -216,6 +217,7 @@ fn the_work_of_a_scan_doubles_when_a_hostile_text_doubles() {
         "'",
         "\"",
         "\\\"12345678",
+        "12345678",
         "12345678,",
         "\"12345678\",",
     ] {
@@ -225,6 +227,28 @@ fn the_work_of_a_scan_doubles_when_a_hostile_text_doubles() {
             assert!(once >= 500, "{begin}{unit}: {once} bytes examined");
             assert!(twice * 10 <= once * 21, "{begin}{unit}: {once} bytes examined, then {twice}");
         }
+    }
+}
+
+/// Parts of hostile texts: beginnings and ends of escapes, numbers, and the beginnings of secrets.
+const HOSTILE_PARTS: [&str; 20] = [
+    "\\", "\"", "'", "[", "{", "}", "%", "&", "#", ";", "u", "x", "2", "25", "d83d", "amp", "sk-",
+    "12345678", ",", "\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_work_of_a_scan_doubles_with_random_hostile_texts(
+        parts in proptest::collection::vec(proptest::sample::select(HOSTILE_PARTS.to_vec()), 1..8),
+    ) {
+        let secrets = scanner(&["sk-ordinary-1", "\\a\\bcdefg1", "%a%bcdefg1", "12345678", "25252525"]);
+        let unit = parts.concat();
+        let count = 10_000 / unit.len();
+        let once = work(&secrets, &unit.repeat(count));
+        let twice = work(&secrets, &unit.repeat(2 * count));
+        prop_assert!(twice * 10 <= once * 21, "{unit}: {once} bytes examined, then {twice}");
     }
 }
 

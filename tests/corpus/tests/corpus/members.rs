@@ -4,7 +4,8 @@ use crate::host::{CallEnd, host, run};
 use gage_core::Outcome;
 use gage_test_corpus::{End, Kind, Member, all, bombs, obedient};
 use gage_test_corpus::{
-    answers, backends, bytes, imports, loading, loops, memory, preprocessors, shapes, texts, traps, wasi,
+    answers, backends, bytes, imports, loading, loops, machine, memory, preprocessors, shapes, texts, traps,
+    wasi,
 };
 use std::collections::HashSet;
 
@@ -85,6 +86,11 @@ fn promise_3_memory_is_bounded_in_total() {
 #[test]
 fn promise_4_every_call_ends() {
     check_groups([loops::members()]);
+}
+
+#[test]
+fn promise_6_a_component_does_not_see_the_processor() {
+    check_groups([machine::members()]);
 }
 
 #[test]
