@@ -19,7 +19,7 @@ SECTIONS = [
     ("Local models", ["model_files", "model_kinds", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
     ("Plugins", ["plugins", "plugin_commands", "components", "languages", "scripted_backend", "support_steps", "fences"]),
     ("Judges and scoring", ["judging", "judged_runs", "figures", "tasks"]),
-    ("Run folders and resume", ["run_folders", "killed_runs", "interruption", "repair", "observing"]),
+    ("Run folders and resume", ["run_folders", "killed_runs", "interruption", "repair", "observing", "foreign_folders"]),
     ("Locks and verification", ["locks", "verifying"]),
     ("Comparing, reports and history", ["comparing", "history", "exporting", "viewing", "planning"]),
 ]

@@ -1,7 +1,10 @@
-//! Attacks on the program by what it does not trust. Each must end with a clear error, in bounded time and memory.
+//! Attacks on the program by what it does not trust. Each ends with an error that names the cause, within bounded time and
+//! memory, and never with a signal.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[cfg(unix)]
+mod foreign_folders;
 mod plugins;
 #[path = "../end_to_end/scripted_backend.rs"]
 mod scripted_backend;

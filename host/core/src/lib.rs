@@ -1,8 +1,9 @@
 //! The basic types of an evaluation and their rules: the [`Sample`], outputs of models and scorers, and
 //! possible outcomes.
 //!
-//! No I/O except for checks of the machine and of pinned files, no async, and nothing about how a run is
-//! executed. Every other crate of the workspace may depend on this one; it depends on none of them.
+//! No I/O except for checks of the machine and of pinned files, and the opening of [files that others may have
+//! written](foreign_file). No async, and nothing about how a run is executed. Every other crate of the workspace may depend
+//! on this one; it depends on none of them.
 
 mod answer;
 mod content;
@@ -12,6 +13,7 @@ mod field_path;
 mod field_value;
 mod fields;
 mod file_fingerprint;
+pub mod foreign_file;
 mod free_resources;
 mod json_decode;
 mod json_encode;

@@ -1,9 +1,10 @@
 //! Files pinned by digest. A change of their content is noticed when they are checked.
 
+use crate::foreign_file::{self, FileLimit};
 use crate::{Digest, FileFingerprint};
 use std::error::Error;
 use std::fmt::{Display, Formatter};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +58,7 @@ impl PinnedFile {
     /// # Errors
     /// If the file cannot be read.
     pub fn read(path: &Path) -> io::Result<PinnedFile> {
-        let file = File::open(path)?;
+        let file = foreign_file::open_named(path, FileLimit::NONE)?;
         let fingerprint = FileFingerprint::of(&file.metadata()?);
         Ok(PinnedFile::new(path, fingerprint, Digest::of_reader(file)?))
     }
@@ -88,7 +89,7 @@ impl PinnedFile {
     /// # Errors
     /// If the content differs.
     pub fn check_content(&self) -> Result<(), ChangedFile> {
-        match File::open(&self.path).and_then(Digest::of_reader) {
+        match foreign_file::open_named(&self.path, FileLimit::NONE).and_then(Digest::of_reader) {
             Ok(found) if found != self.digest => {
                 Err(ChangedFile { path: self.path.clone(), pinned: self.digest, found })
             }

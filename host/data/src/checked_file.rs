@@ -6,6 +6,7 @@
 //! checksum, computed together with the digest, and is compared when it is read: no row comes from other content, and
 //! a file with its first content never disturbs a run. A block costs one pass of BLAKE3, at several gigabytes a second.
 
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, FileFingerprint, FileUse, PinnedFile};
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -37,7 +38,7 @@ impl FilePin {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn read(path: &Path) -> io::Result<FilePin> {
-        let opened = File::open(path)?;
+        let opened = foreign_file::open_named(path, FileLimit::NONE)?;
         let fingerprint = FileFingerprint::of(&opened.metadata()?);
         let mut blocks = BlockReader::new(opened);
         let digest = Digest::of_reader(&mut blocks)?;
@@ -202,7 +203,7 @@ impl CheckedFile {
     /// # Errors
     /// When it cannot be opened.
     pub(crate) fn open(path: &Path, pin: Option<Arc<FilePin>>) -> io::Result<CheckedFile> {
-        let file = File::open(path)?;
+        let file = foreign_file::open_named(path, FileLimit::NONE)?;
         let bytes = match &pin {
             Some(pin) => pin.bytes,
             None => file.metadata()?.len(),

@@ -3,8 +3,8 @@
 use crate::row::DataError;
 use crate::source::{DataFile, RowSource};
 use gage_core::Digest;
+use gage_core::foreign_file::{self, FileLimit};
 use gage_record::{DatasetFile, DatasetIdentity, FileDigest};
-use std::fs::File;
 
 /// Pins the files to their present content. Returns their digests and sizes, in the form of [`of_files`], and those
 /// of the `labels` file, if any.
@@ -35,7 +35,8 @@ pub(crate) fn sizes(source: &RowSource) -> Result<DatasetIdentity, DataError> {
     let mut sum = 0;
     for (file, counts) in source.files.iter().map(|file| (file, true)).chain(labels.map(|file| (file, false)))
     {
-        let metadata = File::open(&file.path).and_then(|opened| opened.metadata());
+        let opened = foreign_file::open_named(&file.path, FileLimit::NONE);
+        let metadata = opened.and_then(|opened| opened.metadata());
         let bytes = metadata.map_err(|error| DataError::unreadable(file, error))?.len();
         sum += if counts { bytes } else { 0 };
     }

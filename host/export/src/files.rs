@@ -1,6 +1,7 @@
 //! Files of an export: written to temporary paths, and moved into place once all are complete.
 
 use super::ExportError;
+use gage_core::foreign_file;
 use gage_record::TemporaryFile;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// The files being written. Dropping it before [`Files::commit`] removes them all.
 pub(super) struct Files {
     replaces: bool,
+    /// Folder of the run. Others may have written it, so that no link below it is followed.
+    run: PathBuf,
     pending: Vec<TemporaryFile>,
     /// Folders created for the files, outermost first.
     folders: Vec<PathBuf>,
@@ -25,8 +28,8 @@ pub(super) struct ExportFile {
 }
 
 impl Files {
-    pub(super) fn new(replaces: bool) -> Files {
-        Files { replaces, pending: Vec::new(), folders: Vec::new() }
+    pub(super) fn new(replaces: bool, run: &Path) -> Files {
+        Files { replaces, run: run.to_owned(), pending: Vec::new(), folders: Vec::new() }
     }
 
     /// Creates a file and its folder.
@@ -36,6 +39,9 @@ impl Files {
         }
         if path.is_dir() {
             return Err(ExportError::write(path, std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+        }
+        if let Ok(name) = path.strip_prefix(&self.run) {
+            foreign_file::check_target(&self.run, name).map_err(|error| ExportError::write(path, error))?;
         }
         self.make_folder(path.parent().unwrap_or(Path::new("")))?;
         let created = TemporaryFile::create(path);

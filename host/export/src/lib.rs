@@ -25,7 +25,7 @@ pub use every_eval_ever::{Publisher, Relationship};
 use files::Files;
 use gage_figures::RecordedRun;
 use run::ExportedRun;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -93,7 +93,7 @@ pub struct ExportReport {
 /// cases no files remain.
 pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
     let run = ExportedRun::of(source, options.takes_part)?;
-    let mut files = Files::new(options.replaces);
+    let mut files = Files::new(options.replaces, Path::new(source.folder()));
     let mut exported = match options.format {
         ExportFormat::LmEval => lm_eval::write(&run, &options.path, &mut files)?,
         ExportFormat::Inspect => inspect::write(&run, &options.path, &mut files)?,

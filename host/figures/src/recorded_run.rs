@@ -31,8 +31,11 @@ impl RecordedRun {
     pub fn open(path: &Path) -> Result<RecordedRun, FiguresError> {
         let reader = RunReader::open(path)?;
         let summary = reader.summary()?;
-        // Only comparisons need the replicates, and they find out that a file was changed.
-        let resamples = reader.resamples::<ResamplesFile>().ok().flatten();
+        let resamples = match reader.resamples::<ResamplesFile>() {
+            Err(error @ RecordError::Refused { .. }) => return Err(error.into()),
+            // Only comparisons need the replicates, and they find out that a file was changed.
+            read => read.ok().flatten(),
+        };
         let resamples = resamples.map(ResamplesFile::into_figures).unwrap_or_default();
         let journal = match path.join(JOURNAL_FOLDER).exists() {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),

@@ -7,9 +7,10 @@
 use crate::error::list;
 use crate::run::label_of;
 use crate::{History, HistoryError, HistoryRun};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_record::rfc3339;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -19,6 +20,9 @@ pub const BASELINES_FILE: &str = "baselines.json";
 
 /// Version of its format. Readers reject a newer one.
 pub const BASELINES_VERSION: u64 = 1;
+
+/// Its maximum size. A suite takes about 200 bytes.
+const MAX_SIZE: FileLimit = FileLimit::new("baselines", 4 << 20);
 
 /// Empty lock file, held while the baselines are rewritten.
 const LOCK_FILE: &str = ".baselines.lock";
@@ -220,7 +224,7 @@ impl History {
 
 fn read(folder: &Path) -> Result<Baselines, HistoryError> {
     let path = folder.join(BASELINES_FILE);
-    let text = match fs::read(&path) {
+    let text = match foreign_file::read_below(folder, BASELINES_FILE, MAX_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Baselines::default()),
         Err(source) => return Err(HistoryError::BaselinesIo { action: "read", path, source }),
@@ -243,15 +247,16 @@ fn change(folder: &Path, change: impl FnOnce(&mut Vec<ChosenBaseline>)) -> Resul
     let path = folder.join(BASELINES_FILE);
     let failed =
         |source: io::Error| HistoryError::BaselinesIo { action: "write", path: path.clone(), source };
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK_FILE));
-    let lock = lock.map_err(failed)?;
+    let mut options = OpenOptions::new();
+    let options = options.create(true).truncate(false).write(true);
+    let lock = foreign_file::open_to_write(&folder.join(LOCK_FILE), options).map_err(failed)?;
     lock.lock().map_err(failed)?;
     let mut baselines = read(folder)?;
     change(&mut baselines.baselines);
     baselines.format_version = BASELINES_VERSION;
     let text = serde_json::to_string_pretty(&baselines).map_err(|error| failed(error.into()))?;
     let temporary = folder.join(format!(".{BASELINES_FILE}.tmp"));
-    let written = File::create(&temporary).and_then(|mut file| {
+    let written = foreign_file::create_anew(&temporary).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()

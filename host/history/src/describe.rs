@@ -11,12 +11,15 @@ use std::path::Path;
 /// Reads the small files of a run folder.
 ///
 /// # Errors
-/// Fails if its manifest cannot be read.
+/// Fails if its manifest cannot be read, or if one of the other files is a link, no regular file or too large.
 pub(crate) fn describe(folder: &Path) -> Result<HistoryRun, RecordError> {
     let run = RunReader::open(folder)?;
     let manifest = run.manifest();
-    let SuiteOfRun { name: suite, lock_digest, definition_digest } = SuiteOfRun::read(folder, manifest);
-    let summary: Value = run.summary().ok().flatten().unwrap_or_default();
+    let SuiteOfRun { name: suite, lock_digest, definition_digest } = SuiteOfRun::read(folder, manifest)?;
+    let summary: Value = match run.summary() {
+        Err(error @ RecordError::Refused { .. }) => return Err(error),
+        summary => summary.ok().flatten().unwrap_or_default(),
+    };
     let samples = &summary["samples"];
     Ok(HistoryRun {
         run_id: manifest.run_id.clone(),

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
+use std::path::{Path, PathBuf};
 
 /// Flip rate of a metric: how often a binary score changes in the next run of the same suite and model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +35,45 @@ pub struct FlipRate {
 /// Counts of a pair, by task and metric; `None` if a score was neither 0 nor 1.
 type FlipCounts = BTreeMap<(String, String), Option<(u64, u64)>>;
 
+/// Counts of a pair: task, metric, compared answers and flips.
+type PairCounts = Vec<(String, String, u64, u64)>;
+
+/// Pairs of runs of a suite whose scores are compared.
+#[derive(Debug)]
+pub struct RunPairs {
+    pairs: Vec<RunPair>,
+}
+
+#[derive(Debug)]
+struct RunPair {
+    model: Option<String>,
+    /// Folder of each run, and the digest of its samples.
+    base: (PathBuf, String),
+    new: (PathBuf, String),
+    /// The counts, unless the samples are still to be read.
+    counts: Option<PairCounts>,
+    /// Whether the index has the counts.
+    is_stored: bool,
+}
+
+impl RunPairs {
+    /// Reads the samples of the pairs whose counts are not known. They may be from others, and large. The index is not used
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Fails if samples cannot be read.
+    pub fn count(&mut self) -> Result<(), RecordError> {
+        for pair in self.pairs.iter_mut().filter(|pair| pair.counts.is_none()) {
+            let counts = compare(&pair.base.0, &pair.new.0)?.into_iter();
+            let binary = counts.filter_map(|((task_id, metric_id), found)| {
+                found.map(|(compared, flips)| (task_id, metric_id, compared, flips))
+            });
+            pair.counts = Some(binary.collect());
+        }
+        Ok(())
+    }
+}
+
 impl History {
     /// Returns the flip rates of a suite, by model, task and metric. Only metrics with binary scores have one. The
     /// samples of each pair are read once, and the counts are cached in the index.
@@ -41,13 +81,50 @@ impl History {
     /// # Errors
     /// Fails if no run belongs to the suite, samples cannot be read, or the index fails.
     pub fn flip_rate(&self, suite: &str) -> Result<Vec<FlipRate>, HistoryError> {
+        let mut pairs = self.run_pairs(suite)?;
+        pairs.count()?;
+        self.flip_rate_of(&pairs)
+    }
+
+    /// Returns the pairs of runs of a suite: the first step of [`History::flip_rate`]. [`RunPairs::count`] is the second
+    /// one, and [`History::flip_rate_of`] the last.
+    ///
+    /// # Errors
+    /// Fails if no run belongs to the suite, or the index fails.
+    pub fn run_pairs(&self, suite: &str) -> Result<RunPairs, HistoryError> {
         let runs = self.runs_of(suite)?;
-        let mut sums: BTreeMap<(Option<String>, String, String), [u64; 3]> = BTreeMap::new();
+        let mut pairs = Vec::new();
         for (base, new) in equal_pairs(&runs) {
-            for (task_id, metric_id, compared, flips) in self.flips_of(base, new)? {
-                let sum = sums.entry((new.model.clone(), task_id, metric_id)).or_default();
-                sum.iter_mut().zip([1, compared, flips]).for_each(|(sum, more)| *sum += more);
+            let (Some(before), Some(now)) = (&base.samples_digest, &new.samples_digest) else { continue };
+            let known: Option<String> = self.index.read(|connection| {
+                let sql = "SELECT counts FROM flips WHERE base = ?1 AND new = ?2";
+                connection.query_row(sql, [before, now], |row| row.get(0)).optional()
+            })?;
+            let counts: Option<PairCounts> = known.and_then(|counts| serde_json::from_str(&counts).ok());
+            pairs.push(RunPair {
+                model: new.model.clone(),
+                base: (base.path.clone(), before.clone()),
+                new: (new.path.clone(), now.clone()),
+                is_stored: counts.is_some(),
+                counts,
+            });
+        }
+        Ok(RunPairs { pairs })
+    }
+
+    /// Returns the flip rates of pairs, by model, task and metric, and stores their counts in the index.
+    ///
+    /// # Errors
+    /// Fails if the index fails.
+    pub fn flip_rate_of(&self, pairs: &RunPairs) -> Result<Vec<FlipRate>, HistoryError> {
+        let mut sums: BTreeMap<(Option<String>, String, String), [u64; 3]> = BTreeMap::new();
+        for pair in &pairs.pairs {
+            for (task_id, metric_id, compared, flips) in pair.counts.iter().flatten() {
+                let key = (pair.model.clone(), task_id.clone(), metric_id.clone());
+                let sum = sums.entry(key).or_default();
+                sum.iter_mut().zip([1, *compared, *flips]).for_each(|(sum, more)| *sum += more);
             }
+            self.store_counts(pair)?;
         }
         let compared = sums.into_iter().filter(|(_, [_, compared, _])| *compared > 0);
         let rates = compared.map(|((model, task_id, metric_id), [pairs, compared, flips])| {
@@ -58,35 +135,16 @@ impl History {
         Ok(rates.collect())
     }
 
-    /// Returns the counts of one pair, from the index or from the samples.
-    fn flips_of(
-        &self,
-        base: &HistoryRun,
-        new: &HistoryRun,
-    ) -> Result<Vec<(String, String, u64, u64)>, HistoryError> {
-        let (Some(before), Some(now)) = (&base.samples_digest, &new.samples_digest) else {
-            return Ok(Vec::new());
-        };
-        let known: Option<String> = self.index.read(|connection| {
-            let sql = "SELECT counts FROM flips WHERE base = ?1 AND new = ?2";
-            connection.query_row(sql, [before, now], |row| row.get(0)).optional()
-        })?;
-        if let Some(counts) = known.and_then(|counts| serde_json::from_str(&counts).ok()) {
-            return Ok(counts);
-        }
-        let counts: Vec<(String, String, u64, u64)> = compare(base, new)?
-            .into_iter()
-            .filter_map(|((task_id, metric_id), found)| {
-                found.map(|(compared, flips)| (task_id, metric_id, compared, flips))
-            })
-            .collect();
+    /// Stores the counts of a pair in the index, unless it has them.
+    fn store_counts(&self, pair: &RunPair) -> Result<(), HistoryError> {
+        let Some(counts) = pair.counts.as_ref().filter(|_| !pair.is_stored) else { return Ok(()) };
+        let (before, now) = (&pair.base.1, &pair.new.1);
         self.index.write(|changes| {
-            let text = serde_json::to_string(&counts).map_err(unserializable)?;
+            let text = serde_json::to_string(counts).map_err(unserializable)?;
             let sql = "INSERT OR REPLACE INTO flips (base, new, counts, checksum) VALUES (?1, ?2, ?3, ?4)";
             let checksum = checksum([before, now, &text].map(|column| Some(column.as_bytes())));
-            changes.execute(sql, [before, now, &text, &checksum])
-        })?;
-        Ok(counts)
+            changes.execute(sql, [before, now, &text, &checksum]).map(drop)
+        })
     }
 }
 
@@ -107,8 +165,8 @@ fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
 }
 
 /// Compares the samples of two runs, with one of each in memory at a time.
-fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordError> {
-    let (base, new) = (RunReader::open(&base.path)?, RunReader::open(&new.path)?);
+fn compare(base: &Path, new: &Path) -> Result<FlipCounts, RecordError> {
+    let (base, new) = (RunReader::open(base)?, RunReader::open(new)?);
     let order = task_order(&new);
     let place = |line: &SampleLine| (order.get(&line.task_id).copied().unwrap_or(usize::MAX), line.index);
     let mut counts = FlipCounts::new();

@@ -3,7 +3,7 @@
 use crate::HistoryError;
 use crate::error::{hint, list};
 use crate::index::{INDEX_FILE, Index};
-use crate::refresh::{RefreshReport, refresh};
+use crate::refresh::{ChangedRuns, RefreshReport, RunUpdate};
 use crate::run::HistoryRun;
 use crate::scan::has_runs;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunStatus};
@@ -47,17 +47,42 @@ impl History {
     /// Fails if the folder cannot be read. If the index fails, one in memory replaces it. An unreadable run is not
     /// an error, see [`History::unreadable`].
     pub fn refresh(&mut self) -> Result<RefreshReport, HistoryError> {
-        match refresh(&self.index, &self.folder) {
+        let update = self.changed_runs()?.read();
+        self.apply(&update)
+    }
+
+    /// Finds the run folders that are new or were modified since the last refresh: the first step of
+    /// [`History::refresh`]. [`ChangedRuns::read`] is the second one, and [`History::apply`] the last.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be read. If the index fails, one in memory replaces it.
+    pub fn changed_runs(&mut self) -> Result<ChangedRuns, HistoryError> {
+        match ChangedRuns::find(&self.index, &self.folder) {
+            // Another version of the program may have just recreated the tables.
+            Err(HistoryError::Index { source, .. }) if self.index.is_file() => {
+                self.index = self.index.without_file(&source)?;
+                ChangedRuns::find(&self.index, &self.folder)
+            }
+            found => found,
+        }
+    }
+
+    /// Adds runs that were read.
+    ///
+    /// # Errors
+    /// If the index fails, one in memory replaces it, and all runs are read again. Fails if the folder cannot be read then.
+    pub fn apply(&mut self, update: &RunUpdate) -> Result<RefreshReport, HistoryError> {
+        match update.write(&self.index) {
             Ok(report) if report.damaged > 0 => {
                 let path = self.index.path().display();
                 let note = format!("the index {path} was damaged, and all runs were read again");
                 self.index.add_note(note);
                 Ok(report)
             }
-            // The disk may be full, or another version of the program may have just recreated the tables.
+            // The disk may be full.
             Err(HistoryError::Index { source, .. }) if self.index.is_file() => {
                 self.index = self.index.without_file(&source)?;
-                refresh(&self.index, &self.folder)
+                ChangedRuns::find(&self.index, &self.folder)?.read().write(&self.index)
             }
             other => other,
         }
@@ -183,5 +208,7 @@ impl History {
     }
 }
 
+#[cfg(all(test, unix))]
+mod foreign_index_tests;
 #[cfg(test)]
 mod tests;

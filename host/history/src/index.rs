@@ -1,12 +1,20 @@
 //! The SQLite file next to the runs. It is only a cache: it is rebuilt if it is unusable or has another version.
 
 use crate::HistoryError;
+use gage_core::foreign_file::{self, FileLimit};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Name of the index in the folder of runs.
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
+
+/// Endings of the files that SQLite opens: the index, and those next to it.
+const FILE_ENDINGS: [&str; 4] = ["", "-journal", "-wal", "-shm"];
+
+/// Maximum size of each of these files. A run takes a few KiB.
+const MAX_SIZE: FileLimit = FileLimit::new("an index", 1 << 30);
 
 /// Version of the tables.
 pub const INDEX_VERSION: i32 = 2;
@@ -46,11 +54,15 @@ pub(crate) struct Index {
 
 impl Index {
     /// Opens the index of a folder, and replaces a damaged or foreign file. Without `is_kept`, or if the file
-    /// cannot be written, the index is kept in memory.
+    /// cannot be written or may be from another user, the index is kept in memory.
     pub(crate) fn open(folder: &Path, is_kept: bool) -> Result<Index, HistoryError> {
         let path = folder.join(INDEX_FILE);
         if !is_kept {
             return Index::in_memory(path, Vec::new());
+        }
+        if let Err(reason) = check_files(folder) {
+            let notes = vec![note_of_unused(&path, &reason)];
+            return Index::in_memory(path, notes);
         }
         match open_file(&path) {
             Ok(connection) => Ok(Index { path, connection, is_file: true, notes: Vec::new() }),
@@ -77,8 +89,7 @@ impl Index {
     /// Creates an empty index in memory, to replace a file that failed during use.
     pub(crate) fn without_file(&self, reason: &dyn std::fmt::Display) -> Result<Index, HistoryError> {
         let path = self.path.clone();
-        let note =
-            format!("the index {} cannot be used ({reason}); all runs were read again", path.display());
+        let note = note_of_unused(&path, reason);
         Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
     }
 
@@ -125,6 +136,26 @@ impl Index {
     }
 }
 
+fn note_of_unused(path: &Path, reason: &dyn std::fmt::Display) -> String {
+    format!("the index {} cannot be used ({reason}); all runs were read again", path.display())
+}
+
+/// Checks that only this user can have written the files of an index. A file of another user could hold any figures, and a
+/// pipe would be waited for. The files are not opened: closing one would release the locks that SQLite has in this process.
+fn check_files(folder: &Path) -> io::Result<()> {
+    for ending in FILE_ENDINGS {
+        match folder.join(format!("{INDEX_FILE}{ending}")).symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            found => {
+                let found = found?;
+                foreign_file::check(&found, MAX_SIZE)?;
+                foreign_file::check_private(&found)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn open_file(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -158,17 +189,39 @@ fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
         changes.pragma_update(None, "application_id", APPLICATION_ID)?;
         changes.pragma_update(None, "user_version", INDEX_VERSION)?;
     }
+    // Views and triggers of a foreign file would be run.
+    if schema_of(&changes)? != expected_schema()? {
+        return Err(failure(
+            rusqlite::ffi::SQLITE_CORRUPT,
+            "its tables are not those of an index".to_owned(),
+        ));
+    }
     changes.commit()?;
     Ok(connection)
+}
+
+/// Returns the kind, the name and the definition of everything in a database.
+fn schema_of(connection: &Connection) -> rusqlite::Result<Vec<[Option<String>; 3]>> {
+    let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY name")?;
+    let parts = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    parts.collect()
+}
+
+fn expected_schema() -> rusqlite::Result<Vec<[Option<String>; 3]>> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(TABLES)?;
+    schema_of(&connection)
 }
 
 fn failure(code: i32, message: String) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(message))
 }
 
+/// Returns whether an error of opening an index is caused by its content. In a file with other tables, statements fail, and
+/// columns have other types.
 fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase | Unknown) | None)
 }
 
 fn is_unwritable(error: &rusqlite::Error) -> bool {
@@ -181,8 +234,7 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
 
 /// Removes an index. Remaining files are detected when the next one is opened.
 fn remove(path: &Path) {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    let _ = std::fs::remove_file(path);
-    let _ = std::fs::remove_file(journal);
+    for ending in FILE_ENDINGS {
+        let _ = std::fs::remove_file(path.with_file_name(format!("{INDEX_FILE}{ending}")));
+    }
 }

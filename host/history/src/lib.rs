@@ -24,10 +24,10 @@ mod trend;
 
 pub use baseline::{BASELINES_FILE, BASELINES_VERSION, Baseline, BaselineState};
 pub use error::HistoryError;
-pub use flip_rate::FlipRate;
+pub use flip_rate::{FlipRate, RunPairs};
 pub use history::{History, UnreadableRun};
 pub use index::{INDEX_FILE, INDEX_VERSION};
-pub use refresh::RefreshReport;
+pub use refresh::{ChangedRuns, RefreshReport, RunUpdate};
 pub use run::{HistoryFigure, HistoryRun};
 pub use suite_list::Suite;
 pub use trend::{Trend, TrendPoint};

@@ -1,4 +1,7 @@
 //! Updates the index: reads only run folders that are new or have changed.
+//!
+//! An update has three steps: find the changed runs, read them, and write them to the index. Only the first and the last one
+//! use the index, so that programs that share it need not lock it while they read runs.
 
 use crate::checksum::{checksum, is_intact};
 use crate::describe::describe;
@@ -20,45 +23,86 @@ pub struct RefreshReport {
     pub damaged: usize,
 }
 
-/// A run that was read, or the reason why it is unreadable.
-type ReadRun = (RunPosition, Result<HistoryRun, String>);
+/// Differences between an index and a folder of runs.
+#[derive(Debug)]
+pub struct ChangedRuns {
+    /// Run folders that are new or have changed.
+    places: Vec<RunPosition>,
+    /// Names of folders that are gone.
+    gone: Vec<String>,
+    /// Number of damaged rows of the index.
+    damaged: usize,
+}
 
-/// Reads changed runs. Concurrent refreshes write the same rows. A run that was read too early has a new fingerprint,
-/// so the next refresh reads it again.
-pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, HistoryError> {
-    let KnownRows { fingerprints: mut known, damaged } = index.read(KnownRows::read)?;
-    let places = scan(folder).map_err(|source| HistoryError::Folder { path: folder.to_owned(), source })?;
-    let changed =
-        places.into_iter().filter(|place| known.remove(&place.name).as_ref() != Some(&place.fingerprint));
-    let read: Vec<ReadRun> = changed
-        .map(|place| {
+/// The changed runs of a folder, as they were read.
+#[derive(Debug)]
+pub struct RunUpdate {
+    /// Each run, or the reason why it is unreadable.
+    read: Vec<(RunPosition, Result<HistoryRun, String>)>,
+    gone: Vec<String>,
+    damaged: usize,
+}
+
+impl ChangedRuns {
+    /// Compares an index with the folder of runs.
+    pub(crate) fn find(index: &Index, folder: &Path) -> Result<ChangedRuns, HistoryError> {
+        let KnownRows { fingerprints: mut known, damaged } = index.read(KnownRows::read)?;
+        let mut places =
+            scan(folder).map_err(|source| HistoryError::Folder { path: folder.to_owned(), source })?;
+        places.retain(|place| known.remove(&place.name).as_ref() != Some(&place.fingerprint));
+        Ok(ChangedRuns { places, gone: known.into_keys().collect(), damaged })
+    }
+
+    /// Reads the changed runs. They may be from others, and large. The index is not used meanwhile.
+    pub fn read(self) -> RunUpdate {
+        let ChangedRuns { places, gone, damaged } = self;
+        let describe = |place: RunPosition| {
             let described = describe(&place.path).map_err(|error| error.to_string());
             (place, described)
-        })
-        .collect();
-    if read.is_empty() && known.is_empty() && damaged == 0 {
-        return Ok(RefreshReport::default());
+        };
+        RunUpdate { read: places.into_iter().map(describe).collect(), gone, damaged }
     }
-    let refreshed = RefreshReport { read: read.len(), gone: known.len(), damaged };
-    index.write(|changes| {
-        if damaged > 0 {
-            // A damaged name leads to no row.
-            changes.execute_batch("DELETE FROM runs; DELETE FROM unreadable; DELETE FROM flips")?;
+}
+
+impl RunUpdate {
+    /// Writes the runs to an index. Concurrent updates write the same rows. A run that was read too early has a new
+    /// fingerprint, so the next update reads it again.
+    pub(crate) fn write(&self, index: &Index) -> Result<RefreshReport, HistoryError> {
+        let RunUpdate { read, gone, damaged } = self;
+        if read.is_empty() && gone.is_empty() && *damaged == 0 {
+            return Ok(RefreshReport::default());
         }
-        let replaced = read.iter().map(|(place, _)| place.name.as_str());
-        for name in known.keys().map(String::as_str).chain(replaced) {
-            for table in ["runs", "unreadable"] {
-                changes.execute(&format!("DELETE FROM {table} WHERE folder = ?1"), [name])?;
+        let refreshed = RefreshReport { read: read.len(), gone: gone.len(), damaged: *damaged };
+        index.write(|changes| {
+            if *damaged > 0 {
+                // A damaged name leads to no row.
+                changes.execute_batch("DELETE FROM runs; DELETE FROM unreadable; DELETE FROM flips")?;
             }
-        }
-        for (place, described) in &read {
-            insert(changes, place, described)?;
+            let replaced = read.iter().map(|(place, _)| place.name.as_str());
+            for name in gone.iter().map(String::as_str).chain(replaced) {
+                for table in ["runs", "unreadable"] {
+                    changes.execute(&format!("DELETE FROM {table} WHERE folder = ?1"), [name])?;
+                }
+            }
+            for (place, described) in read {
+                insert(changes, place, described)?;
+            }
+            self.delete_flips(changes)?;
+            Ok(refreshed)
+        })
+    }
+
+    /// Deletes the flips of runs that are gone, and of those that were read now: an index that came with the runs may hold
+    /// any counts for them.
+    fn delete_flips(&self, changes: &Transaction<'_>) -> rusqlite::Result<()> {
+        let described = self.read.iter().filter_map(|(_, described)| described.as_ref().ok());
+        for digest in described.filter_map(|run| run.samples_digest.as_ref()) {
+            changes.execute("DELETE FROM flips WHERE base = ?1 OR new = ?1", [digest])?;
         }
         let digests = "(SELECT samples_digest FROM runs WHERE samples_digest IS NOT NULL)";
-        changes
-            .execute(&format!("DELETE FROM flips WHERE base NOT IN {digests} OR new NOT IN {digests}"), [])?;
-        Ok(refreshed)
-    })
+        let unknown = format!("DELETE FROM flips WHERE base NOT IN {digests} OR new NOT IN {digests}");
+        changes.execute(&unknown, []).map(drop)
+    }
 }
 
 /// The rows of the index.

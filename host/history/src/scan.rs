@@ -1,9 +1,9 @@
 //! Finds run folders, and changes since the last scan.
 
 use gage_core::FileFingerprint;
-use gage_record::MissingManifest;
 use gage_record::format::{LOCK_FILE, MANIFEST_FILE, SUMMARY_FILE};
-use std::fs;
+use gage_record::{MissingManifest, RunFolder};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<RunPosition>> {
 
 /// Returns true for the folder of a run, or of one without its manifest.
 fn is_run(path: &Path) -> bool {
-    path.join(MANIFEST_FILE).is_file() || MissingManifest::of(path) == MissingManifest::Lost
+    RunFolder::has_manifest(path) || MissingManifest::of(path) == MissingManifest::Lost
 }
 
 /// Returns true if a folder contains a run.
@@ -51,11 +51,25 @@ pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
 
 /// Computes the fingerprint. Files are replaced by renaming, so new content has a new inode; without inodes, the time
 /// and the length are used. A new file changes the modification time of the folder.
+///
+/// An index may have come with the runs, in an archive. The time of the last change of the inode is the one part that no
+/// archive sets, so that such an index knows no fingerprint of this machine.
 fn fingerprint(folder: &Path) -> String {
-    let files = [MANIFEST_FILE, SUMMARY_FILE, LOCK_FILE].map(|name| folder.join(name));
-    let parts = files.iter().map(PathBuf::as_path).chain([folder]);
-    parts
-        .map(|path| format!("{:?}", fs::metadata(path).ok().map(|data| FileFingerprint::of(&data))))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let files = [MANIFEST_FILE, SUMMARY_FILE, LOCK_FILE].map(|name| folder.join(name).symlink_metadata());
+    let parts = files.into_iter().chain([fs::metadata(folder)]);
+    let of = |data: &Metadata| format!("{:?} {:?}", FileFingerprint::of(data), inode_changed(data));
+    let parts: Vec<String> = parts.map(|data| data.as_ref().map_or_else(|_| "-".to_owned(), of)).collect();
+    parts.join(" ")
+}
+
+/// Returns the time at which the inode of a file changed last, in seconds and nanoseconds since 1970.
+#[cfg(unix)]
+fn inode_changed(data: &Metadata) -> (i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (data.ctime(), data.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn inode_changed(_: &Metadata) -> (i64, i64) {
+    (0, 0)
 }

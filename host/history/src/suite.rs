@@ -1,9 +1,10 @@
 //! The suite of a run and its digests, from its `gage.lock`.
 
 use gage_config::{Problems, parse_document};
+use gage_core::foreign_file::FileRefusal;
 use gage_core::{Digest, canonical_json};
-use gage_record::Manifest;
 use gage_record::format::LOCK_FILE;
+use gage_record::{Manifest, RecordError, read_run_file};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -21,28 +22,38 @@ pub(crate) struct SuiteOfRun {
 impl SuiteOfRun {
     /// Reads the lock of a run. A rescored run has no lock, and belongs to the suite of its parent. Without either,
     /// the suite is the one named in the configuration.
-    pub(crate) fn read(folder: &Path, manifest: &Manifest) -> SuiteOfRun {
-        if let Some(lock) = lock_in(folder) {
+    ///
+    /// # Errors
+    /// If the lock is a link, no regular file or too large.
+    pub(crate) fn read(folder: &Path, manifest: &Manifest) -> Result<SuiteOfRun, RecordError> {
+        if let Some(lock) = lock_in(folder)? {
             let lock_digest = manifest.files.get(LOCK_FILE).map(|file| file.digest.to_string());
-            return SuiteOfRun {
+            return Ok(SuiteOfRun {
                 name: name_in(&lock),
                 lock_digest,
                 definition_digest: Some(definition(lock)),
-            };
+            });
         }
         let of_parent = || {
             let parent = manifest.parent_run.as_deref().filter(|name| gage_core::check_name(name).is_ok())?;
-            name_in(&lock_in(&folder.parent()?.join(parent))?)
+            name_in(&lock_in(&folder.parent()?.join(parent)).ok()??)
         };
         let own = || manifest.identity.suite_name().map(str::to_owned);
-        SuiteOfRun { name: of_parent().or_else(own), ..SuiteOfRun::default() }
+        Ok(SuiteOfRun { name: of_parent().or_else(own), ..SuiteOfRun::default() })
     }
 }
 
-fn lock_in(folder: &Path) -> Option<Value> {
-    let text = std::fs::read_to_string(folder.join(LOCK_FILE)).ok()?;
+/// Returns the lock of a run; `None` if it has none that is YAML.
+fn lock_in(folder: &Path) -> Result<Option<Value>, RecordError> {
+    let text = match read_run_file(folder, LOCK_FILE) {
+        Err(error) if FileRefusal::find(&error).is_some() => {
+            return Err(RecordError::io("read", &folder.join(LOCK_FILE), error));
+        }
+        read => read.ok().and_then(|bytes| String::from_utf8(bytes).ok()),
+    };
     let mut problems = Problems::default();
-    parse_document(LOCK_FILE, &text, None, &mut problems).map(|node| node.to_json())
+    let document = text.and_then(|text| parse_document(LOCK_FILE, &text, None, &mut problems));
+    Ok(document.map(|node| node.to_json()))
 }
 
 fn name_in(lock: &Value) -> Option<String> {

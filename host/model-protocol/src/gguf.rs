@@ -13,10 +13,10 @@ pub use purpose::Purpose;
 pub use quantization::name as quantization_name;
 pub use tensor::{Tensor, TensorType};
 
+use gage_core::foreign_file::{self, FileLimit};
 use reader::GgufReader;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of keys, and of tensors, that is accepted.
@@ -98,11 +98,8 @@ impl Gguf {
     /// If the file is missing, has another format, is truncated or contradicts itself.
     pub fn read(path: &Path) -> Result<Gguf, GgufError> {
         let failed = |reason| GgufError::Read { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(failed)?;
+        let file = foreign_file::open_named(path, FileLimit::NONE).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-        }
         GgufReader::new(path, file, metadata.len()).gguf()
     }
 

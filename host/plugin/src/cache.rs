@@ -11,6 +11,7 @@
 use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler, compile};
 use crate::host_options::HostOptions;
 use crate::shortage::reported;
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, ResourceShortage, ShortageWatch};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ impl CompileCache {
 fn prepare(folder: &Path) -> Result<PathBuf, String> {
     let describe = |error: &dyn std::fmt::Display| format!("compile cache {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(|error| describe(&error))?;
-    restrict(folder).map_err(|error| describe(&error))?;
+    foreign_file::close_folder(folder).map_err(|error| describe(&error))?;
     folder.canonicalize().map_err(|error| describe(&error))
 }
 
@@ -138,10 +139,13 @@ fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Result<Option<Co
 }
 
 fn check(path: &Path, checksum: &str) -> Result<(), String> {
-    check_owner(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
     let mut hasher = blake3::Hasher::new();
-    std::fs::File::open(path)
-        .and_then(|file| hasher.update_reader(file).map(drop))
+    foreign_file::open_below(folder, path.file_name().unwrap_or_default(), FileLimit::NONE)
+        .and_then(|file| {
+            foreign_file::check_private(&file.metadata()?)?;
+            hasher.update_reader(file).map(drop)
+        })
         .inspect_err(|error| drop(ResourceShortage::report_in(error)))
         .map_err(|error| error.to_string())?;
     match hasher.finalize().to_hex().as_str() == checksum {
@@ -172,46 +176,4 @@ fn load_file(engine: &Engine, path: &Path) -> Result<Component, String> {
 fn load_bytes(engine: &Engine, code: &[u8]) -> Result<Component, String> {
     // SAFETY: the bytes come from this program's own compiler.
     unsafe { Component::deserialize(engine, code) }.map_err(|error| reported(&error))
-}
-
-#[cfg(unix)]
-fn restrict(folder: &Path) -> Result<(), String> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let metadata = std::fs::metadata(folder).map_err(|error| error.to_string())?;
-    check_user(&metadata)?;
-    if metadata.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
-            .map_err(|error| error.to_string())?;
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn check_owner(path: &Path) -> Result<(), String> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let metadata = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
-    check_user(&metadata)?;
-    match metadata.is_file() && metadata.permissions().mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err("it is not a regular file, or other users can write to it".to_owned()),
-    }
-}
-
-#[cfg(unix)]
-fn check_user(metadata: &std::fs::Metadata) -> Result<(), String> {
-    use std::os::unix::fs::MetadataExt as _;
-    match metadata.uid() == rustix::process::geteuid().as_raw() {
-        true => Ok(()),
-        false => Err("it belongs to another user, who could put code into it".to_owned()),
-    }
-}
-
-#[cfg(not(unix))]
-fn restrict(_folder: &Path) -> Result<(), String> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_owner(_path: &Path) -> Result<(), String> {
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Files that are whole or absent.
 
 use crate::RecordError;
-use gage_core::Digest;
+use gage_core::{Digest, foreign_file};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
@@ -35,8 +35,8 @@ impl AtomicFile {
         let target = folder.join(name);
         gage_core::check_name(name).map_err(|reason| RecordError::invalid(&target, reason))?;
         let temporary = folder.join(format!(".{name}.tmp"));
-        let file =
-            File::create(&temporary).map_err(|source| RecordError::io("create", &temporary, source))?;
+        let file = foreign_file::create_anew(&temporary)
+            .map_err(|source| RecordError::io("create", &temporary, source))?;
         Ok(AtomicFile {
             folder: folder.to_owned(),
             temporary,

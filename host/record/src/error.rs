@@ -2,6 +2,7 @@
 
 use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
+use gage_core::foreign_file::FileRefusal;
 use std::io;
 use std::path::{Path, PathBuf};
 use strum::Display;
@@ -120,6 +121,15 @@ pub enum RecordError {
         reason: String,
     },
 
+    /// A file is not read: it is a link or no regular file, or it is too large.
+    #[error("{} cannot be used: {refusal}", .path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        refusal: FileRefusal,
+    },
+
     /// A line of the journal is damaged, and it is not the last one.
     #[error(
         "{}, line {line}: {reason}; the file was changed or the disk fails: repair it with \
@@ -208,9 +218,13 @@ fn exists(run_id: &str, path: &Path) -> String {
 }
 
 impl RecordError {
-    /// Creates an error from a failed file system operation. The action is a verb: `open`.
+    /// Creates an error from a failed file system operation, or from the refusal of a file. The action is a verb: `open`.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> RecordError {
-        RecordError::Io { action, path: path.to_owned(), source }
+        let path = path.to_owned();
+        match FileRefusal::find(&source) {
+            Some(refusal) => RecordError::Refused { path, refusal: refusal.clone() },
+            None => RecordError::Io { action, path, source },
+        }
     }
 
     /// Creates the error of a journal file that cannot be read, or whose compressed content is damaged.

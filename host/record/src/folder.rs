@@ -1,6 +1,7 @@
 //! The folder of a run.
 
 use crate::format::MANIFEST_FILE;
+use crate::run_files::{open_run_file, read_run_file};
 use crate::writer_lock::WriterLock;
 use crate::{AtomicFile, FileDigest, RecordError};
 use gage_core::Digest;
@@ -24,6 +25,11 @@ impl RunFolder {
         root.join(run_id).join(MANIFEST_FILE).exists()
     }
 
+    /// Returns whether a folder has a manifest, of whatever kind. Anything but a regular file is refused when it is read.
+    pub fn has_manifest(path: &Path) -> bool {
+        path.join(MANIFEST_FILE).symlink_metadata().is_ok()
+    }
+
     /// Returns whether a process is currently writing to a run.
     pub fn is_being_written(path: &Path) -> bool {
         WriterLock::is_held(path)
@@ -35,7 +41,7 @@ impl RunFolder {
     /// # Errors
     /// If a process is writing to it, or the file system refuses.
     pub fn delete(path: &Path) -> Result<(), RecordError> {
-        if !path.join(MANIFEST_FILE).is_file() {
+        if !RunFolder::has_manifest(path) {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let _lock = WriterLock::take(path)?;
@@ -76,8 +82,8 @@ impl RunFolder {
     /// # Errors
     /// If the file cannot be read.
     pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
-        let path = self.path_of(name);
-        open_if_present(&path)?.map(|file| digest_of(file, &path)).transpose()
+        let file = self.open_if_present(name)?;
+        file.map(|file| digest_of(file, &self.path_of(name))).transpose()
     }
 
     /// Reads a JSON file, or returns `None` if there is no such file.
@@ -86,7 +92,7 @@ impl RunFolder {
     /// If the file cannot be read or does not have that type.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RecordError> {
         let path = self.path_of(name);
-        match fs::read(&path) {
+        match read_run_file(self.path(), name) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(source) => Err(RecordError::io("read", &path, source)),
             Ok(text) => {
@@ -102,7 +108,7 @@ impl RunFolder {
     /// If the file cannot be read or synced.
     pub fn sync_and_digest(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
         let path = self.path_of(name);
-        let Some(file) = open_if_present(&path)? else { return Ok(None) };
+        let Some(file) = self.open_if_present(name)? else { return Ok(None) };
         file.sync_all().map_err(|source| RecordError::io("sync", &path, source))?;
         digest_of(file, &path).map(Some)
     }
@@ -132,12 +138,12 @@ impl RunFolder {
             None => Err(RecordError::ReadOnly { path: self.path.clone() }),
         }
     }
-}
 
-fn open_if_present(path: &Path) -> Result<Option<File>, RecordError> {
-    match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some).map_err(|source| RecordError::io("read", path, source)),
+    fn open_if_present(&self, name: &str) -> Result<Option<File>, RecordError> {
+        match open_run_file(&self.path, name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).map_err(|source| RecordError::io("read", &self.path_of(name), source)),
+        }
     }
 }
 

@@ -10,6 +10,8 @@ pub const LOCK_FILE: &str = "gage.lock";
 pub const JOURNAL_FOLDER: &str = "journal";
 /// In the journal folder: a lower bound of the number of lines in its files.
 pub const RECORDED_FILE: &str = "recorded";
+/// That file, as its path in the run folder.
+pub(crate) const RECORDED_PATH: &str = "journal/recorded";
 /// In the journal folder: prefix of the names of files that hold bytes found after a journal's last line.
 pub const SET_ASIDE_BEGIN: &str = "set-aside-";
 /// In the journal folder: folder of the damaged lines that repairs have set aside.

@@ -88,7 +88,7 @@ impl RunFolder {
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
-        if !path.join(MANIFEST_FILE).is_file() {
+        if !RunFolder::has_manifest(&path) {
             return Err(RecordError::RunMissing { run_id: run_id.to_owned(), path });
         }
         let writer_lock = WriterLock::take(&path)?;
@@ -122,7 +122,7 @@ impl RunFolder {
     /// # Errors
     /// If there is no run, or another process holds its lock. If its manifest cannot be read or was edited.
     pub(crate) fn open_for_repair(path: &Path) -> Result<(RunFolder, Manifest), RecordError> {
-        if !path.join(MANIFEST_FILE).is_file() {
+        if !RunFolder::has_manifest(path) {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let writer_lock = WriterLock::take(path)?;
@@ -137,7 +137,7 @@ impl RunFolder {
     /// # Errors
     /// If the folder has no manifest, or the manifest cannot be read.
     pub fn open_read(path: &Path) -> Result<RunFolder, RecordError> {
-        if !path.join(MANIFEST_FILE).is_file() {
+        if !RunFolder::has_manifest(path) {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let manifest = Manifest::read(path)?;

@@ -3,12 +3,12 @@
 use crate::clock::rfc3339;
 use crate::format::MANIFEST_FILE;
 use crate::format_version::ManifestVersion;
+use crate::run_files::read_run_file;
 use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
 use gage_core::{Digest, Object, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -171,7 +171,8 @@ impl Manifest {
     /// If the manifest is missing or is not JSON.
     pub fn integrity(folder: &Path) -> Result<ManifestIntegrity, RecordError> {
         let path = folder.join(MANIFEST_FILE);
-        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
+        let text = read_run_file(folder, MANIFEST_FILE);
+        let text = text.map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
             serde_json::from_slice(&text).map_err(|error| RecordError::not_json(&path, &error))?;
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
@@ -188,7 +189,8 @@ impl Manifest {
     /// If it is missing, not a manifest, or in a newer format.
     pub fn read(folder: &Path) -> Result<Manifest, RecordError> {
         let path = folder.join(MANIFEST_FILE);
-        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
+        let text = read_run_file(folder, MANIFEST_FILE);
+        let text = text.map_err(|source| RecordError::io("read", &path, source))?;
         let not_json = |error: serde_json::Error| RecordError::not_json(&path, &error);
         let value: Value = serde_json::from_slice(&text).map_err(not_json)?;
         let Some(version) = value.get("format_version").and_then(Value::as_u64) else {
@@ -204,6 +206,7 @@ mod tests {
     use super::*;
     use gage_recorded_messages::RecordedError as _;
     use serde_json::json;
+    use std::fs;
 
     fn read(text: &str) -> Result<Manifest, RecordError> {
         let folder = tempfile::tempdir().unwrap();

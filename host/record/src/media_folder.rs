@@ -2,14 +2,18 @@
 
 use crate::format::MEDIA_FOLDER;
 use crate::{AtomicFile, FileDigest, RecordError, RunFolder};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, ResourceShortage};
 use parking_lot::Mutex;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Number of locks among which files are distributed by their digest.
 const LOCK_COUNT: usize = 16;
+
+/// Maximum size of a file. Larger ones are not stored.
+const MAX_SIZE: FileLimit = FileLimit::new("a medium", 256 << 20);
 
 /// The folder `media` of a run. It is created with its first file.
 #[derive(Debug)]
@@ -37,7 +41,8 @@ impl MediaFolder {
         let path = folder.join(&name);
         let lock = name.bytes().next().map_or(0, usize::from) % LOCK_COUNT;
         let _turn = self.locks.get(lock).map(|lock| lock.lock());
-        let is_stored = fs::metadata(&path).is_ok_and(|file| file.len() == bytes.len() as u64);
+        let is_stored =
+            path.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == bytes.len() as u64);
         if !is_stored {
             create_folder(&folder)?;
             let mut file = AtomicFile::create(&folder, &name)?;
@@ -52,7 +57,7 @@ impl MediaFolder {
     pub fn read(run: &Path, relative: &str) -> Option<Vec<u8>> {
         let name = relative.strip_prefix(MEDIA_FOLDER)?.strip_prefix('/')?;
         gage_core::check_name(name).ok()?;
-        let read = fs::read(run.join(MEDIA_FOLDER).join(name));
+        let read = foreign_file::read_below(run, relative, MAX_SIZE);
         let bytes = read.inspect_err(|error| drop(ResourceShortage::report_in(error))).ok()?;
         let (expected, _) = name.split_once('.')?;
         (Digest::of_bytes(&bytes).hex() == expected).then_some(bytes)
@@ -79,7 +84,8 @@ impl MediaFolder {
         let (mut listed, mut bytes) = (String::new(), 0);
         for name in &names {
             let path = folder.join(name);
-            let file = File::open(&path).map_err(|source| failed(&path, source))?;
+            let file = foreign_file::open_below(run, Path::new(MEDIA_FOLDER).join(name), MAX_SIZE);
+            let file = file.map_err(|source| failed(&path, source))?;
             bytes += file.metadata().map_err(|source| failed(&path, source))?.len();
             let digest = Digest::of_reader(file).map_err(|source| failed(&path, source))?;
             if name.split_once('.').map(|(hex, _)| hex) != Some(digest.hex().as_str()) {
@@ -100,9 +106,14 @@ impl MediaFolder {
         let Ok(files) = fs::read_dir(&source) else { return Ok(()) };
         fs::create_dir_all(&target).map_err(|error| RecordError::io("create", &target, error))?;
         for file in files.flatten() {
-            let path = target.join(file.file_name());
-            if fs::hard_link(file.path(), &path).is_err() {
-                fs::copy(file.path(), &path).map_err(|error| RecordError::io("write", &path, error))?;
+            let (name, path) = (file.file_name(), file.path());
+            let opened = foreign_file::open_below(from, Path::new(MEDIA_FOLDER).join(&name), MAX_SIZE);
+            let mut opened = opened.map_err(|error| RecordError::io("read", &path, error))?;
+            let copy = target.join(&name);
+            if fs::hard_link(&path, &copy).is_err() {
+                let written = foreign_file::create_anew(&copy);
+                let written = written.and_then(|mut file| io::copy(&mut opened, &mut file));
+                written.map_err(|error| RecordError::io("write", &copy, error))?;
             }
         }
         Ok(())
@@ -164,5 +175,30 @@ mod tests {
         let (path, _) = MediaFolder::of(&from).store(b"sound", "wav").unwrap();
         MediaFolder::copy(from.path(), &to).unwrap();
         assert_eq!(MediaFolder::read(to.path(), &path).as_deref(), Some(&b"sound"[..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_among_media_are_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) =
+            (RunFolder::create(root.path(), "from").unwrap(), RunFolder::create(root.path(), "to").unwrap());
+        let (stored, _) = MediaFolder::of(&from).store(b"picture", "png").unwrap();
+        let path = from.path_of(&stored);
+        fs::rename(&path, root.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere"), &path).unwrap();
+        assert_eq!(MediaFolder::read(from.path(), &stored), None);
+        for refused in
+            [MediaFolder::copy(from.path(), &to).unwrap_err(), MediaFolder::digest(from.path()).unwrap_err()]
+        {
+            assert!(matches!(refused, RecordError::Refused { .. }), "{refused}");
+        }
+        // The link is replaced by the file.
+        MediaFolder::of(&from).store(b"picture", "png").unwrap();
+        MediaFolder::copy(from.path(), &to).unwrap();
+        assert_eq!(MediaFolder::read(to.path(), &stored).as_deref(), Some(&b"picture"[..]));
+        // Media that are copied again stay whole, although both names are those of one file.
+        MediaFolder::copy(from.path(), &to).unwrap();
+        assert_eq!(MediaFolder::read(from.path(), &stored).as_deref(), Some(&b"picture"[..]));
     }
 }

@@ -1,11 +1,13 @@
 //! Reader for existing runs, used by everything that inspects runs.
 
 use crate::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use crate::run_files::{MAX_LINE_BYTES, open_run_file};
 use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, RunStatus, SampleLine};
+use gage_core::foreign_file;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// A run folder that is only read.
@@ -125,13 +127,9 @@ impl RunReader {
     /// If `samples.jsonl` does not exist: the run has not ended.
     pub fn samples(&self) -> Result<SampleLines, RecordError> {
         let path = self.folder.path_of(SAMPLES_FILE);
-        let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
-        Ok(SampleLines {
-            path,
-            reader: BufReader::with_capacity(1 << 16, file),
-            line: String::new(),
-            number: 0,
-        })
+        let file = open_run_file(self.path(), SAMPLES_FILE);
+        let file = file.map_err(|source| RecordError::io("open", &path, source))?;
+        Ok(SampleLines { path, reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 })
     }
 
     /// Returns the journal, which exists from the start of the run.
@@ -156,7 +154,7 @@ impl RunReader {
 pub struct SampleLines {
     path: PathBuf,
     reader: BufReader<File>,
-    line: String,
+    line: Vec<u8>,
     number: u64,
 }
 
@@ -166,9 +164,9 @@ impl Iterator for SampleLines {
     fn next(&mut self) -> Option<Self::Item> {
         self.line.clear();
         self.number += 1;
-        match self.reader.read_line(&mut self.line) {
+        match foreign_file::read_line(&mut self.reader, &mut self.line, MAX_LINE_BYTES) {
             Ok(0) => None,
-            Ok(_) => Some(serde_json::from_str(&self.line).map_err(|error| {
+            Ok(_) => Some(serde_json::from_slice(&self.line).map_err(|error| {
                 RecordError::invalid(&self.path, format!("line {} is not a sample: {error}", self.number))
             })),
             Err(source) => Some(Err(RecordError::io("read", &self.path, source))),

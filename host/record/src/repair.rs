@@ -31,6 +31,7 @@ use crate::journal::{
 };
 use crate::lifecycle::pinned_segments;
 use crate::{AtomicFile, JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
+use gage_core::foreign_file::{self, FileLimit};
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -38,6 +39,9 @@ use std::path::{Path, PathBuf};
 
 /// Name of the list of damaged lines until the repair has ended.
 const UNFINISHED_LIST: &str = "unfinished.json";
+
+/// Maximum size of that list.
+const MAX_LIST_SIZE: FileLimit = FileLimit::new("a list of damaged lines", 256 << 20);
 
 /// A repair of a run's journal. It holds the writer's lock of the run.
 #[derive(Debug)]
@@ -233,7 +237,7 @@ fn changed_files(
 /// reported again.
 fn unfinished_report(damaged: &Path) -> Result<Option<RepairReport>, RecordError> {
     let path = damaged.join(UNFINISHED_LIST);
-    match fs::read(&path) {
+    match foreign_file::read_below(damaged, UNFINISHED_LIST, MAX_LIST_SIZE) {
         Ok(text) => Ok(serde_json::from_slice(&text).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(RecordError::io("read", &path, error)),

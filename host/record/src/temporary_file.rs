@@ -1,6 +1,6 @@
 //! Temporary files of reports and exports, which are written outside of the run's own files and without its lock.
 
-use gage_core::FileFingerprint;
+use gage_core::{FileFingerprint, foreign_file};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -35,7 +35,10 @@ impl TemporaryFile {
         let path = target.with_file_name(hidden);
         for _ in 0..MAX_ATTEMPTS {
             // It is emptied only once it is locked.
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+            let file = foreign_file::open_to_write(
+                &path,
+                OpenOptions::new().create(true).truncate(false).write(true),
+            )?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -44,7 +47,7 @@ impl TemporaryFile {
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // Before it was locked, its writer may have put it in place. A link leads to another file.
+            // Before it was locked, its writer may have put it in place.
             if is_at(&file, &path)? {
                 file.set_len(0)?;
                 let lock = Some(file.try_clone()?);
@@ -52,7 +55,7 @@ impl TemporaryFile {
                 return Ok((TemporaryFile { path, target, lock, is_in_place: false }, file));
             }
         }
-        Err(io::Error::other(format!("{} is a link, or is replaced all the time; delete it", path.display())))
+        Err(io::Error::other(format!("{} is replaced all the time; try again", path.display())))
     }
 
     /// Releases the lock, which then ends with the writer's file. Only for one of several files that are put in place
@@ -162,7 +165,7 @@ mod tests {
         fs::write(&other, "kept").unwrap();
         std::os::unix::fs::symlink(&other, folder.path().join(".report.html.tmp")).unwrap();
         let error = TemporaryFile::create(&folder.path().join("report.html")).unwrap_err();
-        assert!(error.to_string().contains(".report.html.tmp is a link"), "{error}");
+        assert!(error.to_string().contains("link"), "{error}");
         assert_eq!(fs::read(&other).unwrap(), b"kept");
     }
 }

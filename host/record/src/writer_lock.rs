@@ -9,9 +9,11 @@
 //! If a process is killed, the operating system releases both.
 
 use crate::RecordError;
-use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
+use crate::format::RECORDED_PATH;
+use crate::run_files::open_run_file;
+use gage_core::foreign_file;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,7 +48,7 @@ impl WriterLock {
     pub(crate) fn take_recorded(&mut self, folder: &Path) -> Result<(), RecordError> {
         self.locked.truncate(1);
         let path = recorded_in(folder);
-        let file = match OpenOptions::new().write(true).open(&path) {
+        let file = match foreign_file::open_to_write(&path, OpenOptions::new().write(true)) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(());
             }
@@ -60,16 +62,15 @@ impl WriterLock {
     /// Returns whether a process holds the lock of a run folder.
     pub(crate) fn is_held(folder: &Path) -> bool {
         // Opened read-only, so that this also works for read-only folders.
-        let is_locked = |path: &Path| {
-            let opened = File::open(path);
+        let is_locked = |opened: io::Result<File>| {
             opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
         };
-        is_locked(folder) || is_locked(&recorded_in(folder))
+        is_locked(File::open(folder)) || is_locked(open_run_file(folder, RECORDED_PATH))
     }
 }
 
 fn recorded_in(folder: &Path) -> PathBuf {
-    folder.join(JOURNAL_FOLDER).join(RECORDED_FILE)
+    folder.join(RECORDED_PATH)
 }
 
 /// Locks an open file or folder at a path, for the writer of a run folder.
@@ -88,6 +89,7 @@ fn acquire(file: &File, path: &Path, folder: &Path) -> Result<(), RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::JOURNAL_FOLDER;
     use crate::{Manifest, RunFolder, RunIdentity};
     use std::fs;
 

@@ -339,6 +339,7 @@ fn is_of_user(error: &RunError) -> bool {
                     | RecordError::RunMissing { .. }
                     | RecordError::NotARunFolder { .. }
                     | RecordError::Invalid { .. }
+                    | RecordError::Refused { .. }
                     | RecordError::DamagedJournal { .. }
                     | RecordError::NewerFormat { .. }
                     | RecordError::InvalidRunId(_)

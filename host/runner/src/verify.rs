@@ -11,10 +11,11 @@ use crate::shortage::watched;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::ShortageWatch;
+use gage_core::foreign_file::FileRefusal;
 use gage_engine::{Plan, RescoreContext, Scoring};
 use gage_figures::{Completeness, Phases, Summary, TaskDescription, WrittenReports};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
-use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
+use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare, open_run_file};
 use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -208,7 +209,7 @@ impl RecordedRun<'_> {
         let now = written.files.get(SAMPLES_FILE).map(|file| file.digest);
         let recorded = match self.checked.state_of(SAMPLES_FILE) {
             Some(FileState::Intact) => self.run.manifest().files.get(SAMPLES_FILE).map(|file| file.digest),
-            _ => digest_of(&self.run.path().join(SAMPLES_FILE))?,
+            _ => digest_of_samples(self.run.path())?,
         };
         Ok(recorded != now)
     }
@@ -225,11 +226,16 @@ fn impossible(reason: impl Into<String>) -> RescoreCheck {
     RescoreCheck::Impossible { reason: reason.into() }
 }
 
-/// Returns the digest of a file, or `None` if it does not exist.
-fn digest_of(path: &Path) -> Result<Option<gage_core::Digest>, RunnerError> {
-    match std::fs::File::open(path).and_then(gage_core::Digest::of_reader) {
+/// Returns the digest of the samples, or `None` if there is no regular file.
+fn digest_of_samples(run: &Path) -> Result<Option<gage_core::Digest>, RunnerError> {
+    match open_run_file(run, SAMPLES_FILE).and_then(gage_core::Digest::of_reader) {
         Ok(digest) => Ok(Some(digest)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(RunnerError::io(format!("cannot read {}", path.display()), error)),
+        // The file is reported as damaged.
+        Err(error) if FileRefusal::find(&error).is_some() => Ok(None),
+        Err(error) => {
+            let path = run.join(SAMPLES_FILE);
+            Err(RunnerError::io(format!("cannot read {}", path.display()), error))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! JSON Schema next to a suite, which editors use for completion, help and checks.
 
 use crate::{SuiteError, files};
+use gage_core::foreign_file;
 use serde_json::Value;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub(crate) fn schema_comment() -> String {
 pub(crate) fn write_schema(folder: &Path) -> Result<(), SuiteError> {
     let path = folder.join(SCHEMA_FILE_NAME);
     let current = gage_config::suite_schema();
-    let is_kept = std::fs::read(&path).is_ok_and(|found| {
+    let is_kept = foreign_file::read_named(&path, files::MAX_SUITE_SIZE).is_ok_and(|found| {
         serde_json::from_slice::<Value>(&found)
             .map_or(true, |found| found == current || found["$id"] != current["$id"])
     });

@@ -1,12 +1,19 @@
 //! Atomically written files, and canonical folders.
 
 use crate::SuiteError;
+use gage_core::foreign_file::{self, FileLimit};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Reads a text file.
+/// Maximum size of a suite, a template and a RunConfig.
+pub(crate) const MAX_SUITE_SIZE: FileLimit = FileLimit::new("a suite", 16 << 20);
+
+/// Maximum size of a lock, which holds the whole suite.
+pub(crate) const MAX_LOCK_SIZE: FileLimit = FileLimit::new("a lock", 64 << 20);
+
+/// Reads a text file of a suite.
 pub(crate) fn read(path: &Path) -> Result<String, SuiteError> {
-    std::fs::read_to_string(path).map_err(|source| SuiteError::io("read", path, source))
+    foreign_file::read_named_text(path, MAX_SUITE_SIZE).map_err(|source| SuiteError::io("read", path, source))
 }
 
 /// Writes a new file durably. An existing file stays unchanged, and is an error.

@@ -7,6 +7,7 @@ use crate::rewrite_paths::rebase;
 use crate::template::{BuiltinTemplate, number_of, versions};
 use crate::{SuiteError, files, placeholders, yaml};
 use gage_config::{API_VERSION, Node, NodeValue};
+use gage_core::foreign_file;
 use std::path::{Path, PathBuf};
 
 /// Kind of configuration that is created.
@@ -77,7 +78,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteErro
 
 /// Returns true if the content of a file is exactly this text.
 fn holds(path: &Path, text: &str) -> bool {
-    std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
+    foreign_file::read_named(path, files::MAX_SUITE_SIZE).is_ok_and(|found| found == text.as_bytes())
 }
 
 fn find(options: &InitOptions<'_>) -> Result<PathBuf, SuiteError> {

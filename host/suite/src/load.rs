@@ -8,6 +8,7 @@ use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{
     Environment, Node, PipelineConfig, Problems, apply_override, load_document, parse_document, shown_path,
 };
+use gage_core::foreign_file;
 use std::path::Path;
 
 /// Origin of a configuration.
@@ -98,7 +99,7 @@ fn read(
     spell: &dyn Fn(&Path) -> String,
 ) -> LoadedSuite {
     let mut problems = Problems::default();
-    let text = match std::fs::read_to_string(path) {
+    let text = match foreign_file::read_named_text(path, files::MAX_SUITE_SIZE) {
         Ok(text) => text,
         Err(error) => {
             problems.error_without_place(format!(

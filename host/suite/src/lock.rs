@@ -11,7 +11,7 @@ mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
 use gage_config::{Problems, RedactedValue, is_unset, parse_document, redacted_digests};
-use gage_core::{Digest, Object};
+use gage_core::{Digest, Object, foreign_file};
 use gage_data::DataError;
 use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, align_plugin_names, compare};
 use serde_json::{Value, json};
@@ -287,7 +287,7 @@ impl Lock {
 
 /// Reads the mapping in a lock file.
 fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match foreign_file::read_named_text(path, files::MAX_LOCK_SIZE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(SuiteError::refused(

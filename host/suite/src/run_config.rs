@@ -195,10 +195,9 @@ fn read_template(
         Ok(template) => Some(template),
         Err(SuiteError::Document { problems: found, .. }) => {
             let text = crate::files::read(path).ok();
-            *other_template = text.map(|text| OtherTemplate::Digest(Digest::of_bytes(text.as_bytes())));
-            let number = problems
-                .sources
-                .add(path.display().to_string(), std::fs::read_to_string(path).unwrap_or_default());
+            *other_template =
+                text.as_ref().map(|text| OtherTemplate::Digest(Digest::of_bytes(text.as_bytes())));
+            let number = problems.sources.add(path.display().to_string(), text.unwrap_or_default());
             for problem in found.sorted() {
                 let span = problem.span.map_or(base_span, |span| Span { source: number, ..span });
                 problems.error(span, &problem.key, problem.message.clone()).help = problem.help.clone();

@@ -53,7 +53,7 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     let mut found = FoundRuns::default();
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
-        if !path.join(MANIFEST_FILE).is_file() {
+        if !RunFolder::has_manifest(&path) {
             if MissingManifest::of(&path) == MissingManifest::Lost {
                 let lost = RecordError::NotARunFolder { path: path.clone() };
                 found.unreadable.push((path, lost.to_string()));

@@ -6,10 +6,12 @@ use gage_record::format::{
     CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE,
     SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
 };
-use gage_record::{FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, without_limits};
+use gage_record::{
+    FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, open_run_file, read_run_file,
+    without_limits,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
 
 /// Files that every completed run has written.
@@ -116,14 +118,14 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
 
 /// Checks that `config.yaml` holds the configuration in the manifest, which comparisons and scoring use.
 fn state_of_config(folder: &Path, identity: &Value) -> FileState {
-    let text = match std::fs::read_to_string(folder.join(CONFIG_FILE)) {
-        Ok(text) => text,
+    let bytes = match read_run_file(folder, CONFIG_FILE) {
+        Ok(bytes) => bytes,
         Err(error) => return FileState::Damaged(error.to_string()),
     };
     let mut problems = Problems::default();
-    let Some(node) =
-        parse_document(CONFIG_FILE, &text, None, &mut problems).filter(|_| !problems.has_errors())
-    else {
+    let node = std::str::from_utf8(&bytes).ok();
+    let node = node.and_then(|text| parse_document(CONFIG_FILE, text, None, &mut problems));
+    let Some(node) = node.filter(|_| !problems.has_errors()) else {
         return FileState::Damaged("it is not YAML".to_owned());
     };
     let differing = compare("", &without_limits(identity.clone()), &without_limits(node.to_json()));
@@ -188,11 +190,7 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
             Err(error) => FileState::Damaged(error.to_string()),
         };
     }
-    let path = folder.join(name);
-    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-        return FileState::Damaged("it is a link or a folder, and the run wrote a file".to_owned());
-    }
-    match File::open(path).and_then(Digest::of_reader) {
+    match open_run_file(folder, name).and_then(Digest::of_reader) {
         Ok(found) if found == written.digest => FileState::Intact,
         Ok(found) => FileState::Changed { found },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,

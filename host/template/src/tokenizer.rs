@@ -2,13 +2,14 @@
 //! `chat_template.jinja` next to it.
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum size of a tokenizer's configuration file.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Maximum size of a tokenizer's configuration file, and of the template next to it.
+const MAX_CONFIG_SIZE: FileLimit = FileLimit::new("the configuration of a tokenizer", 16 << 20);
 
 /// Error when a tokenizer's configuration is read.
 #[derive(Debug, thiserror::Error)]
@@ -113,12 +114,7 @@ impl TokenizerTemplate {
 fn read(path: &Path, files: &PinnedFiles) -> Result<String, TokenizerError> {
     let unreadable = |source| TokenizerError::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    let bytes = metadata.len();
-    if bytes > MAX_CONFIG_BYTES {
-        let message = format!("has {bytes} bytes; at most {MAX_CONFIG_BYTES} are read");
-        return Err(TokenizerError::Invalid { path: path.to_owned(), message });
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let text = foreign_file::read_named_text(path, MAX_CONFIG_SIZE).map_err(unreadable)?;
     let (before, digest) = (FileFingerprint::of(&metadata), Digest::of_bytes(text.as_bytes()));
     files.add(&Arc::new(PinnedFile::new(path, before, digest)));
     Ok(text)

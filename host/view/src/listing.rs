@@ -74,9 +74,9 @@ impl Listing {
 
     /// Returns all runs.
     pub(crate) fn read(&self, root: &RunsRoot) -> Result<ListedRun, Refusal> {
-        let mut history = self.runs.lock();
         let shown = |error: HistoryError| refused(&error, root);
-        history.refresh().map_err(shown)?;
+        refresh(&self.runs).map_err(shown)?;
+        let history = self.runs.lock();
         let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
         // An unreadable file of baselines must not prevent the listing of runs.
         let (baselines, baselines_problem) = match history.baselines() {
@@ -94,9 +94,9 @@ impl Listing {
             let (run_id, label) = (name.clone(), name.clone());
             RunLine { run_id, label, name, status: "unreadable", problem, ..RunLine::default() }
         }));
-        // A run without its manifest is listed, and cannot be opened.
+        // A run without its manifest, or with one that is no regular file, is listed, and cannot be opened.
         let has_no_manifest = |line: &RunLine| {
-            line.problem.is_some() && !root.path().join(&line.name).join(MANIFEST_FILE).exists()
+            line.problem.is_some() && !root.path().join(&line.name).join(MANIFEST_FILE).is_file()
         };
         let (mut lines, left_out): (Vec<_>, Vec<_>) =
             lines.into_iter().partition(|line| root.run(&line.name).is_some() || has_no_manifest(line));
@@ -114,15 +114,21 @@ impl Listing {
     /// Returns the suites, and the figures of one of them over time (by default the one with the most runs). May read
     /// the samples of new runs.
     pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, Refusal> {
-        let mut history = self.suites.lock();
         let shown = |error: HistoryError| refused(&error, root);
-        history.refresh().map_err(shown)?;
+        refresh(&self.suites).map_err(shown)?;
+        let history = self.suites.lock();
         let suites = history.suites().map_err(shown)?;
         let largest = || suites.iter().max_by_key(|suite| suite.runs).map(|suite| suite.name.as_str());
         let Some(name) = wanted.or_else(largest) else { return Ok(json!({"suites": [], "suite": null})) };
         let trends = history.trend(name, None).map_err(shown)?;
+        let pairs = history.run_pairs(name);
+        drop(history);
+        let flips = pairs.and_then(|mut pairs| {
+            pairs.count()?;
+            self.suites.lock().flip_rate_of(&pairs)
+        });
         // If samples cannot be compared, the figures are still shown.
-        let (flips, flips_problem) = match history.flip_rate(name) {
+        let (flips, flips_problem) = match flips {
             Ok(flips) => (flips, None),
             Err(error) => (Vec::new(), Some(error_text(&error, root.path()))),
         };
@@ -140,6 +146,13 @@ impl Listing {
             "baseline": baseline.map(chosen),
         }))
     }
+}
+
+/// Brings an index up to date. It is not locked while run folders are read: they may be from others, and slow to read.
+fn refresh(history: &Mutex<History>) -> Result<(), HistoryError> {
+    let changed = history.lock().changed_runs()?;
+    let update = changed.read();
+    history.lock().apply(&update).map(drop)
 }
 
 /// Converts an error. An unknown suite is the requester's mistake.

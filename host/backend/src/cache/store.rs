@@ -10,8 +10,9 @@
 //! | 1 | first |
 
 use gage_core::Digest;
+use gage_core::foreign_file::{self, FileLimit, FileRefusal};
 use parking_lot::Mutex;
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -24,6 +25,9 @@ const SHARDS: usize = 256;
 
 /// Space that a small file takes on most file systems, in bytes.
 const BLOCK: u64 = 4096;
+
+/// Maximum size of an answer. Larger ones are not cached.
+const MAX_ANSWER_SIZE: FileLimit = FileLimit::new("a cached answer", 64 << 20);
 
 /// Target size of a folder after eviction, in tenths of its share.
 const TENTHS_LEFT: u64 = 9;
@@ -84,7 +88,8 @@ impl AnswerCache {
         make_private(folder, true).map_err(|error| wrong(format!("cannot be created: {error}")))?;
         let inner = folder.join(format!("v{FORMAT}"));
         make_private(&inner, false).map_err(|error| wrong(format!("cannot be created: {error}")))?;
-        restrict(&inner).map_err(wrong)?;
+        // Anyone able to write to it could supply answers in place of a model.
+        foreign_file::close_folder(&inner).map_err(|error| wrong(error.to_string()))?;
         let sizes = std::iter::repeat_with(Mutex::default).take(SHARDS).collect();
         Ok(AnswerCache { folder: inner, share: most_bytes / SHARDS as u64, reading, sizes })
     }
@@ -94,18 +99,16 @@ impl AnswerCache {
         if self.reading == AnswerReading::Replace {
             return Lookup::Nothing;
         }
-        let path = self.path_of(key);
-        let mut file = match File::options().read(true).write(true).open(&path) {
+        let file = match foreign_file::open_below(&self.folder, name_of(key), MAX_ANSWER_SIZE) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Lookup::Nothing,
-            // A read-only folder can still be read from.
-            Err(_) => match File::open(&path) {
-                Ok(file) => file,
-                Err(_) => return Lookup::Nothing,
-            },
+            Err(error) if FileRefusal::find(&error).is_some() => return Lookup::Damaged,
+            Err(_) => return Lookup::Nothing,
         };
+        let is_private = file.metadata().and_then(|found| foreign_file::check_private(&found)).is_ok();
         let mut text = String::new();
-        if file.read_to_string(&mut text).is_err() {
+        // The file may grow meanwhile.
+        let read = (&file).take(MAX_ANSWER_SIZE.max_bytes()).read_to_string(&mut text);
+        if !is_private || read.is_err() {
             return Lookup::Damaged;
         }
         match text.split_once('\n') {
@@ -124,7 +127,7 @@ impl AnswerCache {
     pub(super) fn put(&self, key: Digest, answer: &str) -> Result<bool, AnswerCacheError> {
         let text = format!("{}\n{answer}", head_of(key, answer));
         let size = size_on_disk(text.len() as u64);
-        if size > self.share {
+        if size > self.share || text.len() as u64 > MAX_ANSWER_SIZE.max_bytes() {
             return Ok(false);
         }
         let path = self.path_of(key);
@@ -167,9 +170,14 @@ impl AnswerCache {
     }
 
     fn path_of(&self, key: Digest) -> PathBuf {
-        let hex = key.hex();
-        self.folder.join(hex.get(..2).unwrap_or_default()).join(format!("{hex}.answer"))
+        self.folder.join(name_of(key))
     }
+}
+
+/// Returns the path of the file for a key, in the folder of answers.
+fn name_of(key: Digest) -> PathBuf {
+    let hex = key.hex();
+    Path::new(hex.get(..2).unwrap_or_default()).join(format!("{hex}.answer"))
 }
 
 fn head_of(key: Digest, answer: &str) -> String {
@@ -223,28 +231,6 @@ fn make_private(folder: &Path, recursive: bool) -> std::io::Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         made => made,
     }
-}
-
-/// Checks that a folder belongs to this user, and makes it accessible only to this user.
-///
-/// Anyone able to write to it could supply answers in place of a model.
-#[cfg(unix)]
-fn restrict(folder: &Path) -> Result<(), String> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-    let metadata = std::fs::metadata(folder).map_err(|error| error.to_string())?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user, who could put answers into it".to_owned());
-    }
-    if metadata.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
-            .map_err(|error| error.to_string())?;
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn restrict(_folder: &Path) -> Result<(), String> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use gage_compare::{
 };
 use gage_config::{Environment, GateSpec, load_gate, shown_path};
 use gage_figures::{FiguresError, RecordedRun};
-use gage_record::format::MANIFEST_FILE;
-use gage_record::{MissingManifest, RecordError};
+use gage_record::{MissingManifest, RecordError, RunFolder};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -96,7 +95,7 @@ fn code_of(verdict: Option<Verdict>) -> ExitCode {
 /// Returns the folder of a run, given by its path or its id.
 pub(super) fn located(name: &Path, output_dir: &Path) -> PathBuf {
     let below = output_dir.join(name);
-    let is_run = |folder: &Path| folder.join(MANIFEST_FILE).is_file();
+    let is_run = RunFolder::has_manifest;
     if !is_run(name) && is_run(&below) { below } else { name.to_owned() }
 }
 
@@ -104,7 +103,7 @@ pub(super) fn located(name: &Path, output_dir: &Path) -> PathBuf {
 pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCode> {
     let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
-    let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST_FILE).is_file()) else {
+    let Some(folder) = candidates.iter().find(|folder| RunFolder::has_manifest(folder)) else {
         if let Some(lost) = candidates.iter().find(|path| MissingManifest::of(path) == MissingManifest::Lost)
         {
             return Err(refuse_run(RecordError::NotARunFolder { path: lost.clone() }, name, output_dir));
@@ -130,7 +129,7 @@ pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> 
 fn known_runs(name: &Path, output_dir: &Path) -> String {
     const MAX_LISTED: usize = 10;
     let entries = std::fs::read_dir(output_dir).into_iter().flatten().flatten();
-    let runs = entries.filter(|entry| entry.path().join(MANIFEST_FILE).is_file());
+    let runs = entries.filter(|entry| RunFolder::has_manifest(&entry.path()));
     let mut ids: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     ids.sort_unstable();
     let typed = name.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

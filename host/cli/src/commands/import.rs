@@ -6,10 +6,14 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_config::shown_path;
+use gage_core::foreign_file::{self, FileLimit};
 use gage_import::{Import, Note, NoteSeverity, import_gage};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::Path;
+
+/// Maximum size of a suite of another program.
+const MAX_SUITE_SIZE: FileLimit = FileLimit::new("a suite", 16 << 20);
 
 pub(crate) fn execute(command: &ImportCommand) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -19,7 +23,7 @@ pub(crate) fn execute(command: &ImportCommand) -> anyhow::Result<ExitCode> {
 }
 
 fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
-    let text = match std::fs::read_to_string(&arguments.suite) {
+    let text = match foreign_file::read_named_text(&arguments.suite, MAX_SUITE_SIZE) {
         Ok(text) => text,
         Err(error) => {
             let message = format!("cannot read {}: {error}", shown_path(&arguments.suite));

@@ -8,11 +8,13 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_compare::CompareError;
 use gage_compare::comparisons_with_first;
+use gage_config::shown_path;
+use gage_core::foreign_file;
 use gage_figures::RecordedRun;
 use gage_html::{HtmlError, write_html_file};
 use gage_record::format::REPORT_FILE;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -28,8 +30,11 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         CompareError::Report(error) => unreadable(error).into(),
         error => anyhow::Error::new(error),
     })?;
-    let own = || sources.last().map(|last| Path::new(last.folder()).join(REPORT_FILE));
-    let path = arguments.output.clone().or_else(own).unwrap_or_else(|| REPORT_FILE.into());
+    let path = match (&arguments.output, sources.last()) {
+        (Some(path), _) => path.clone(),
+        (None, Some(last)) => path_in(Path::new(last.folder()))?,
+        (None, None) => REPORT_FILE.into(),
+    };
     let requests = sent_requests::of_runs(&sources);
     let written =
         write_html_file(&path, &sources, &comparisons, &*requests).map_err(|error| match error {
@@ -58,4 +63,16 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         ))?;
     }
     Ok(ExitCode::Done)
+}
+
+/// Returns the path of the report in a run folder. Others may have put a link or a pipe there, which is not written to.
+fn path_in(run: &Path) -> Result<PathBuf, ExitCode> {
+    let path = run.join(REPORT_FILE);
+    match foreign_file::check_target(run, REPORT_FILE) {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            let message = format!("cannot write {}: {error}", shown_path(&path));
+            Err(terminal::usage_error(&message, Some("name another file with --output")))
+        }
+    }
 }

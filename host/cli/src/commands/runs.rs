@@ -11,7 +11,7 @@ use super::{history, setup};
 use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_record::{RunFolder, RunIdentity, RunReader, RunStatus};
+use gage_record::{RecordError, RunFolder, RunIdentity, RunReader, RunStatus};
 use gage_suite::{FoundRuns, RunEntry, leftovers, list};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -97,6 +97,13 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         terminal::print_line(format_args!("{:#}", serde_json::to_value(manifest)?))?;
         return Ok(ExitCode::Done);
     }
+    let summary = match run.summary::<Value>() {
+        Err(error @ RecordError::Refused { .. }) => {
+            return Ok(refuse_run(error, &arguments.named.run, &arguments.named.output_dir));
+        }
+        // A run that has not ended has none.
+        summary => summary.ok().flatten().unwrap_or_default(),
+    };
     let is_written = RunFolder::is_being_written(&folder);
     let status = match (manifest.status.state(is_written), &manifest.parent_run) {
         ("killed", Some(parent)) if !manifest.is_rejudged => {
@@ -120,18 +127,16 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     for (name, file) in &manifest.files {
         lines.push(format!("file      {name} {} ({} bytes)", file.digest, file.bytes));
     }
-    if let Ok(Some(summary)) = run.summary::<Value>() {
-        for figure in summary["metrics"].as_array().into_iter().flatten() {
-            let text = |key: &str| figure[key].as_str().unwrap_or_default();
-            lines.push(format!(
-                "figure    {} {} {} ({} of {})",
-                text("task_id"),
-                text("metric_id"),
-                figure["value"],
-                figure["n"],
-                figure["total"]
-            ));
-        }
+    for figure in summary["metrics"].as_array().into_iter().flatten() {
+        let text = |key: &str| figure[key].as_str().unwrap_or_default();
+        lines.push(format!(
+            "figure    {} {} {} ({} of {})",
+            text("task_id"),
+            text("metric_id"),
+            figure["value"],
+            figure["n"],
+            figure["total"]
+        ));
     }
     terminal::print_line(terminal::wrapped(&gage_core::printable(&lines.join("\n")), 10))?;
     Ok(ExitCode::Done)

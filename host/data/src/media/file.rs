@@ -1,6 +1,7 @@
 //! Reading of local regular files.
 
 use super::error::{MediaError, MediaErrorKind};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, ResourceShortage};
 use std::fs::File;
 use std::io::Read;
@@ -34,33 +35,11 @@ pub(super) fn read(path: &Path, most: u64, kept: u64) -> Result<Content, MediaEr
 
 /// Opens a regular file. Does not follow a final link, nor open a file that would block.
 fn open(path: &Path, most: u64) -> Result<File, MediaError> {
-    check_is_file(&std::fs::symlink_metadata(path).map_err(unreadable)?)?;
-    let file = open_now(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    check_is_file(&metadata)?;
-    check_length(metadata.len(), most)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default();
+    let file = foreign_file::open_below(folder, name, FileLimit::NONE).map_err(unreadable)?;
+    check_length(file.metadata().map_err(unreadable)?.len(), most)?;
     Ok(file)
-}
-
-#[cfg(unix)]
-fn open_now(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-#[cfg(not(unix))]
-fn open_now(path: &Path) -> std::io::Result<File> {
-    File::open(path)
-}
-
-fn check_is_file(metadata: &std::fs::Metadata) -> Result<(), MediaError> {
-    let found = match metadata.file_type() {
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => "a folder",
-        _ => "a device, a pipe or a link",
-    };
-    Err(MediaError::new(MediaErrorKind::Unreadable, format!("it is {found}, not a regular file")))
 }
 
 fn check_length(length: u64, most: u64) -> Result<(), MediaError> {

@@ -1,7 +1,11 @@
 //! Lengths in tokens, as counted by a model's tokenizer.
 
+use gage_core::foreign_file::{self, FileLimit};
 use std::path::Path;
 use tokenizers::Tokenizer;
+
+/// Maximum size of a tokenizer's file. Those of large vocabularies have 35 MiB.
+const MAX_TOKENIZER_SIZE: FileLimit = FileLimit::new("a tokenizer", 256 << 20);
 
 /// Counts the tokens of texts.
 pub struct TokenCounter {
@@ -15,8 +19,8 @@ impl TokenCounter {
     /// When it cannot be read or is not a tokenizer.
     pub fn read(path: &Path) -> Result<TokenCounter, String> {
         let path = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
-        let bytes =
-            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let bytes = foreign_file::read_named(&path, MAX_TOKENIZER_SIZE)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let tokenizer = Tokenizer::from_bytes(bytes)
             .map_err(|error| format!("{} is not a tokenizer: {error}", path.display()))?;
         Ok(TokenCounter { tokenizer })

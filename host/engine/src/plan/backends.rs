@@ -10,9 +10,9 @@ use gage_backend::gguf::{Gguf, Purpose};
 use gage_config::{
     BackendKind, BackendSpec, LoraConfig, Node, PipelineConfig, Problems, RequestKind, TaskSpec, shown_path,
 };
+use gage_core::foreign_file::{self, FileLimit};
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use serde_json::Value;
-use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
@@ -69,7 +69,8 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
 /// Reads the metadata of a model file. Fails if the file is missing, truncated or not a GGUF file.
 fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
     let describe = |how: String| format!("{what} {} {how}", shown_path(path));
-    let mut file = File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
+    let opened = foreign_file::open_named(path, FileLimit::NONE);
+    let mut file = opened.map_err(|error| describe(format!("cannot be read: {error}")))?;
     let mut magic = [0_u8; 4];
     match file.read_exact(&mut magic) {
         Ok(()) if &magic == b"GGUF" => Gguf::read(path).map_err(|error| error.to_string()),

@@ -2,6 +2,7 @@
 
 use super::Recorder;
 use crate::Event;
+use gage_core::foreign_file;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ impl FileRecorder {
     /// When a file operation fails.
     pub fn open(path: &Path) -> io::Result<FileRecorder> {
         let mut options = OpenOptions::new();
-        let mut file = options.create(true).truncate(false).read(true).write(true).open(path)?;
+        let options = options.create(true).truncate(false).read(true).write(true);
+        let mut file = foreign_file::open_to_write(path, options)?;
         let (lines, length) = whole_lines(&mut file)?;
         cut(&mut file, length)?;
         let path = path.to_owned();

@@ -9,10 +9,12 @@
 use super::line::{self, ChecksumSeed};
 use crate::atomic_file::sync_folder;
 use crate::error::JOURNAL_REMEDY;
-use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
+use crate::format::{JOURNAL_FOLDER, RECORDED_PATH};
+use crate::run_files::read_run_file;
 use crate::{RecordError, RunFolder};
+use gage_core::foreign_file;
 use serde::Deserialize;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +46,9 @@ impl DurableCount {
     pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<DurableCount, RecordError> {
         let path = path_in(folder);
         let failed = |source| RecordError::io("write", &path, source);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true);
+        let file = foreign_file::open_to_write(&path, options).map_err(failed)?;
         let mut recorded = DurableCount { file, seed: ChecksumSeed::of_run(run_id), next_slot: 0 };
         recorded.write_both(lines).map_err(failed)?;
         sync_folder(&folder.join(JOURNAL_FOLDER))?;
@@ -101,7 +105,7 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
     for _ in 0..READ_ATTEMPTS {
-        let bytes = match fs::read(&path) {
+        let bytes = match read_run_file(folder.path(), RECORDED_PATH) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let reason =
                     format!("it is gone, and nothing says how much the run had recorded; {JOURNAL_REMEDY}");
@@ -134,7 +138,7 @@ pub(super) fn check(folder: &RunFolder, recorded: u64, found: u64) -> Result<(),
 }
 
 fn path_in(folder: &Path) -> PathBuf {
-    folder.join(JOURNAL_FOLDER).join(RECORDED_FILE)
+    folder.join(RECORDED_PATH)
 }
 
 #[cfg(test)]
@@ -143,6 +147,7 @@ mod tests {
     use crate::sample_record::tests::record;
     use crate::{JournalIndex, JournalTail, JournalWriter, Manifest, RunIdentity};
     use gage_recorded_messages::RecordedError as _;
+    use std::fs;
 
     /// A run that was killed after four records.
     fn killed() -> (tempfile::TempDir, PathBuf) {

@@ -9,6 +9,7 @@ use crate::error::JOURNAL_REMEDY;
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{OrderedWorkers, Outcome, OutcomeCounts, spawn_thread};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,13 @@ pub(super) use answer_tracker::AnswerTracker;
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
 use key::LineKey;
 pub use records::{AnswerReader, PartialRecords, SampleStage};
+
+/// Size from which segments are read one at a time, in bytes. Each of them may be a single line, which is held in memory. The
+/// usual size is 16 MiB.
+const MIN_LARGE_SEGMENT_BYTES: u64 = 64 << 20;
+
+/// Held while a large segment is read.
+static LARGE_SEGMENT: Mutex<()> = Mutex::new(());
 
 /// Positions of the last record of every sample. Takes about 33 bytes per sample, regardless of the sample's
 /// size.
@@ -338,6 +346,7 @@ impl SegmentLines {
     fn read(path: PathBuf, run_id: &str) -> Result<SegmentLines, RecordError> {
         let reader =
             SegmentReader::open(&path).map_err(|source| RecordError::unreadable_journal(&path, source))?;
+        let _turn = (reader.length() >= MIN_LARGE_SEGMENT_BYTES).then(|| LARGE_SEGMENT.lock());
         let seed = ChecksumSeed::of_run(run_id);
         let (mut tasks, mut numbers, mut lines, mut count) = (Vec::new(), HashMap::new(), Vec::new(), 0);
         let scanned = scan(&path, reader, ChecksumSeed::NONE, |line| {

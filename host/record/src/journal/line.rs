@@ -1,5 +1,6 @@
 //! One line of the journal: a checksum and JSON.
 
+use crate::run_files::MAX_LINE_BYTES;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write as _};
 
@@ -66,8 +67,9 @@ pub(super) fn encode(
         let message = format!("a record is nested deeper than {MAX_JSON_DEPTH} levels");
         return Err(io::Error::new(ErrorKind::InvalidData, message));
     }
-    if u32::try_from(json.len() + PREFIX + 1).is_err() {
-        return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 4 GiB"));
+    // A longer line could not be read back.
+    if (json.len() + PREFIX + 1) as u64 > MAX_LINE_BYTES {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 256 MiB"));
     }
     let checksum = seed.checksum(json);
     // Replaces eight digits with eight digits.

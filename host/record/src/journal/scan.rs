@@ -2,6 +2,8 @@
 
 use super::line::{self, ChecksumSeed};
 use crate::RecordError;
+use crate::run_files::MAX_LINE_BYTES;
+use gage_core::foreign_file::{self, FileRefusal};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -30,7 +32,8 @@ pub(super) struct ScanResult {
 /// the next line. Holds one line in memory.
 ///
 /// # Errors
-/// If a bad line comes before a good one or is complete, if the file cannot be read, or if the visitor fails.
+/// If a bad line comes before a good one or is complete, if a line is longer than records are, if the file cannot be read, or
+/// if the visitor fails.
 pub(super) fn scan(
     path: &Path,
     mut reader: impl BufRead,
@@ -42,9 +45,12 @@ pub(super) fn scan(
     let (mut number, mut offset, mut good_bytes, mut torn_lines) = (0, 0, 0, 0);
     loop {
         buffer.clear();
-        let length = reader
-            .read_until(b'\n', &mut buffer)
-            .map_err(|source| RecordError::unreadable_journal(path, source))?;
+        let length = foreign_file::read_line(&mut reader, &mut buffer, MAX_LINE_BYTES).map_err(|source| {
+            match FileRefusal::find(&source) {
+                Some(refusal) => RecordError::damaged(path, number + 1, refusal.to_string()),
+                None => RecordError::unreadable_journal(path, source),
+            }
+        })?;
         if length == 0 {
             return Ok(ScanResult { good_bytes, torn_bytes: offset - good_bytes, torn_lines });
         }

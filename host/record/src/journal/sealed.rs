@@ -16,8 +16,10 @@ use zstd::zstd_safe::CParameter;
 /// Number of bytes that are compressed together. To read a line, its whole frame is decompressed.
 const FRAME_BYTES: usize = 128 << 10;
 
-/// Maximum content of a frame that is read, which limits the memory that a damaged or foreign file can take.
+/// Maximum content of a frame that is read, and maximum number of frames of a file. They limit the memory that a damaged or
+/// foreign file can take. A full segment has about 128 frames.
 pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
+const MAX_FRAMES: u32 = 1 << 20;
 
 /// Level of compression. The default, 3, saves 1 % more of a journal and costs half as much again.
 const LEVEL: i32 = 1;
@@ -105,9 +107,8 @@ struct Frame {
 }
 
 impl SealedFile {
-    /// Opens a sealed file and reads its seek table.
-    pub(super) fn open(path: &Path) -> io::Result<SealedFile> {
-        let mut file = File::open(path)?;
+    /// Reads the seek table of a sealed file that was opened for reading.
+    pub(super) fn new(mut file: File) -> io::Result<SealedFile> {
         let frames = read_table(&mut file)?;
         let length = frames.last().map_or(0, |last| last.start + u64::from(last.bytes));
         Ok(SealedFile { file, frames, length, decompressor: Decompressor::new()?, compressed: Vec::new() })
@@ -157,6 +158,11 @@ fn read_table(file: &mut File) -> io::Result<Vec<Frame>> {
     file.read_exact(&mut descriptor)?;
     if read_u32(file)? != FOOTER_MAGIC || descriptor != [0] {
         return Err(cut_off());
+    }
+    if count > MAX_FRAMES {
+        return Err(damaged(format!(
+            "its table has {count} frames, and a journal file has up to {MAX_FRAMES}"
+        )));
     }
     let entries_bytes = u64::from(count) * ENTRY_BYTES;
     let table = begin.checked_sub(entries_bytes + TABLE_HEADER_BYTES).ok_or_else(cut_off)?;

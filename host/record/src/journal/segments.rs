@@ -4,6 +4,7 @@ use super::sealed::SealedFile;
 use super::segment_names::{is_sealed, sealed_path, segment_name, unsealed_name};
 use crate::RecordError;
 use crate::format::JOURNAL_FOLDER;
+use gage_core::foreign_file::{self, FileLimit};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, BufRead, ErrorKind, Read, Seek as _, SeekFrom};
@@ -43,6 +44,13 @@ fn list(journal: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Opens a file in the journal folder of a run. Neither the file nor the folder may be a link.
+pub(super) fn open_segment(path: &Path, limit: FileLimit) -> io::Result<File> {
+    let journal = path.parent().unwrap_or(Path::new(""));
+    let name: PathBuf = [journal.file_name(), path.file_name()].into_iter().flatten().collect();
+    foreign_file::open_below(journal.parent().unwrap_or(Path::new("")), name, limit)
+}
+
 /// Size of the blocks in which an unsealed file is read, in bytes.
 const BLOCK_BYTES: usize = 128 << 10;
 
@@ -70,18 +78,18 @@ enum SegmentFile {
 impl SegmentReader {
     /// Opens a segment to read it forwards, by a path from [`segment_paths`]. It may have been sealed since.
     pub(super) fn open(path: &Path) -> io::Result<SegmentReader> {
-        let sealed = |path: &Path| SealedFile::open(path).map(|file| SegmentFile::Sealed(Box::new(file)));
-        let file = match File::open(path) {
-            Ok(_) if is_sealed(path) => sealed(path)?,
+        let sealed = |file: File| SealedFile::new(file).map(|file| SegmentFile::Sealed(Box::new(file)));
+        let file = match open_segment(path, FileLimit::NONE) {
+            Ok(file) if is_sealed(path) => sealed(file)?,
             Ok(file) => {
                 let length = file.metadata()?.len();
                 SegmentFile::Unsealed(file, length)
             }
             // A sealed file is in place before the unsealed one is removed.
             Err(error) if error.kind() == ErrorKind::NotFound && !is_sealed(path) => {
-                match sealed(&sealed_path(path)) {
+                match open_segment(&sealed_path(path), FileLimit::NONE) {
                     Err(other) if other.kind() == ErrorKind::NotFound => return Err(error),
-                    opened => opened?,
+                    opened => sealed(opened?)?,
                 }
             }
             Err(error) => return Err(error),

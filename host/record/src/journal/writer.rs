@@ -12,6 +12,7 @@ use crate::atomic_file::sync_folder;
 use crate::folder_guard::{FolderGuard, JournalFile};
 use crate::format::{JOURNAL_FOLDER, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
+use gage_core::foreign_file;
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::fmt;
@@ -143,7 +144,7 @@ impl JournalWriter {
     /// and the next call starts where this one did.
     ///
     /// # Errors
-    /// If the disk is full or fails, or a record is larger than 4 GiB or nested deeper than 120 levels.
+    /// If the disk is full or fails, or a record is larger than 256 MiB or nested deeper than 120 levels.
     pub fn append_batch<'e, E: Borrow<JournalEntry<'e>> + Serialize>(
         &mut self,
         entries: impl IntoIterator<Item = E>,
@@ -258,7 +259,7 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
 
 /// Creates a segment that has only its header.
 fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordError> {
-    let file = File::create(path).map_err(|source| RecordError::io("create", path, source))?;
+    let file = foreign_file::create_anew(path).map_err(|source| RecordError::io("create", path, source))?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))?;
     let mut appender = Appender::new(file, 0);
     appender.append([Header::new(run_id)]).map_err(|source| RecordError::io("write", path, source))?;
@@ -269,7 +270,7 @@ fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordErr
 fn open_to_write(path: &Path) -> Result<File, RecordError> {
     let mut options = OpenOptions::new();
     let options = options.create(true).truncate(false).write(true);
-    options.open(path).map_err(|source| RecordError::io("open", path, source))
+    foreign_file::open_to_write(path, options).map_err(|source| RecordError::io("open", path, source))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::template::OtherTemplate;
 use gage_config::{
     BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource, redacted_digests,
 };
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
 use gage_data::{LocateOptions, NoProgress, locate};
@@ -206,7 +207,8 @@ fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<Differ
 
 /// Computes the digest of a file. The error is `None` if the file is missing, or else the reason.
 fn read_digest(path: &Path) -> Result<Digest, Option<Value>> {
-    std::fs::File::open(path).and_then(Digest::of_reader).map_err(|error| unreadable(&error))
+    let opened = foreign_file::open_named(path, FileLimit::NONE);
+    opened.and_then(Digest::of_reader).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &std::io::Error) -> Option<Value> {

@@ -1,11 +1,11 @@
 //! Event feed of a run: the number of samples, its start, and its problems.
 
+use gage_core::foreign_file::{self, FileLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Number of events kept, the newest ones.
 const MAX_KEPT_EVENTS: usize = 40;
@@ -65,7 +65,13 @@ impl EventFeed {
 
     /// Reads the new lines. The file is informational, so unreadable parts are skipped.
     pub(super) fn read_new(&mut self) {
-        let Ok(mut file) = File::open(&self.path) else { return };
+        let (folder, name) = (self.path.parent(), self.path.file_name());
+        let opened = foreign_file::open_below(
+            folder.unwrap_or(Path::new("")),
+            name.unwrap_or_default(),
+            FileLimit::NONE,
+        );
+        let Ok(mut file) = opened else { return };
         let length = file.metadata().map_or(0, |data| data.len());
         if length < self.offset {
             *self = EventFeed::new(std::mem::take(&mut self.path));

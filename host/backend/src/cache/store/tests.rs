@@ -64,6 +64,39 @@ fn nobody_else_may_look_into_it() {
     assert_eq!(mode(&made), 0o700);
 }
 
+#[cfg(unix)]
+#[test]
+fn answers_that_others_may_have_written_are_not_used() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    type Change = fn(&Path);
+    let changes: [Change; 4] = [
+        |answer| fs::set_permissions(answer, fs::Permissions::from_mode(0o666)).expect("set"),
+        |answer| fs::hard_link(answer, answer.with_file_name("linked")).expect("linked"),
+        |answer| {
+            fs::rename(answer, answer.with_file_name("moved")).expect("moved");
+            symlink("moved", answer).expect("a link");
+        },
+        |answer| {
+            fs::remove_file(answer).expect("removed");
+            assert!(std::process::Command::new("mkfifo").arg(answer).status().expect("it runs").success());
+        },
+    ];
+    let root = tempfile::tempdir().expect("a folder");
+    let cache = open(root.path(), ROOMY);
+    let key = Digest::of_bytes(b"a");
+    for (number, change) in changes.into_iter().enumerate() {
+        assert!(cache.put(key, "one").expect("written"));
+        assert_eq!(found(&cache, key).as_deref(), Some("one"), "{number}");
+        change(&cache.path_of(key));
+        assert!(matches!(cache.get(key), Lookup::Damaged), "{number}");
+    }
+    let other = tempfile::tempdir().expect("a folder");
+    symlink(root.path().join("v1"), other.path().join("v1")).expect("a link");
+    let error = AnswerCache::open(other.path(), ROOMY, AnswerReading::Use).expect_err("it is a link");
+    assert!(error.to_string().contains("it is a symbolic link"), "{error}");
+}
+
 #[test]
 fn what_was_read_least_lately_leaves_first() {
     let root = tempfile::tempdir().expect("a folder");

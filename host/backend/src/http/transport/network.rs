@@ -7,6 +7,7 @@ use super::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
+use gage_core::foreign_file::{self, FileLimit};
 use hyper_util::client::legacy::connect::HttpInfo;
 use parking_lot::RwLock;
 use reqwest::Version;
@@ -14,6 +15,9 @@ use reqwest::header::{CONNECTION, HeaderMap, HeaderValue};
 use std::error::Error as _;
 use std::iter::successors;
 use std::time::Duration;
+
+/// Maximum size of a file of certificates. The bundle of a system has about 250 KiB.
+const MAX_CERTIFICATES_SIZE: FileLimit = FileLimit::new("certificates", 16 << 20);
 
 /// Requests over the network.
 pub(crate) struct NetworkTransport {
@@ -119,7 +123,8 @@ pub(crate) fn certificates_of(
 ) -> Result<Vec<reqwest::Certificate>, (gage_config::Span, String)> {
     let Some((path, span)) = &connection.ca_certificate else { return Ok(Vec::new()) };
     let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
-    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let pem =
+        foreign_file::read_named(path, MAX_CERTIFICATES_SIZE).map_err(|error| wrong(error.to_string()))?;
     let certificates =
         reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
     if certificates.is_empty() {

@@ -2,9 +2,9 @@
 
 use super::super::sealed::{self, MAX_FRAME_BYTES, TABLE_MAGIC};
 use super::super::segment_names::is_sealed;
-use super::super::segments::SegmentReader;
+use super::super::segments::{SegmentReader, open_segment};
 use crate::RecordError;
-use std::fs;
+use gage_core::foreign_file::{FileLimit, FileRefusal};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use zstd::bulk::Decompressor;
@@ -12,6 +12,9 @@ use zstd::zstd_safe;
 
 /// Begin of a zstd frame.
 const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// Maximum size of a file that is repaired, and of its lines: both are held in memory.
+const MAX_SIZE: FileLimit = FileLimit::new("a journal file that is repaired", 1 << 30);
 
 /// The lines of a journal file. A damaged sealed file has the lines of its intact frames.
 #[derive(Debug, Default)]
@@ -42,15 +45,33 @@ impl SegmentContent {
     /// If the file system refuses. Damage is not an error.
     pub(super) fn read(path: &Path) -> Result<SegmentContent, RecordError> {
         let failed = |source| RecordError::io("read", path, source);
-        let mut bytes = Vec::new();
-        match SegmentReader::open(path).and_then(|mut reader| reader.read_to_end(&mut bytes)) {
-            Ok(_) => Ok(SegmentContent { bytes, holes: Vec::new() }),
+        match read_lines(path) {
+            Ok(bytes) => Ok(SegmentContent { bytes, holes: Vec::new() }),
             Err(error) if is_sealed(path) && is_damage(&error) => {
-                let file = fs::read(path).map_err(failed)?;
+                let mut file = Vec::new();
+                open_segment(path, MAX_SIZE)
+                    .and_then(|opened| opened.take(MAX_SIZE.max_bytes()).read_to_end(&mut file))
+                    .map_err(failed)?;
                 recover(&file).map_err(failed)
             }
             Err(error) => Err(failed(error)),
         }
+    }
+}
+
+/// Reads the lines of a journal file without damaged frames.
+fn read_lines(path: &Path) -> io::Result<Vec<u8>> {
+    let reader = SegmentReader::open(path)?;
+    check_length(reader.length())?;
+    let mut bytes = Vec::new();
+    reader.take(MAX_SIZE.max_bytes()).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn check_length(bytes: u64) -> io::Result<()> {
+    match bytes > MAX_SIZE.max_bytes() {
+        true => Err(FileRefusal::TooLarge { bytes, limit: MAX_SIZE }.into()),
+        false => Ok(()),
     }
 }
 
@@ -67,6 +88,7 @@ fn recover(file: &[u8]) -> io::Result<SegmentContent> {
     while let Some(rest) = file.get(offset..).filter(|rest| !rest.is_empty()) {
         if let Some(length) = frames.read(rest) {
             content.bytes.extend_from_slice(&frames.content);
+            check_length(content.bytes.len() as u64)?;
             (offset, count) = (offset + length, count + 1);
             continue;
         }
@@ -142,6 +164,7 @@ impl FrameReader {
 mod tests {
     use super::*;
     use crate::journal::segment_names::sealed_path;
+    use std::fs;
 
     /// Number of bytes of lines in a frame.
     const FRAME_BYTES: usize = 128 << 10;

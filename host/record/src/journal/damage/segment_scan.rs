@@ -7,6 +7,7 @@ use super::super::{Header, segment_names};
 use super::content::{ContentHole, SegmentContent};
 use super::{DamageKind, DamagedLine, DamagedSample};
 use crate::RecordError;
+use crate::run_files::MAX_LINE_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
@@ -182,6 +183,10 @@ impl<'a> LineScanner<'a> {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<LineContent, RecordError> {
+        // Readers refuse such a line.
+        if bytes.len() as u64 > MAX_LINE_BYTES {
+            return Ok(LineContent::Damage(DamageKind::NotARecord));
+        }
         if let Ok(json) = line::decode(bytes, self.seed) {
             // The header has the number 1.
             let number = number_of_record(json).filter(|number| *number > 1 && line::is_numbered(json));

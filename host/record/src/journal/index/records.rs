@@ -5,9 +5,10 @@ use super::super::{ScoresEntry, line};
 use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
+use crate::run_files::MAX_LINE_BYTES;
 use crate::{RecordError, SampleRecord};
-use gage_core::{OrderedWorkers, spawn_thread};
-use std::io::{self, BufRead as _};
+use gage_core::{OrderedWorkers, foreign_file, spawn_thread};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -296,7 +297,7 @@ impl LineReader {
         self.buffer.clear();
         if let Some((_, reader)) = self.open.last_mut() {
             reader.seek_to(position);
-            reader.read_until(b'\n', &mut self.buffer)?;
+            foreign_file::read_line(reader, &mut self.buffer, MAX_LINE_BYTES)?;
         }
         Ok(())
     }

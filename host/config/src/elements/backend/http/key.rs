@@ -5,12 +5,12 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_secrets::SecretString;
-use std::io::Read as _;
 use std::path::PathBuf;
 
 /// Maximum size of a key file.
-const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
+const MAX_KEY_FILE_SIZE: FileLimit = FileLimit::new("a key", 64 << 10);
 
 /// A header that is sent with every request.
 #[derive(Clone, Debug)]
@@ -131,13 +131,13 @@ impl ApiKey {
             }
             KeySource::File(path) => {
                 const HELP: &str = "the file must contain only the key";
-                let mut text = String::new();
-                let read = std::fs::File::open(path)
-                    .and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text));
-                if let Err(error) = read {
-                    let message = format!("cannot read the key from {}: {error}", shown_path(path));
-                    return fail("api_key_file", message, HELP);
-                }
+                let text = match foreign_file::read_named_text(path, MAX_KEY_FILE_SIZE) {
+                    Ok(text) => text,
+                    Err(error) => {
+                        let message = format!("cannot read the key from {}: {error}", shown_path(path));
+                        return fail("api_key_file", message, HELP);
+                    }
+                };
                 // Editors end a file with a line break.
                 let key = text.trim_end_matches(['\r', '\n']);
                 if key.trim().is_empty() {
