@@ -159,7 +159,7 @@ fn end_of(mut command: Command, shown: &str) -> CommandOutput {
 
 /// Runs a command to its end.
 #[track_caller]
-fn run(workspace: &Workspace, arguments: &str) -> CommandOutput {
+fn execute(workspace: &Workspace, arguments: &str) -> CommandOutput {
     let mut command = workspace.program();
     command.args(arguments.split(' '));
     end_of(command, arguments)
@@ -240,16 +240,16 @@ fn hostile_manifests_and_summaries_are_errors() {
         }
     }
     for name in ["manifest-pipe", "summary-pipe"] {
-        let ended = self::run(&workspace, &format!("report {name} --output report.html")).expect_code(2);
+        let ended = execute(&workspace, &format!("report {name} --output report.html")).expect_code(2);
         assert!(ended.stderr.contains("it is a pipe"), "{}", ended.stderr);
     }
     for run in &MANIFESTS {
         for command in ["verify", "score --run-id again"] {
-            assert_named(self::run(&workspace, &format!("{command} runs/{}", run.name)), 2, run);
+            assert_named(execute(&workspace, &format!("{command} runs/{}", run.name)), 2, run);
         }
     }
     for run in &SUMMARIES {
-        assert_named(self::run(&workspace, &format!("verify --files-only {}", run.name)), 3, run);
+        assert_named(execute(&workspace, &format!("verify --files-only {}", run.name)), 3, run);
     }
     assert!(!workspace.path("out.csv").exists() && !workspace.path("runs/again").exists());
 }
@@ -263,9 +263,9 @@ fn hostile_journals_are_errors() {
         assert_named(run_limited(&workspace, &format!("compare good {name}")), 2, run);
         assert_named(run_limited(&workspace, &format!("export {name} --format csv --out out.csv")), 2, run);
         for command in ["report --output report.html", "score --run-id again"] {
-            assert_named(self::run(&workspace, &format!("{command} runs/{name}")), 2, run);
+            assert_named(execute(&workspace, &format!("{command} runs/{name}")), 2, run);
         }
-        assert_named(self::run(&workspace, &format!("verify --files-only {name}")), 3, run);
+        assert_named(execute(&workspace, &format!("verify --files-only {name}")), 3, run);
     }
     assert!(!workspace.path("report.html").exists() && !workspace.path("runs/again").exists());
 }
@@ -275,7 +275,7 @@ fn hostile_samples_are_reported_by_verify() {
     let workspace = workspace();
     add(&workspace, &SAMPLES);
     for run in &SAMPLES {
-        assert_named(self::run(&workspace, &format!("verify {}", run.name)), 3, run);
+        assert_named(execute(&workspace, &format!("verify {}", run.name)), 3, run);
     }
 }
 
@@ -322,7 +322,7 @@ fn links_in_a_run_folder_are_not_written_through() {
         let folder = workspace.path(&format!("runs/{name}"));
         copy(&workspace.path("runs/good"), &folder);
         change(&folder, &elsewhere, &mine);
-        let ended = run(&workspace, &arguments.replace("RUN", &name)).expect_code(2);
+        let ended = execute(&workspace, &arguments.replace("RUN", &name)).expect_code(2);
         assert!(ended.stderr.contains(expected), "{arguments}: {}", ended.stderr);
         assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 1, "{arguments}");
         assert_eq!(workspace.read("elsewhere/mine.txt"), "mine", "{arguments}");
@@ -331,7 +331,7 @@ fn links_in_a_run_folder_are_not_written_through() {
     let exports = workspace.path("runs/good/exports");
     fs::create_dir_all(&exports).expect("a folder");
     symlink(&mine, exports.join(".figures.csv.tmp")).expect("a link");
-    run(&workspace, "export good --format csv").expect_code(0);
+    execute(&workspace, "export good --format csv").expect_code(0);
     assert_eq!(workspace.read("elsewhere/mine.txt"), "mine");
     assert!(workspace.read("runs/good/exports/figures.csv").contains("exact_match"));
 }
@@ -350,19 +350,19 @@ fn hostile_suites_and_their_files_are_errors() {
         ("runs", "it is a folder"),
         ("sparse", "it has 300 MiB; at most"),
     ] {
-        let ended = run(&workspace, &format!("validate {file}")).expect_code(2);
+        let ended = execute(&workspace, &format!("validate {file}")).expect_code(2);
         assert!(ended.stderr.contains(reason), "the suite {file}: {}", ended.stderr);
-        let ended = run(&workspace, &format!("import gage {file}")).expect_code(2);
+        let ended = execute(&workspace, &format!("import gage {file}")).expect_code(2);
         assert!(ended.stderr.contains(reason), "import of {file}: {}", ended.stderr);
         for key in ["api_key_file", "ca_certificate"] {
             let backend = http.replace("KEY", key).replace("FILE", file);
             workspace.write("hostile.yaml", suite(&backend, "[exact_match]"));
-            let ended = run(&workspace, "validate hostile.yaml");
+            let ended = execute(&workspace, "validate hostile.yaml");
             assert!(ended.stderr.contains(reason), "{key} {file}: {}", ended.transcript());
         }
     }
     workspace.write("hostile.yaml", text.replace("path: rows.jsonl", "path: pipe"));
-    let ended = run(&workspace, "plan hostile.yaml");
+    let ended = execute(&workspace, "plan hostile.yaml");
     let is_named = ["a pipe or device", "it is a pipe"].iter().any(|part| ended.stderr.contains(part));
     assert!(ended.code == Some(2) && is_named, "{}", ended.transcript());
 }

@@ -1,6 +1,5 @@
 //! The run folders below a folder: their contents, and which can be deleted.
 
-use gage_record::format::MANIFEST_FILE;
 use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunIdentity, RunReader, RunStatus};
 use serde_json::Value;
 use std::collections::HashSet;

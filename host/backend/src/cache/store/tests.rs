@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::fs::File;
 
 const ROOMY: u64 = 1 << 30;
 
