@@ -5,9 +5,11 @@
 
 #[cfg(unix)]
 mod foreign_folders;
+mod json_values;
 mod plugins;
 #[path = "../end_to_end/scripted_backend.rs"]
 mod scripted_backend;
+mod suite_texts;
 #[expect(dead_code, reason = "the tests of the whole program use more of it")]
 #[path = "../end_to_end/support.rs"]
 mod support;

@@ -2,7 +2,9 @@
 
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
 use gage_config::HttpBackendConfig;
-use gage_core::{ContentPart, Digest, Message, ModelOutput, Object, Usage};
+use gage_core::{
+    ContentPart, DEFAULT_MAX_JSON_VALUES, Digest, Message, ModelOutput, Object, Usage, parse_json,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -32,12 +34,14 @@ pub(crate) fn function_of(tool: &Value) -> (&str, Option<&Value>, Option<&Value>
     (name, function.get("description"), function.get("parameters"))
 }
 
-/// Returns the id, name and arguments of a call in the OpenAI format. Arguments that are not JSON become an
-/// empty object.
+/// Returns the id, name and arguments of a call in the OpenAI format. Arguments that are not JSON, or have too many values,
+/// become an empty object.
 pub(crate) fn call_of(call: &Value) -> (&str, &str, Value) {
     let function = call.get("function").unwrap_or(call);
     let text = |value: Option<&Value>| match value {
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!({})),
+        Some(Value::String(text)) => {
+            parse_json(text.as_bytes(), DEFAULT_MAX_JSON_VALUES).unwrap_or_else(|_| json!({}))
+        }
         Some(object @ Value::Object(_)) => object.clone(),
         _ => json!({}),
     };

@@ -2,6 +2,7 @@
 //! `completions` API, which applies no template.
 
 mod embeddings;
+mod lenient;
 mod likelihood;
 mod reply;
 mod request;

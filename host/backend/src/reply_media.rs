@@ -3,6 +3,9 @@
 use gage_core::MediaKind;
 use serde_json::{Value, json};
 
+/// Number of JSON values in a part.
+pub(crate) const MEDIA_PART_VALUES: usize = 4;
+
 /// Creates a part from a URL.
 pub(crate) fn media_part(kind: MediaKind, url: &str) -> Value {
     let name = kind.type_name();

@@ -22,6 +22,7 @@ pub mod task;
 
 use crate::problems::Problems;
 use crate::source::Span;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Names of the aggregations that the host ships. Percentiles are also accepted, see [`is_aggregation`].
@@ -150,11 +151,10 @@ pub(crate) fn check_unique<'a>(
     ids: impl Iterator<Item = (&'a str, Span)>,
     problems: &mut Problems,
 ) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (id, span) in ids {
-        if seen.contains(&id) {
+        if !seen.insert(id) {
             problems.error(span, what, format!("the {what} `{id}` occurs twice")).help("each must be unique");
         }
-        seen.push(id);
     }
 }

@@ -18,6 +18,9 @@ pub(crate) struct ExpandError {
     pub(crate) help: String,
 }
 
+/// Maximum length of a text after its variables were replaced, in bytes.
+const MAX_EXPANDED_BYTES: usize = 1 << 20;
+
 const FORMS: &str = "write ${NAME}, ${NAME:-default} or ${NAME:?message}; for a literal ${ write $${";
 
 /// Rejects a text whose variables nest too deep.
@@ -56,12 +59,22 @@ fn replace<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, s
         expanded.push_str(&rest[..start]);
         let inner = &rest[start + 2..];
         let Some(length) = closing_brace(inner) else {
+            // A longer text is only shown at its place.
+            let shown = if text.len() > 1_000 { "this text".to_owned() } else { format!("'{text}'") };
             return Err(ExpandError {
-                message: format!("the variable in '{text}' has no closing brace"),
+                message: format!("the variable in {shown} has no closing brace"),
                 help: FORMS.to_owned(),
             });
         };
         expanded.push_str(&value_of(&inner[..length], environment)?);
+        if expanded.len() > MAX_EXPANDED_BYTES {
+            return Err(ExpandError {
+                message: format!(
+                    "the values of variables make this text longer than {MAX_EXPANDED_BYTES} bytes"
+                ),
+                help: "use fewer or shorter variables in one text".to_owned(),
+            });
+        }
         rest = &inner[length + 1..];
     }
     expanded.push_str(rest);

@@ -6,6 +6,7 @@
 //! it see validated values, and keep the [`Node`] of free-form parameters so that later errors can still point at
 //! the source.
 
+mod document_limits;
 mod elements;
 mod expand;
 mod mapping_reader;
@@ -56,7 +57,7 @@ pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::support_step::{SupportStep, ToolLoopSpec};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
-pub use node::{Entry, Node, NodeValue};
+pub use node::{Entry, Node, NodeSize, NodeValue};
 pub use overrides::apply as apply_override;
 pub use pipeline::{
     API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,

@@ -1,5 +1,6 @@
 //! Reads a mapping key by key; missing, mistyped and unknown keys become problems.
 
+use crate::document_limits::MAX_LIST_ENTRIES;
 use crate::node::{Entry, Node, NodeValue};
 use crate::old_names::old_key;
 use crate::problems::{Problem, Problems};
@@ -231,6 +232,10 @@ impl<'n> MappingReader<'n> {
         let Some(node) = self.get(key) else { return Vec::new() };
         let path = self.path_of(key);
         match node.as_list() {
+            Some(items) if items.len() > MAX_LIST_ENTRIES => {
+                self.report_long_list(node, key, items.len(), problems);
+                Vec::new()
+            }
             Some(items) => {
                 items.iter().enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))).collect()
             }
@@ -258,7 +263,16 @@ impl<'n> MappingReader<'n> {
         let Some(items) = node.as_list() else {
             return self.mistyped(node, key, "a string or a list of strings", problems);
         };
+        if items.len() > MAX_LIST_ENTRIES {
+            self.report_long_list(node, key, items.len(), problems);
+            return None;
+        }
         items.iter().map(|item| self.text_of(item, key, problems)).collect()
+    }
+
+    fn report_long_list(&self, node: &Node, key: &str, entries: usize, problems: &mut Problems) {
+        let message = format!("`{key}` has {entries} entries; at most {MAX_LIST_ENTRIES} are allowed");
+        problems.error(node.span, &self.path_of(key), message);
     }
 
     /// Returns a mapping that is passed on unchanged.
@@ -296,6 +310,9 @@ impl<'n> MappingReader<'n> {
                 }
                 Some(old) => {
                     problems.error(entry.key_span, &path, message).help(old.help);
+                }
+                None if problems.is_full() => {
+                    problems.error(entry.key_span, &path, message);
                 }
                 None => {
                     problems.error(entry.key_span, &path, message).known(key, self.asked.iter().copied());

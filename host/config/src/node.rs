@@ -49,6 +49,23 @@ pub struct Entry {
     pub written: Option<String>,
 }
 
+/// Size of a part of a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeSize {
+    /// Number of values.
+    pub values: usize,
+    /// Total length of keys and texts, in bytes.
+    pub bytes: usize,
+}
+
+impl NodeSize {
+    /// Adds the size of another part.
+    pub fn add(&mut self, other: NodeSize) {
+        self.values += other.values;
+        self.bytes += other.bytes;
+    }
+}
+
 impl Node {
     /// Creates a value that is not an unquoted scalar.
     pub fn new(value: NodeValue, span: Span) -> Node {
@@ -122,6 +139,24 @@ impl Node {
                 next.ok_or(node)
             })
             .unwrap_or_else(|last| last)
+    }
+
+    /// Returns the number of values, and the total length of keys and texts in bytes.
+    pub fn size(&self) -> NodeSize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let mut size = NodeSize { values: 1, bytes: length(&self.plain) + length(&self.written) };
+        match &self.value {
+            NodeValue::Text(text) => size.bytes += text.len(),
+            NodeValue::List(items) => items.iter().for_each(|item| size.add(item.size())),
+            NodeValue::Map(entries) => {
+                for Entry { key, node, written, .. } in entries {
+                    size.add(node.size());
+                    size.bytes += key.len() + length(written);
+                }
+            }
+            _ => {}
+        }
+        size
     }
 
     /// Returns the value as JSON.

@@ -1,5 +1,6 @@
 //! YAML parser that builds a tree of nodes.
 
+use crate::document_limits::{DocumentLimits, MAX_DEPTH, check_key, check_size, depth_of};
 use crate::expand::{Environment, check_levels, expand};
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
@@ -7,11 +8,6 @@ use crate::source::Span;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// Maximum number of values in a document, with aliases counted each time.
-const MAX_NODES: usize = 200_000;
-/// Maximum nesting depth of a document.
-const MAX_DEPTH: usize = 64;
 
 /// Parses a text that holds one YAML document, and replaces `${…}` in its strings. Without an environment they stay
 /// unchanged.
@@ -21,11 +17,15 @@ pub(crate) fn parse(
     problems: &mut Problems,
 ) -> Option<Node> {
     let text = problems.sources.get(number)?.text.clone();
+    if let Err(message) = check_size(&text) {
+        problems.error(Span { source: number, start: 0, end: 0 }, "", message);
+        return None;
+    }
     let mut reader = DocumentReader {
-        offsets: text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect(),
+        offsets: CharOffsets::of(&text),
         events: Parser::new_from_str(&text),
         anchors: HashMap::new(),
-        count: 0,
+        limits: DocumentLimits::default(),
         source: number,
         environment,
         problems,
@@ -33,12 +33,40 @@ pub(crate) fn parse(
     reader.document()
 }
 
+/// Byte offsets of the characters of a text, because the parser counts characters.
+enum CharOffsets {
+    /// Every character has one byte. This is the length of the text.
+    Ascii(usize),
+    /// The offsets, and the length of the text.
+    Mixed(Vec<u32>),
+}
+
+impl CharOffsets {
+    /// Returns the offsets of a text whose size was checked.
+    fn of(text: &str) -> CharOffsets {
+        if text.is_ascii() {
+            return CharOffsets::Ascii(text.len());
+        }
+        let offsets = text.char_indices().map(|(offset, _)| offset).chain([text.len()]);
+        CharOffsets::Mixed(offsets.map(|offset| u32::try_from(offset).unwrap_or(u32::MAX)).collect())
+    }
+
+    /// Returns the offset of a character; the length of the text if there are fewer.
+    fn get(&self, index: usize) -> usize {
+        match self {
+            CharOffsets::Ascii(length) => index.min(*length),
+            CharOffsets::Mixed(offsets) => {
+                offsets.get(index).or(offsets.last()).map_or(0, |offset| *offset as usize)
+            }
+        }
+    }
+}
+
 struct DocumentReader<'t, 'p> {
-    /// Byte offset of every character, because the parser counts characters.
-    offsets: Vec<usize>,
+    offsets: CharOffsets,
     events: Parser<'t, saphyr_parser::StrInput<'t>>,
     anchors: HashMap<usize, ParsedNode>,
-    count: usize,
+    limits: DocumentLimits,
     source: usize,
     environment: Option<&'p Environment<'p>>,
     problems: &'p mut Problems,
@@ -89,22 +117,27 @@ impl<'t> DocumentReader<'t, '_> {
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        let last = self.offsets.last().copied().unwrap_or(0);
-        let offset = |index: usize| self.offsets.get(index).copied().unwrap_or(last);
-        Span { source: self.source, start: offset(start), end: offset(end) }
+        Span { source: self.source, start: self.offsets.get(start), end: self.offsets.get(end) }
+    }
+
+    /// Reports what exceeds a limit, and stops reading.
+    fn limited(&mut self, span: Span, result: Result<(), String>) -> Option<()> {
+        match result {
+            Ok(()) => Some(()),
+            Err(message) => {
+                self.problems.error(span, "", message);
+                None
+            }
+        }
     }
 
     fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<ParsedNode> {
-        self.count += 1;
-        if self.count > MAX_NODES || level > MAX_DEPTH {
-            let message = format!("more than {MAX_NODES} values, or nested deeper than {MAX_DEPTH} levels");
-            self.problems.error(span, "", message);
-            return None;
-        }
+        let added = self.limits.add_value(level);
+        self.limited(span, added)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let read = self.scalar(&text, style, tag, span)?;
-                Some(self.keep(anchor, read))
+                self.keep(anchor, read)
             }
             Event::SequenceStart(anchor, _) => {
                 let mut items = Vec::new();
@@ -118,24 +151,22 @@ impl<'t> DocumentReader<'t, '_> {
                     }
                 };
                 let node = Node::new(NodeValue::List(items), Span { end: end.end, ..span });
-                Some(self.keep(anchor, ParsedNode { node, written: None }))
+                self.keep(anchor, ParsedNode { node, written: None })
             }
             Event::MappingStart(anchor, _) => {
                 let (entries, end) = self.entries(level)?;
                 let node = Node::new(NodeValue::Map(entries), Span { end, ..span });
-                Some(self.keep(anchor, ParsedNode { node, written: None }))
+                self.keep(anchor, ParsedNode { node, written: None })
             }
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(read) => {
-                    let read = read.clone();
-                    let node = &read.node;
-                    self.count += size_of(node);
-                    if level + depth_of(node) > MAX_DEPTH {
-                        let message = format!("nested deeper than {MAX_DEPTH} levels, through aliases");
-                        self.problems.error(span, "", message);
-                        return None;
+                    let mut added = self.limits.add_copy(&read.node, true);
+                    if level + depth_of(&read.node) > MAX_DEPTH {
+                        added = Err(format!("nested deeper than {MAX_DEPTH} levels, through aliases"));
                     }
-                    Some(read)
+                    let copy = added.is_ok().then(|| read.clone());
+                    self.limited(span, added)?;
+                    copy
                 }
                 None => {
                     self.problems.error(span, "", "this alias names no anchor that was defined before it");
@@ -146,27 +177,33 @@ impl<'t> DocumentReader<'t, '_> {
         }
     }
 
-    fn keep(&mut self, anchor: usize, read: ParsedNode) -> ParsedNode {
+    fn keep(&mut self, anchor: usize, read: ParsedNode) -> Option<ParsedNode> {
         if anchor > 0 {
+            let added = self.limits.add_copy(&read.node, false);
+            self.limited(read.node.span, added)?;
             self.anchors.insert(anchor, read.clone());
         }
-        read
+        Some(read)
     }
 
     fn entries(&mut self, level: usize) -> Option<(Vec<Entry>, usize)> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut merged: Vec<Entry> = Vec::new();
+        let mut known: HashMap<String, Span> = HashMap::new();
         loop {
             let (key, key_span) = match self.next()? {
                 (Event::MappingEnd, end) => {
                     for entry in merged {
-                        if !entries.iter().any(|own| own.key == entry.key) {
+                        if known.insert(entry.key.clone(), entry.key_span).is_none() {
                             entries.push(entry);
                         }
                     }
                     return Some((entries, end.end));
                 }
-                (Event::Scalar(text, ..), span) => (text.into_owned(), span),
+                (Event::Scalar(text, ..), span) => {
+                    self.limited(span, check_key(&text))?;
+                    (text.into_owned(), span)
+                }
                 (_, span) => {
                     self.problems.error(span, "", "a key must be a plain string");
                     return None;
@@ -176,14 +213,18 @@ impl<'t> DocumentReader<'t, '_> {
             let ParsedNode { node, written } = self.node(event, span, level + 1)?;
             if key == "<<" {
                 merged.extend(self.merge(node));
-            } else if let Some(first) = entries.iter().find(|entry| entry.key == key) {
-                let (line, _) = first.key_span.line_and_column(&self.problems.sources);
+            } else if let Some(first) = known.get(&key) {
+                if self.problems.is_full() {
+                    return None;
+                }
+                let (line, _) = first.line_and_column(&self.problems.sources);
                 self.problems.error(
                     key_span,
                     &key,
                     format!("the key `{key}` occurs twice; the first is in line {line}"),
                 );
             } else {
+                known.insert(key.clone(), key_span);
                 entries.push(Entry { key, key_span, node, written });
             }
         }
@@ -214,10 +255,18 @@ impl<'t> DocumentReader<'t, '_> {
             self.problems.error(span, "", error.message).help(error.help);
             return None;
         }
+        if text.contains("${") {
+            let added = self.limits.add_variables(text);
+            self.limited(span, added)?;
+        }
         let expansion = self.environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
         let (expanded, is_changed) = match expansion {
             Ok(expanded) => {
                 let is_changed = matches!(expanded, Cow::Owned(_));
+                if is_changed {
+                    let added = self.limits.add_expanded(&expanded);
+                    self.limited(span, added)?;
+                }
                 (expanded, is_changed)
             }
             Err(error) => {
@@ -307,20 +356,4 @@ fn integer(text: &str) -> Option<i64> {
         return i64::from_str_radix(digits, 8).ok();
     }
     text.parse().ok()
-}
-
-fn size_of(node: &Node) -> usize {
-    1 + match &node.value {
-        NodeValue::List(items) => items.iter().map(size_of).sum(),
-        NodeValue::Map(entries) => entries.iter().map(|entry| size_of(&entry.node)).sum(),
-        _ => 0,
-    }
-}
-
-fn depth_of(node: &Node) -> usize {
-    match &node.value {
-        NodeValue::List(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
-        NodeValue::Map(entries) => 1 + entries.iter().map(|entry| depth_of(&entry.node)).max().unwrap_or(0),
-        _ => 0,
-    }
 }

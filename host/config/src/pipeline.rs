@@ -2,6 +2,7 @@
 
 mod checks;
 
+use crate::document_limits::check_inherited;
 use crate::elements::backend::BackendSpec;
 use crate::elements::budget::BudgetSpec;
 use crate::elements::cache::CacheSpec;
@@ -250,10 +251,7 @@ pub fn parse_document(
     if root.is_none() && !problems.has_errors() {
         problems.error(Span { source: number, start: 0, end: 0 }, "", "the configuration is empty");
     }
-    if let Some(root) = &root {
-        secret_marking::note(root, problems);
-    }
-    root
+    root.filter(|root| secret_marking::note(root, problems))
 }
 
 /// Reads a configuration from a document that was assembled from others, whose texts are in `problems`.
@@ -276,7 +274,9 @@ pub fn load_document(
 
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
     // Marks secrets again, for those in overrides and parameters.
-    secret_marking::note(root, problems);
+    if !secret_marking::note(root, problems) {
+        return None;
+    }
     let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
     let name =
@@ -293,6 +293,11 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let failure_policy = FailurePolicy::read(&mut table, problems);
     let inherited = TaskDefaults { template: &template, metrics: &metrics, failure_policy };
     let listed = table.list("tasks", problems);
+    let defaults = ["metrics", "custom", "builtin"].into_iter().filter_map(|key| root.get(key));
+    if let Err(message) = check_inherited(listed.len(), defaults) {
+        problems.error(root.span, "tasks", message).help("write fewer tasks, or other metrics into each");
+        return None;
+    }
     let mut tasks: Vec<TaskSpec> = listed
         .iter()
         .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems))

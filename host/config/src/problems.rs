@@ -3,9 +3,22 @@
 use crate::old_names::new_name;
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use gage_secrets::{SECRET_MARK, find_secrets, redact};
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// Maximum number of errors, and of warnings, that are kept. Further ones are counted.
+const MAX_PROBLEMS: usize = 100;
+
+/// Maximum size of a source whose lines are shown, in bytes. Each problem takes time for all of them.
+const MAX_SHOWN_SOURCE_BYTES: usize = 256 << 10;
+/// Maximum length of a message or a help that is shown, in bytes.
+const MAX_SHOWN_MESSAGE_BYTES: usize = 64 << 10;
+
+/// Maximum number of known names that are compared, and that are shown.
+const MAX_COMPARED_NAMES: usize = 1_000;
+const MAX_SHOWN_NAMES: usize = 200;
 
 /// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +49,47 @@ pub struct Problem {
 pub struct Problems {
     /// The texts.
     pub sources: Sources,
-    list: Vec<Problem>,
-    hidden: Vec<HiddenText>,
+    errors: ProblemList,
+    warnings: ProblemList,
+    hidden: BTreeSet<HiddenText>,
+}
+
+/// Problems of one severity.
+#[derive(Clone, Debug, Default)]
+struct ProblemList {
+    /// The first problems.
+    kept: Vec<Problem>,
+    /// Number of all problems.
+    count: usize,
+    /// Last problem that is not kept.
+    last: Option<Problem>,
+}
+
+impl ProblemList {
+    fn push(&mut self, problem: Problem) -> &mut Problem {
+        self.count += 1;
+        if self.kept.len() >= MAX_PROBLEMS {
+            return self.last.insert(problem);
+        }
+        self.kept.push(problem);
+        let last = self.kept.len() - 1;
+        &mut self.kept[last]
+    }
+
+    /// Returns what stands for the problems that are not kept.
+    fn further(&self, severity: Severity) -> Option<Problem> {
+        let count = self.count - self.kept.len();
+        let what = match severity {
+            Severity::Error => "errors",
+            Severity::Warning => "warnings",
+        };
+        let message = format!("there are {count} further {what}, which are not shown");
+        (count > 0).then_some(Problem { severity, span: None, key: String::new(), message, help: None })
+    }
 }
 
 /// A secret, and the scalar that it is written in.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct HiddenText {
     span: Span,
     value: String,
@@ -72,35 +120,51 @@ impl Problems {
     }
 
     fn push(&mut self, severity: Severity, span: Option<Span>, key: &str, message: String) -> &mut Problem {
-        self.list.push(Problem { severity, span, key: key.to_owned(), message, help: None });
-        let last = self.list.len() - 1;
-        &mut self.list[last]
+        let problem = Problem { severity, span, key: key.to_owned(), message, help: None };
+        match severity {
+            Severity::Error => self.errors.push(problem),
+            Severity::Warning => self.warnings.push(problem),
+        }
+    }
+
+    /// Returns true if further errors are only counted, so that it is not worth looking for them.
+    pub fn is_full(&self) -> bool {
+        self.errors.count >= MAX_PROBLEMS
     }
 
     /// Records that a scalar holds a secret, which no message may show.
     pub(crate) fn hide(&mut self, span: Span, value: &str, is_whole: bool) {
-        let hidden = HiddenText { span, value: value.to_owned(), is_whole };
-        if !value.is_empty() && !self.hidden.contains(&hidden) {
-            self.hidden.push(hidden);
+        if !value.is_empty() {
+            self.hidden.insert(HiddenText { span, value: value.to_owned(), is_whole });
         }
+    }
+
+    /// Returns the number of hidden secrets.
+    pub(crate) fn hidden_count(&self) -> usize {
+        self.hidden.len()
     }
 
     /// Returns true if there is an error; warnings do not count.
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|problem| problem.severity == Severity::Error)
+        self.errors.count > 0
     }
 
-    /// Returns all problems, in source order.
+    /// Returns the kept problems, in source order.
     pub fn sorted(&self) -> Vec<&Problem> {
-        let mut sorted: Vec<&Problem> = self.list.iter().collect();
+        let mut sorted: Vec<&Problem> = self.errors.kept.iter().chain(&self.warnings.kept).collect();
         sorted.sort_by_key(|problem| problem.span.map_or((usize::MAX, 0), |span| (span.source, span.start)));
         sorted
     }
 
+    /// Returns what stands for the problems that are not kept.
+    fn further(&self) -> Vec<Problem> {
+        let further = [self.errors.further(Severity::Error), self.warnings.further(Severity::Warning)];
+        further.into_iter().flatten().collect()
+    }
+
     /// Returns the numbers of errors and warnings.
     pub fn counts(&self) -> (usize, usize) {
-        let errors = self.list.iter().filter(|problem| problem.severity == Severity::Error).count();
-        (errors, self.list.len() - errors)
+        (self.errors.count, self.warnings.count)
     }
 
     /// Renders all problems for humans, with the source lines.
@@ -111,13 +175,17 @@ impl Problems {
             let problem = self.shown_problem(problem);
             renderer.render(&self.groups_of(&problem, &texts)).trim_end().to_owned() + "\n"
         };
-        self.sorted().into_iter().map(render).collect::<Vec<String>>().join("\n")
+        let further = self.further();
+        self.sorted().into_iter().chain(&further).map(render).collect::<Vec<String>>().join("\n")
     }
 
     /// Masks a text for display and keeps its length. Errors end up in logs of other systems, and their lines may
     /// hold keys.
     fn shown_text(&self, (number, source): (usize, &Source)) -> String {
         let text = &source.text;
+        if text.len() > MAX_SHOWN_SOURCE_BYTES {
+            return String::new();
+        }
         let masked = match source.name.strip_prefix("--set ") {
             Some(path) => masked_override(path, text),
             None => masked(text),
@@ -147,6 +215,9 @@ impl Problems {
         let hidden: Vec<&str> =
             self.hidden.iter().filter(is_here).map(|hidden| hidden.value.as_str()).collect();
         let shown = |text: &str| {
+            if text.len() > MAX_SHOWN_MESSAGE_BYTES {
+                return "the message about this value is too long to be shown".to_owned();
+            }
             let mut text = redact(text).into_owned();
             for value in &hidden {
                 // A short value may be part of any word.
@@ -171,18 +242,23 @@ impl Problems {
             Severity::Warning => Level::WARNING,
         };
         let title = level.primary_title(problem.message.as_str());
-        let place = problem.span.and_then(|span| {
-            Some((span, self.sources.get(span.source)?.name.as_str(), texts.get(span.source)?))
-        });
+        let place = problem
+            .span
+            .and_then(|span| Some((span, self.sources.get(span.source)?, texts.get(span.source)?.as_str())));
         let mut group = match place {
-            Some((span, name, text)) => {
+            Some((span, source, _)) if source.text.len() > MAX_SHOWN_SOURCE_BYTES => {
+                let (line, column) = span.line_and_column(&self.sources);
+                title.element(Origin::path(source.name.as_str()).line(line).char_column(column))
+            }
+            Some((span, source, text)) => {
+                let name = source.name.as_str();
                 // The first line of a mapping is enough to find it.
                 let end = span.end.clamp(span.start, text.len());
                 let one_line =
                     text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
                 let marked = AnnotationKind::Primary.span(span.start..span.start + one_line);
                 let marked = if problem.key.is_empty() { marked } else { marked.label(problem.key.as_str()) };
-                title.element(Snippet::source(text.as_str()).path(name).annotation(marked))
+                title.element(Snippet::source(text).path(name).annotation(marked))
             }
             None => Group::with_title(title),
         };
@@ -211,7 +287,8 @@ impl Problems {
                 "help": problem.help,
             })
         };
-        self.sorted().into_iter().map(describe).collect()
+        let further = self.further();
+        self.sorted().into_iter().chain(&further).map(describe).collect()
     }
 }
 
@@ -228,14 +305,60 @@ impl Problem {
         if known.is_empty() {
             return self.help("leave it out: there is nothing to name here");
         }
-        let allowed = known.join(", ");
+        let more = if known.len() > MAX_SHOWN_NAMES { ", …" } else { "" };
+        let allowed = known.get(..MAX_SHOWN_NAMES).unwrap_or(&known).join(", ") + more;
         if let Some(new) = new_name(typed, &known) {
             return self.help(format!("`{typed}` of gage-eval is `{new}` here; expected one of: {allowed}"));
         }
-        let help = match gage_core::nearest(typed, known.iter().copied()) {
+        let help = match gage_core::nearest(typed, known.iter().copied().take(MAX_COMPARED_NAMES)) {
             Some(nearest) => format!("did you mean `{nearest}`? expected one of: {allowed}"),
             None => format!("expected one of: {allowed}"),
         };
         self.help(help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_problems_are_counted_but_not_kept() {
+        let mut problems = Problems::default();
+        let source = problems.sources.add("suite.yaml", "a: 1\n".repeat(300));
+        for number in 0..250 {
+            let span = Span { source, start: 5 * number, end: 5 * number + 1 };
+            problems.warning(span, "a", format!("warning {number}"));
+            problems.error(span, "a", format!("error {number}")).known("a", ["b"]);
+        }
+        assert_eq!((problems.counts(), problems.has_errors(), problems.is_full()), ((250, 250), true, true));
+        assert_eq!(problems.sorted().len(), 2 * MAX_PROBLEMS);
+        let shown = problems.render(false);
+        assert!(shown.contains("error 99") && !shown.contains("error 100"), "{shown}");
+        assert!(shown.contains("there are 150 further errors, which are not shown"), "{shown}");
+        assert!(shown.contains("there are 150 further warnings, which are not shown"), "{shown}");
+        assert_eq!(problems.to_json().as_array().map(Vec::len), Some(2 * MAX_PROBLEMS + 2));
+    }
+
+    #[test]
+    fn lines_of_a_large_source_are_named_and_not_shown() {
+        let mut problems = Problems::default();
+        let text = format!("{}wrong: 1\n", "#\n".repeat(MAX_SHOWN_SOURCE_BYTES));
+        let start = text.len() - 9;
+        let source = problems.sources.add("suite.yaml", text);
+        problems.error(Span { source, start, end: start + 5 }, "wrong", "it is wrong").help("leave it out");
+        let shown = problems.render(false);
+        assert!(shown.contains("suite.yaml:262145:1") && shown.contains("leave it out"), "{shown}");
+        assert!(!shown.contains("wrong: 1"), "{shown}");
+    }
+
+    #[test]
+    fn only_some_of_many_known_names_are_shown() {
+        let names: Vec<String> = (0..300).map(|number| format!("name-{number}")).collect();
+        let mut problems = Problems::default();
+        let problem = problems.error_without_place("it is unknown");
+        problem.known("name-1x", names.iter().map(String::as_str));
+        let help = problem.help.clone().unwrap_or_default();
+        assert!(help.starts_with("did you mean `name-1`?") && help.ends_with("name-199, …"), "{help}");
     }
 }

@@ -8,6 +8,7 @@ use crate::secrets::{
 };
 use gage_secrets::{SECRET_MARK, register_secret, register_variable_name};
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// Secrecy of a value, by the keys above it.
 #[derive(Clone, Copy)]
@@ -23,13 +24,19 @@ struct SecretPosition<'k> {
     is_known: bool,
 }
 
-/// Registers every secret of a document, with its span, whether or not its variables were replaced.
-pub(crate) fn note(root: &Node, problems: &mut Problems) {
+/// Maximum number of secrets in the documents of a suite.
+const MAX_SECRETS: usize = 1_000;
+/// Maximum length of a text that holds a secret, in bytes.
+const MAX_SECRET_BYTES: usize = 64 << 10;
+
+/// Registers every secret of a document, with its span, whether or not its variables were replaced. Returns false, and
+/// reports an error, if there are too many secrets or one is too long: then nothing of the document may be used.
+pub(crate) fn note(root: &Node, problems: &mut Problems) -> bool {
     let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
     let granted = granted_names(root);
     granted.iter().for_each(|name| register_variable_name(name));
     let mut notes = SecretRegistration { path: Vec::new(), granted: &granted, problems };
-    notes.walk(root, root.written.as_deref(), place);
+    notes.walk(root, root.written.as_deref(), place).is_continue()
 }
 
 struct SecretRegistration<'p> {
@@ -41,7 +48,7 @@ struct SecretRegistration<'p> {
 }
 
 impl<'p> SecretRegistration<'p> {
-    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: SecretPosition<'_>) {
+    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: SecretPosition<'_>) -> ControlFlow<()> {
         match &node.value {
             NodeValue::Map(entries) => {
                 let beside = SecretContext::new(entries, &self.path);
@@ -55,14 +62,14 @@ impl<'p> SecretRegistration<'p> {
                     let is_secret = place.is_secret || is_own;
                     let below = SecretPosition { key, is_secret, is_headers, is_known };
                     self.path.push(key);
-                    self.walk(&entry.node, entry.written.as_deref(), below);
+                    self.walk(&entry.node, entry.written.as_deref(), below)?;
                     self.path.pop();
                 }
             }
             NodeValue::List(items) => {
                 self.path.push("");
                 for item in items {
-                    self.walk(item, item.written.as_deref(), place);
+                    self.walk(item, item.written.as_deref(), place)?;
                 }
                 self.path.pop();
             }
@@ -77,24 +84,38 @@ impl<'p> SecretRegistration<'p> {
             }
             NodeValue::Text(text) if self.granted.contains(text) => {}
             NodeValue::Text(text) => {
-                note_text(node, text, written, place, self.problems);
+                if !note_text(node, text, written, place, self.problems) {
+                    let message = format!("a text with a secret is longer than {MAX_SECRET_BYTES} bytes");
+                    self.problems.error(node.span, "", message);
+                    return ControlFlow::Break(());
+                }
             }
         }
+        if self.problems.hidden_count() > MAX_SECRETS {
+            self.problems.error(node.span, "", format!("there are more than {MAX_SECRETS} secrets"));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 }
 
+/// Registers the secrets of a text. Returns false if it has one and is too long.
 fn note_text(
     node: &Node,
     text: &str,
     written: Option<&str>,
     place: SecretPosition<'_>,
     problems: &mut Problems,
-) {
+) -> bool {
     // A parameter of a RunConfig was already registered when it was inserted.
     if text.is_empty() || text.contains(SECRET_MARK) || text.contains('\u{1}') {
-        return;
+        return true;
     }
     let is_named = written.is_some_and(names_secret);
+    let addresses = secrets_in(place.key, text);
+    if text.len() > MAX_SECRET_BYTES && (place.is_secret || is_named || !addresses.is_empty()) {
+        return false;
+    }
     if place.is_secret || is_named {
         problems.hide(node.span, text, place.is_secret);
     }
@@ -106,7 +127,7 @@ fn note_text(
         literals(text).into_iter().for_each(register_secret);
     }
     note_defaults(text);
-    for place in secrets_in(place.key, text) {
+    for place in addresses {
         let secret = &text[place];
         problems.hide(node.span, secret, false);
         if secret.contains("${") {
@@ -119,6 +140,7 @@ fn note_text(
             register_secret(password);
         }
     }
+    true
 }
 
 /// Registers the value of a variable whose name indicates a secret. Numbers and booleans are exempt: the value of

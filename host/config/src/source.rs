@@ -51,7 +51,7 @@ impl Sources {
 }
 
 /// A range of bytes in one of the [`Sources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// Number of the source text.
     pub source: usize,

@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{Display, Formatter, Result as FormatResult};
 
 pub(crate) mod depth;
+pub(crate) mod values;
 
 /// Above this number of members, duplicate keys are searched with a hash table.
 const MAX_COMPARED_MEMBERS: usize = 16;

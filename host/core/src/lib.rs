@@ -48,6 +48,9 @@ pub use file_fingerprint::FileFingerprint;
 pub use free_resources::{ensure_file_descriptors, ensure_threads};
 pub use json_decode::depth::is_nested_deeper;
 pub use json_decode::last_member;
+pub use json_decode::values::{
+    DEFAULT_MAX_JSON_VALUES, count_json_values, has_more_values, max_json_values, parse_json,
+};
 pub use json_view::{JsonView, OutputView, SampleView};
 pub use label::{NONE_LABEL, OTHER_LABEL, label, number_label};
 pub use lazy_json::LazyJson;

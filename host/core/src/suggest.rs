@@ -1,5 +1,8 @@
 //! Checks of user-supplied names: suggestions for unknown names, and safe file names.
 
+/// Maximum length of a name that is compared with others. The time of a comparison grows with the product of both lengths.
+const MAX_COMPARED_BYTES: usize = 128;
+
 /// Returns the known name that is closest to the input, if one is close enough.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
@@ -10,6 +13,9 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 
 /// Returns the only known name that begins with the input, if that has at least three characters.
 fn only_completion<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    if typed.len() > MAX_COMPARED_BYTES {
+        return None;
+    }
     let typed = typed.to_lowercase();
     let mut found = known.iter().filter(|name| name.to_lowercase().starts_with(&typed));
     match (typed.chars().count() >= 3, found.next(), found.next()) {
@@ -19,10 +25,20 @@ fn only_completion<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Returns the number of typos between two names, ignoring case. `None` if there are more than a third of the
-/// longer name's length (but at least 1).
+/// longer name's length (but at least 1), or if a name is longer than [`MAX_COMPARED_BYTES`].
 pub fn distance(typed: &str, name: &str) -> Option<usize> {
-    let distance = strsim::damerau_levenshtein(&typed.to_lowercase(), &name.to_lowercase());
-    let most = (name.chars().count().max(typed.chars().count()) / 3).max(1);
+    if typed.len().max(name.len()) > MAX_COMPARED_BYTES {
+        return None;
+    }
+    let (typed, name) = (typed.to_lowercase(), name.to_lowercase());
+    let (shorter, longer) = (typed.chars().count(), name.chars().count());
+    let (shorter, longer) = (shorter.min(longer), shorter.max(longer));
+    let most = (longer / 3).max(1);
+    // Names whose lengths differ by more cannot be close.
+    if longer - shorter > most {
+        return None;
+    }
+    let distance = strsim::damerau_levenshtein(&typed, &name);
     (distance <= most).then_some(distance)
 }
 
@@ -58,6 +74,14 @@ mod tests {
         assert_eq!(nearest("max", known), Some("max_samples"));
         assert_eq!(nearest("me", known), None);
         assert_eq!(nearest("temperature", known), None);
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let name = "a".repeat(MAX_COMPARED_BYTES);
+        assert_eq!(distance(&name, &name.replacen('a', "b", 1)), Some(1));
+        let long = name + "a";
+        assert_eq!((distance(&long, &long), nearest(&long, [long.as_str()])), (None, None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Row filter by the values of fields.
 
+use crate::row_fields::{RowField, RowFields};
 use serde_json::{Number, Value};
 
 /// Conditions on fields. A row is kept if all of `include` hold and none of `exclude`. The empty filter, which is the
@@ -22,31 +23,45 @@ impl Filter {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// Returns whether a row is kept.
-    pub fn keeps(&self, row: &Value) -> bool {
-        let holds = |(path, values): &(String, Vec<Value>)| {
-            let found = find(row, path).unwrap_or(&Value::Null);
-            values.iter().any(|value| is_same(found, value))
-        };
-        self.include.iter().all(holds) && !self.exclude.iter().any(holds)
+    /// Returns whether a row is kept. Reads only the fields that decide it.
+    pub(crate) fn keeps(&self, fields: &mut RowFields<'_>) -> bool {
+        self.conditions().all(|FilterCondition { number, path, values, must_hold, .. }| {
+            let found = fields.get(number, path);
+            values.iter().any(|value| is_sought(found, value)) == must_hold
+        })
+    }
+
+    /// Returns all conditions.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = FilterCondition<'_>> {
+        let include = self.include.iter().map(|condition| ("filter", condition, true));
+        let exclude = self.exclude.iter().map(|condition| ("exclude", condition, false));
+        include.chain(exclude).enumerate().map(|(number, (key, (path, values), must_hold))| FilterCondition {
+            number,
+            key,
+            path,
+            values,
+            must_hold,
+        })
     }
 }
 
-/// Returns the value at a path. If its dots can be read in several ways, the longest name wins.
-pub(crate) fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    match value {
-        Value::Object(object) => object.get(path).or_else(|| {
-            let dots = path.char_indices().rev().filter(|(_, character)| *character == '.');
-            dots.filter_map(|(dot, _)| Some((path.get(..dot)?, path.get(dot + 1..)?)))
-                .find_map(|(name, rest)| find(object.get(name)?, rest))
-        }),
-        Value::Array(items) => {
-            let (index, rest) =
-                path.split_once('.').map_or((path, None), |(index, rest)| (index, Some(rest)));
-            let item = items.get(index.parse::<usize>().ok()?)?;
-            rest.map_or(Some(item), |rest| find(item, rest))
-        }
-        _ => None,
+/// A condition on a field.
+pub(crate) struct FilterCondition<'f> {
+    /// Number of the condition, counted from 0.
+    pub(crate) number: usize,
+    /// Key of the dataset: `filter` or `exclude`.
+    pub(crate) key: &'static str,
+    pub(crate) path: &'f str,
+    pub(crate) values: &'f [Value],
+    /// True if a row is kept only if it has one of the values; false if only without them.
+    must_hold: bool,
+}
+
+fn is_sought(found: Option<&RowField>, value: &Value) -> bool {
+    match found {
+        None => value.is_null(),
+        Some(RowField::Value(found)) => is_same(found, value),
+        Some(RowField::Large(_)) => false,
     }
 }
 
@@ -88,6 +103,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn keeps(filter: &Filter, row: &Value) -> bool {
+        filter.keeps(&mut RowFields::new(&row.to_string()))
+    }
+
     #[test]
     fn a_condition_holds_where_the_value_is_one_of_those_sought() {
         let row = json!({"n": 1, "f": 0.5, "s": "1", "z": null, "a.b": 2, "a": {"b": 3, "c.d": {"e": 4}},
@@ -120,10 +139,10 @@ mod tests {
                 exclude: vec![],
             };
             let exclude = Filter { include: vec![], exclude: include.include.clone() };
-            assert_eq!(include.keeps(&row), holds, "{path} {value}");
-            assert_eq!(exclude.keeps(&row), !holds, "{path} {value}");
+            assert_eq!(keeps(&include, &row), holds, "{path} {value}");
+            assert_eq!(keeps(&exclude, &row), !holds, "{path} {value}");
         }
-        assert!(Filter::default().keeps(&row) && Filter::default().is_empty());
+        assert!(keeps(&Filter::default(), &row) && Filter::default().is_empty());
     }
 
     #[test]
@@ -132,9 +151,9 @@ mod tests {
             include: vec![("a".into(), vec![json!(1), json!(2)]), ("b".into(), vec![json!("x")])],
             exclude: vec![("c".into(), vec![json!(0)]), ("d".into(), vec![json!(0)])],
         };
-        assert!(filter.keeps(&json!({"a": 2, "b": "x"})));
-        assert!(!filter.keeps(&json!({"a": 3, "b": "x"})));
-        assert!(!filter.keeps(&json!({"a": 1, "b": "y"})));
-        assert!(!filter.keeps(&json!({"a": 1, "b": "x", "d": 0})));
+        assert!(keeps(&filter, &json!({"a": 2, "b": "x"})));
+        assert!(!keeps(&filter, &json!({"a": 3, "b": "x"})));
+        assert!(!keeps(&filter, &json!({"a": 1, "b": "y"})));
+        assert!(!keeps(&filter, &json!({"a": 1, "b": "x", "d": 0})));
     }
 }

@@ -26,6 +26,7 @@ mod rejection;
 mod report;
 mod row;
 mod row_builder;
+mod row_fields;
 mod rows;
 mod shuffle;
 mod source;

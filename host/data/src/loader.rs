@@ -19,9 +19,13 @@ pub(crate) use spool::Spool;
 use crate::row::RowPosition;
 use crate::source::{DataFile, FormatOptions};
 use gage_config::FileFormat;
+use gage_core::max_json_values;
 
 /// Maximum length of a row, in bytes.
 pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
+/// Maximum number of JSON values of a row that is built: to join it with its label, or for the prompts that read it. Its tree
+/// takes at most 80 MB.
+pub(crate) const MAX_ROW_VALUES: usize = max_json_values(MAX_ROW_BYTES / 4);
 
 /// A row as its loader found it.
 pub(crate) struct Record {

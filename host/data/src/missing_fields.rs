@@ -1,7 +1,8 @@
 //! Fields of a filter that no row has, or whose values in the rows have other types than the filter expects. These
 //! are most likely mistakes, which the filter itself does not report.
 
-use crate::filter::{Filter, find};
+use crate::filter::{Filter, FilterCondition};
+use crate::row_fields::RowFields;
 use serde_json::Value;
 
 /// Number of rows examined for the names of fields.
@@ -90,6 +91,8 @@ pub(crate) struct FieldWatch {
 /// A condition that no row could meet so far.
 #[derive(Debug)]
 struct UnmatchedCondition {
+    /// Number of the condition in the filter.
+    number: usize,
     key: &'static str,
     path: String,
     sought: Vec<&'static str>,
@@ -105,33 +108,29 @@ fn add(types: &mut Vec<&'static str>, name: &'static str) {
 
 impl FieldWatch {
     pub(crate) fn new(filter: &Filter) -> FieldWatch {
-        let named = |key, conditions: &[(String, Vec<Value>)]| -> Vec<UnmatchedCondition> {
-            let named = conditions.iter().filter(|(_, values)| !values.contains(&Value::Null));
-            let unmet = |(path, values): &(String, Vec<Value>)| {
-                let mut sought = Vec::new();
-                values.iter().for_each(|value| add(&mut sought, gage_core::kind_of(value)));
-                UnmatchedCondition { key, path: path.clone(), sought, found: Vec::new() }
-            };
-            named.map(unmet).collect()
-        };
-        let mut unmet = named("filter", &filter.include);
-        unmet.extend(named("exclude", &filter.exclude));
-        FieldWatch { unmet, names: Vec::new(), rows: 0 }
+        let named = filter.conditions().filter(|condition| !condition.values.contains(&Value::Null));
+        let unmet = named.map(|FilterCondition { number, key, path, values, .. }| {
+            let mut sought = Vec::new();
+            values.iter().for_each(|value| add(&mut sought, gage_core::kind_of(value)));
+            UnmatchedCondition { number, key, path: path.to_owned(), sought, found: Vec::new() }
+        });
+        FieldWatch { unmet: unmet.collect(), names: Vec::new(), rows: 0 }
     }
 
     /// Observes a row.
-    pub(crate) fn observe(&mut self, row: &Value) {
+    pub(crate) fn observe(&mut self, fields: &mut RowFields<'_>) {
         if self.unmet.is_empty() {
             return;
         }
         self.rows += 1;
         self.unmet.retain_mut(|unmet| {
-            let Some(value) = find(row, &unmet.path).filter(|value| !value.is_null()) else { return true };
-            add(&mut unmet.found, gage_core::kind_of(value));
-            !unmet.sought.contains(&gage_core::kind_of(value))
+            let found = fields.get(unmet.number, &unmet.path).filter(|field| !field.is_null());
+            let Some(field) = found else { return true };
+            add(&mut unmet.found, field.kind());
+            !unmet.sought.contains(&field.kind())
         });
         if self.rows <= ROWS && !self.unmet.is_empty() {
-            self.learn(row, "", 2);
+            fields.add_names(&mut self.names, NAMES);
         }
     }
 
@@ -140,7 +139,7 @@ impl FieldWatch {
         if self.rows == 0 {
             return Vec::new();
         }
-        let missing = self.unmet.iter().map(|UnmatchedCondition { key, path, sought, found }| {
+        let missing = self.unmet.iter().map(|UnmatchedCondition { key, path, sought, found, .. }| {
             // A field that is null in all rows exists as well.
             let is_there = !found.is_empty() || self.names.contains(path);
             let found = if found.is_empty() { vec!["null"] } else { found.clone() };
@@ -157,26 +156,16 @@ impl FieldWatch {
         });
         missing.collect()
     }
-
-    /// Records the names of a row's fields and of their inner fields.
-    fn learn(&mut self, value: &Value, before: &str, depth: u32) {
-        let Value::Object(object) = value else { return };
-        for (name, inner) in object {
-            let path = format!("{before}{name}");
-            if depth > 1 {
-                self.learn(inner, &format!("{path}."), depth - 1);
-            }
-            if self.names.len() < NAMES && !self.names.contains(&path) {
-                self.names.push(path);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn observe(watch: &mut FieldWatch, row: &Value) {
+        watch.observe(&mut RowFields::new(&row.to_string()));
+    }
 
     #[test]
     fn values_of_another_type_are_told() {
@@ -186,7 +175,7 @@ mod tests {
             exclude: vec![condition("year", &[json!(2019)]), condition("id", &[json!("1")])],
         };
         let mut watch = FieldWatch::new(&filter);
-        watch.observe(&json!({"year": "2019", "id": 1, "level": 3, "list": null}));
+        observe(&mut watch, &json!({"year": "2019", "id": 1, "level": 3, "list": null}));
         let said: Vec<String> = watch.missing().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
@@ -196,7 +185,7 @@ mod tests {
                 "`exclude` looks for a text in the field `id`, but the one row that was read has a number in it: it leaves out nothing; write the value as the rows do",
             ]
         );
-        watch.observe(&json!({"year": 2019, "id": true, "list": "a"}));
+        observe(&mut watch, &json!({"year": 2019, "id": true, "list": "a"}));
         let types: Vec<_> = watch.missing().into_iter().filter_map(|missing| missing.types).collect();
         assert_eq!(types, [OtherTypes { found: vec!["a number", "a boolean"], sought: vec!["a text"] }]);
     }
@@ -214,8 +203,8 @@ mod tests {
         };
         let mut watch = FieldWatch::new(&filter);
         assert_eq!(watch.missing(), [], "nothing was read");
-        watch.observe(&json!({"level": 1, "metadata": {"subject": "law"}}));
-        watch.observe(&json!({"flagged": false, "metadata": {}}));
+        observe(&mut watch, &json!({"level": 1, "metadata": {"subject": "law"}}));
+        observe(&mut watch, &json!({"flagged": false, "metadata": {}}));
         let said: Vec<String> = watch.missing().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,

@@ -4,11 +4,12 @@
 mod batch;
 mod hooks;
 
+use crate::loader::MAX_ROW_VALUES;
 use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::{AnswerProblem, Message, OptionDisplay, Sample};
+use gage_core::{AnswerProblem, Message, OptionDisplay, Sample, parse_json};
 use gage_plugin::{DocHook, Preprocessor};
 use gage_template::{ROW_KEY, TokenizerTemplate};
 use serde_json::Value;
@@ -134,15 +135,19 @@ impl Preparation {
     }
 
     /// Records in a Sample its dataset, the number of its row and, if prompts read it, the row itself.
-    fn complete(&self, sample: &mut Sample, number: u64, row: Option<&str>) {
+    fn complete(&self, sample: &mut Sample, number: u64, row: Option<&str>) -> Result<(), Rejection> {
         // A row must not override its own origin.
         sample.dataset_id = Some(self.dataset_id.clone());
         let metadata = &mut sample.dataset_metadata;
         metadata.insert("path".to_owned(), self.dataset_path.as_str().into());
         metadata.insert("row".to_owned(), number.into());
-        if let Some(row) = row.filter(|_| self.keeps_row).and_then(|row| serde_json::from_str(row).ok()) {
+        if let Some(row) = row.filter(|_| self.keeps_row) {
+            let row = parse_json(row.as_bytes(), MAX_ROW_VALUES).map_err(|error| {
+                Rejection::of_sample("invalid_row", format!("no prompt can read the row: {error}"), None)
+            })?;
             sample.extra.insert(ROW_KEY.to_owned(), row);
         }
+        Ok(())
     }
 }
 

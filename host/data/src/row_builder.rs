@@ -2,10 +2,11 @@
 
 use crate::filter::Filter;
 use crate::labels::Labels;
-use crate::loader::{Content, MAX_ROW_BYTES, NumberedRecord, Position, Record};
+use crate::loader::{Content, MAX_ROW_BYTES, MAX_ROW_VALUES, NumberedRecord, Position, Record};
 use crate::missing_fields::FieldWatch;
 use crate::row::{Row, RowPosition, RowProblem};
-use gage_core::{Object, quote_long_integers};
+use crate::row_fields::RowFields;
+use gage_core::{Object, has_more_values, quote_long_integers};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -59,33 +60,40 @@ impl RowBuilder {
                 }
             },
         };
-        if self.labels.is_none() && self.filter.is_empty() {
-            // The values are not needed, so they are not parsed.
-            let problem = if is_sound { None } else { problem_of(&text, begin) };
-            return match problem {
-                None => Some(Ok(with_all_digits(text))),
-                Some(message) => broken(message, text.into_bytes()),
-            };
-        }
-        let mut object: Object = match serde_json::from_str(&quote_long_integers(&text)) {
-            Ok(object) => object,
-            Err(error) => {
-                let message = problem_of(&text, begin).unwrap_or_else(|| describe(&error, begin));
-                return broken(message, text.into_bytes());
-            }
-        };
-        if let Some(labels) = &self.labels
-            && let Err(message) = labels.join(number, &mut object)
-        {
+        let problem = if is_sound { None } else { problem_of(&text, begin) };
+        if let Some(message) = problem {
             return broken(message, text.into_bytes());
         }
-        let value = Value::Object(object);
-        self.watch.observe(&value);
-        if !self.filter.keeps(&value) {
-            return None;
+        let text = with_all_digits(text);
+        let text = match &self.labels {
+            None => text,
+            Some(labels) => match with_label(&text, number, labels) {
+                Ok(labelled) => labelled,
+                Err(message) => return broken(message, text.into_bytes()),
+            },
+        };
+        if !self.filter.is_empty() {
+            let mut fields = RowFields::new(&text);
+            self.watch.observe(&mut fields);
+            if !self.filter.keeps(&mut fields) {
+                return None;
+            }
         }
-        Some(Ok(if self.labels.is_some() { value.to_string() } else { with_all_digits(text) }))
+        Some(Ok(text))
     }
+}
+
+/// Returns a row with its label. The row is built, so the number of its values is limited.
+fn with_label(text: &str, number: u64, labels: &Labels) -> Result<String, String> {
+    if has_more_values(text.as_bytes(), MAX_ROW_VALUES) {
+        return Err(format!(
+            "the row has more than {MAX_ROW_VALUES} JSON values, too many for a label to be added"
+        ));
+    }
+    let mut object: Object =
+        serde_json::from_str(text).map_err(|error| format!("no label can be added to the row: {error}"))?;
+    labels.join(number, &mut object)?;
+    Ok(Value::Object(object).to_string())
 }
 
 /// Converts whole numbers of a row that do not fit into 64 bits to texts.

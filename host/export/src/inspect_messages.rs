@@ -1,7 +1,7 @@
 //! Converts messages to Inspect's format.
 
 use super::text;
-use gage_core::Object;
+use gage_core::{DEFAULT_MAX_JSON_VALUES, Object, parse_json};
 use serde_json::{Value, json};
 
 /// Converts a message of a Sample or of a conversation.
@@ -63,7 +63,9 @@ fn has_format(url: &str, format: &str) -> bool {
 pub(super) fn tool_call(call: &Value) -> Value {
     let written = &call["function"]["arguments"];
     let parsed = match written {
-        Value::String(text) => serde_json::from_str::<Object>(text).map_err(|error| error.to_string()),
+        Value::String(text) => {
+            parse_json::<Object>(text.as_bytes(), DEFAULT_MAX_JSON_VALUES).map_err(|error| error.to_string())
+        }
         Value::Object(object) => Ok(object.clone()),
         _ => Ok(Object::new()),
     };

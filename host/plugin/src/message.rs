@@ -1,7 +1,7 @@
 //! Conversion of components' messages to the host's type.
 
 use crate::bindings::types::{Message as GuestMessage, Role as GuestRole};
-use gage_core::{Message, Object, Role};
+use gage_core::{DEFAULT_MAX_JSON_VALUES, Message, Object, Role, parse_json};
 use serde_json::Value;
 
 impl From<GuestRole> for Role {
@@ -21,7 +21,7 @@ impl From<GuestRole> for Role {
 /// If it does not have the shape of a message.
 pub fn message_from_guest(message: GuestMessage) -> Result<Message, String> {
     let role = Role::from(message.role);
-    let mut fields = match serde_json::from_str(&message.extra) {
+    let mut fields = match parse_json(message.extra.as_bytes(), DEFAULT_MAX_JSON_VALUES) {
         _ if message.extra.is_empty() => Object::new(),
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err("`extra` of a message must be a JSON object".to_owned()),

@@ -9,7 +9,7 @@ use crate::bindings::types::{
 use crate::figure::AggregatorFigure;
 use crate::limits::Limits;
 use crate::member_description::{OptionalMetadata, ValueDescription};
-use gage_core::{LazyJson, Object, ScoreCard};
+use gage_core::{LazyJson, Object, ScoreCard, count_json_values, has_more_values, max_json_values};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
@@ -78,9 +78,14 @@ pub(crate) fn count_is(found: usize, wanted: usize, what: &str) -> Result<(), It
 /// Checks messages from a guest.
 pub(crate) fn messages(messages: Vec<Message>, limits: &Limits) -> Result<Vec<Message>, ItemError> {
     count(messages.len(), "messages", limits)?;
+    let (mut values, most) = (0, max_json_values(limits.result_bytes));
     for message in &messages {
         text(&message.content, "a message", limits)?;
-        object(&message.extra, "`extra` of a message", limits)?;
+        let extra = object(&message.extra, "`extra` of a message", limits)?;
+        values += extra.values().map(count_json_values).sum::<usize>();
+        if values > most {
+            return Err(invalid(format!("the messages have more than {most} JSON values")));
+        }
     }
     Ok(messages)
 }
@@ -198,11 +203,15 @@ pub(crate) fn parsed(text: &str, what: &str) -> Result<Value, ItemError> {
     serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
 }
 
-/// Checks the size and depth of text that should be JSON.
+/// Checks the size of text that should be JSON, its depth, and the number of its values.
 pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
     self::text(text, what, limits)?;
     if gage_core::is_nested_deeper(text.as_bytes(), limits.json_depth) {
         return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
+    }
+    let most = max_json_values(limits.result_bytes);
+    if has_more_values(text.as_bytes(), most) {
+        return Err(invalid(format!("{what} has more than {most} JSON values")));
     }
     Ok(())
 }
@@ -380,6 +389,10 @@ mod tests {
             (
                 "deeper than 32",
                 GuestCard { detail: "{\"a\":".repeat(40) + "1" + &"}".repeat(40), ..guest_card() },
+            ),
+            (
+                "more than 65536 JSON values",
+                GuestCard { detail: format!("{{\"a\":[{}0]}}", "0,".repeat(65_534)), ..guest_card() },
             ),
             (
                 "at most 1048576",

@@ -1,10 +1,10 @@
 //! The folder of a run.
 
 use crate::format::MANIFEST_FILE;
-use crate::run_files::{open_run_file, read_run_file};
+use crate::run_files::{max_values_of, open_run_file, read_run_file};
 use crate::writer_lock::WriterLock;
 use crate::{AtomicFile, FileDigest, RecordError};
-use gage_core::Digest;
+use gage_core::{Digest, parse_json};
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -96,7 +96,8 @@ impl RunFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(source) => Err(RecordError::io("read", &path, source)),
             Ok(text) => {
-                serde_json::from_slice(&text).map(Some).map_err(|error| RecordError::not_json(&path, &error))
+                let read = parse_json(&text, max_values_of(name)).map(Some);
+                read.map_err(|error| RecordError::not_json(&path, &error))
             }
         }
     }

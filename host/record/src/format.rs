@@ -1,4 +1,4 @@
-//! Names of the files in a run folder.
+//! Names of the files in a run folder, and the limits of their JSON.
 
 /// Description of the run, its state, and digests of the other files.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -34,6 +34,10 @@ pub const REPORT_FILE: &str = "report.html";
 pub const MEDIA_FOLDER: &str = "media";
 /// Folder for exports of a finished run.
 pub const EXPORTS_FOLDER: &str = "exports";
+
+/// Maximum number of values in a JSON file of a run folder, in a line of its journal, and in a line of its samples. Their
+/// tree takes at most 640 MB.
+pub const MAX_JSON_VALUES: usize = 1 << 21;
 
 /// Format name in the first line of a journal file.
 pub(crate) const JOURNAL_FORMAT: &str = "gage-journal";

@@ -1,11 +1,11 @@
 //! `manifest.json`: the run's description, its state, and digests of its files.
 
 use crate::clock::rfc3339;
-use crate::format::MANIFEST_FILE;
+use crate::format::{MANIFEST_FILE, MAX_JSON_VALUES};
 use crate::format_version::ManifestVersion;
 use crate::run_files::read_run_file;
 use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
-use gage_core::{Digest, Object, Usage};
+use gage_core::{Digest, Object, Usage, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -174,7 +174,7 @@ impl Manifest {
         let text = read_run_file(folder, MANIFEST_FILE);
         let text = text.map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
-            serde_json::from_slice(&text).map_err(|error| RecordError::not_json(&path, &error))?;
+            parse_json(&text, MAX_JSON_VALUES).map_err(|error| RecordError::not_json(&path, &error))?;
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
         Ok(match written {
             Some(written) if written == Digest::of_json(&value).to_string() => ManifestIntegrity::Intact,
@@ -192,7 +192,7 @@ impl Manifest {
         let text = read_run_file(folder, MANIFEST_FILE);
         let text = text.map_err(|source| RecordError::io("read", &path, source))?;
         let not_json = |error: serde_json::Error| RecordError::not_json(&path, &error);
-        let value: Value = serde_json::from_slice(&text).map_err(not_json)?;
+        let value: Value = parse_json(&text, MAX_JSON_VALUES).map_err(not_json)?;
         let Some(version) = value.get("format_version").and_then(Value::as_u64) else {
             return Err(RecordError::invalid(&path, "it has no 'format_version'"));
         };

@@ -1,9 +1,9 @@
 //! Reader for existing runs, used by everything that inspects runs.
 
-use crate::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use crate::format::{MAX_JSON_VALUES, RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use crate::run_files::{MAX_LINE_BYTES, open_run_file};
 use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, RunStatus, SampleLine};
-use gage_core::foreign_file;
+use gage_core::{foreign_file, parse_json};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::fs::File;
@@ -166,7 +166,7 @@ impl Iterator for SampleLines {
         self.number += 1;
         match foreign_file::read_line(&mut self.reader, &mut self.line, MAX_LINE_BYTES) {
             Ok(0) => None,
-            Ok(_) => Some(serde_json::from_slice(&self.line).map_err(|error| {
+            Ok(_) => Some(parse_json(&self.line, MAX_JSON_VALUES).map_err(|error| {
                 RecordError::invalid(&self.path, format!("line {} is not a sample: {error}", self.number))
             })),
             Err(source) => Some(Err(RecordError::io("read", &self.path, source))),

@@ -25,7 +25,7 @@ mod report;
 pub use report::RepairReport;
 
 use crate::atomic_file::sync_folder;
-use crate::format::{DAMAGED_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE};
+use crate::format::{DAMAGED_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MAX_JSON_VALUES};
 use crate::journal::{
     DurableCount, JournalFacts, JournalInspection, SegmentRepair, durable_lines, inspect, segment_number,
 };
@@ -238,7 +238,7 @@ fn changed_files(
 fn unfinished_report(damaged: &Path) -> Result<Option<RepairReport>, RecordError> {
     let path = damaged.join(UNFINISHED_LIST);
     match foreign_file::read_below(damaged, UNFINISHED_LIST, MAX_LIST_SIZE) {
-        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+        Ok(text) => Ok(gage_core::parse_json(&text, MAX_JSON_VALUES).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(RecordError::io("read", &path, error)),
     }

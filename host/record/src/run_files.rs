@@ -2,7 +2,7 @@
 //! read as a whole has a maximum size.
 
 use crate::format::{
-    CONFIG_FILE, LOCK_FILE, MANIFEST_FILE, RECORDED_PATH, RESAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE,
+    CONFIG_FILE, LOCK_FILE, MANIFEST_FILE, MAX_JSON_VALUES, RECORDED_PATH, RESAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE,
 };
 use gage_core::foreign_file::{self, FileLimit};
 use std::fs::File;
@@ -23,6 +23,16 @@ const LIMITS: [(&str, FileLimit); 7] = [
     (RESAMPLES_FILE, FileLimit::new("bootstrap replicates", 256 << 20)),
     (RECORDED_PATH, FileLimit::new("a count of lines", 64 << 10)),
 ];
+
+/// Returns the maximum number of JSON values in a file. Suites with thousands of tasks have large figures; a replicate
+/// takes only 16 bytes of memory.
+pub(crate) fn max_values_of(name: &str) -> usize {
+    match name {
+        SUMMARY_FILE | TIMINGS_FILE => 1 << 23,
+        RESAMPLES_FILE => 1 << 24,
+        _ => MAX_JSON_VALUES,
+    }
+}
 
 fn limit_of(name: &str) -> FileLimit {
     LIMITS.iter().find(|(limited, _)| *limited == name).map_or(FileLimit::NONE, |(_, limit)| *limit)

@@ -1,6 +1,7 @@
 //! Temporary files of reports and exports, which are written outside of the run's own files and without its lock.
 
-use gage_core::{FileFingerprint, foreign_file};
+use gage_core::FileFingerprint;
+use gage_core::foreign_file::{self, FileRefusal};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -35,10 +36,15 @@ impl TemporaryFile {
         let path = target.with_file_name(hidden);
         for _ in 0..MAX_ATTEMPTS {
             // It is emptied only once it is locked.
-            let file = foreign_file::open_to_write(
-                &path,
-                OpenOptions::new().create(true).truncate(false).write(true),
-            )?;
+            let mut options = OpenOptions::new();
+            let file = match foreign_file::open_to_write(&path, options.create(true).truncate(false).write(true)) {
+                // A link or a pipe is none of ours. The name is, so it is removed; what a link leads to stays.
+                Err(error) if FileRefusal::find(&error).is_some() => {
+                    fs::remove_file(&path)?;
+                    continue;
+                }
+                opened => opened?,
+            };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -164,8 +170,10 @@ mod tests {
         let other = folder.path().join("other");
         fs::write(&other, "kept").unwrap();
         std::os::unix::fs::symlink(&other, folder.path().join(".report.html.tmp")).unwrap();
-        let error = TemporaryFile::create(&folder.path().join("report.html")).unwrap_err();
-        assert!(error.to_string().contains("link"), "{error}");
+        let (temporary, mut file) = TemporaryFile::create(&folder.path().join("report.html")).unwrap();
+        file.write_all(b"report").unwrap();
+        temporary.put_in_place().unwrap();
         assert_eq!(fs::read(&other).unwrap(), b"kept");
+        assert_eq!(fs::read(folder.path().join("report.html")).unwrap(), b"report");
     }
 }

@@ -6,25 +6,34 @@ use gage_core::Object;
 use parking_lot::RwLock;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// All marked values, and their scanner. Adding a value replaces the scanner, so that searches do not wait.
-static REGISTRY: RwLock<SecretRegistry> =
-    RwLock::new(SecretRegistry { values: Vec::new(), names: Vec::new(), scanner: None });
+/// All marked values, and their scanner. The first search after a change replaces the scanner, so that many values can be
+/// added in a row.
+static REGISTRY: RwLock<SecretRegistry> = RwLock::new(SecretRegistry {
+    values: BTreeSet::new(),
+    names: BTreeSet::new(),
+    scanner: None,
+    is_outdated: false,
+});
 
 struct SecretRegistry {
-    values: Vec<String>,
+    values: BTreeSet<String>,
     /// Names of variables, which are not searched for even if a document contains one in place of a secret.
-    names: Vec<String>,
+    names: BTreeSet<String>,
     scanner: Option<Arc<SecretScanner>>,
+    /// True if the scanner lacks a value, or searches for a name.
+    is_outdated: bool,
 }
 
 impl SecretRegistry {
     fn renew_scanner(&mut self) {
-        let searched = self.values.iter().filter(|value| !self.names.contains(value));
+        let searched = self.values.difference(&self.names);
         let scanner = SecretScanner::new(searched.map(|value| (SECRET_MARK, value.as_str())));
         self.scanner = Some(Arc::new(scanner));
+        self.is_outdated = false;
     }
 }
 
@@ -32,14 +41,9 @@ impl SecretRegistry {
 /// several lines, such as a PEM private key, each line is marked.
 pub fn register_secret(value: &str) {
     let mut registry = REGISTRY.write();
-    let before = registry.values.len();
     for part in parts(value) {
-        if !registry.values.iter().any(|known| known == part) {
-            registry.values.push(part.to_owned());
-        }
-    }
-    if registry.values.len() > before {
-        registry.renew_scanner();
+        let is_new = registry.values.insert(part.to_owned());
+        registry.is_outdated |= is_new;
     }
 }
 
@@ -47,13 +51,9 @@ pub fn register_secret(value: &str) {
 /// secret (`secret: MY_API_KEY`), and the name is not secret.
 pub fn register_variable_name(name: &str) {
     let mut registry = REGISTRY.write();
-    if registry.names.iter().any(|known| known == name) {
-        return;
-    }
-    registry.names.push(name.to_owned());
-    if registry.values.iter().any(|value| value == name) {
-        registry.renew_scanner();
-    }
+    let is_new = registry.names.insert(name.to_owned());
+    let is_searched = registry.values.contains(name);
+    registry.is_outdated |= is_new && is_searched;
 }
 
 /// Returns the parts of a value that are searched for.
@@ -69,7 +69,17 @@ fn parts(value: &str) -> Vec<&str> {
 }
 
 fn scanner() -> Option<Arc<SecretScanner>> {
-    REGISTRY.read().scanner.clone()
+    {
+        let registry = REGISTRY.read();
+        if !registry.is_outdated {
+            return registry.scanner.clone();
+        }
+    }
+    let mut registry = REGISTRY.write();
+    if registry.is_outdated {
+        registry.renew_scanner();
+    }
+    registry.scanner.clone()
 }
 
 /// Returns a text without marked secrets.

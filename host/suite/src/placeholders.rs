@@ -1,7 +1,7 @@
 //! `${runtime.…}`: placeholders in a definition, which a RunConfig fills.
 
 use crate::document::each_text;
-use gage_config::{Entry, Node, NodeValue, Problems, Span, is_secret_key, parse_document};
+use gage_config::{Entry, Node, NodeSize, NodeValue, Problems, Span, is_secret_key, parse_document};
 
 /// Delimits the mark of a parameter in an expanded text; documents do not contain these characters.
 const OPEN: char = '\u{1}';
@@ -26,35 +26,71 @@ fn find<'n>(name: &str, runtime: &'n Node) -> Option<&'n Entry> {
     None
 }
 
+/// Maximum number of values, and of bytes, that parameters add to a document.
+const MAX_FILLED: NodeSize = NodeSize { values: 200_000, bytes: 16 << 20 };
+
 /// Fills in the values of `runtime`. A text that is one placeholder becomes the value, of any type; within a longer
 /// text the value must be a scalar.
 pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems) {
-    match &mut document.value {
-        NodeValue::Map(entries) => {
-            for entry in entries {
-                let written = fill_value(&mut entry.node, runtime, problems);
-                entry.written = written.or_else(|| entry.written.take());
-            }
-        }
-        NodeValue::List(items) => {
-            for item in items {
-                let before = item.written.take();
-                item.written = fill_value(item, runtime, problems).or(before);
-            }
-        }
-        _ => {}
-    }
+    ParameterFiller { runtime, problems, added: NodeSize::default(), is_over: false }.fill(document);
 }
 
-/// Fills one value. Returns its unexpanded source text, which determines what may be recorded.
-fn fill_value(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option<String> {
-    if let Some(source) = only_parameter(node).and_then(|name| find(name, runtime)) {
-        *node = source.node.clone();
-        return source.written.clone();
+/// Progress of filling a document.
+struct ParameterFiller<'f> {
+    runtime: &'f Node,
+    problems: &'f mut Problems,
+    /// Size of the values so far.
+    added: NodeSize,
+    /// True if they are too large, which was reported. Nothing more is filled then.
+    is_over: bool,
+}
+
+impl ParameterFiller<'_> {
+    fn fill(&mut self, node: &mut Node) {
+        match &mut node.value {
+            NodeValue::Map(entries) => {
+                for entry in entries {
+                    let written = self.fill_value(&mut entry.node);
+                    entry.written = written.or_else(|| entry.written.take());
+                }
+            }
+            NodeValue::List(items) => {
+                for item in items {
+                    let before = item.written.take();
+                    item.written = self.fill_value(item).or(before);
+                }
+            }
+            _ => {}
+        }
     }
-    let written = fill_text(node, runtime, problems);
-    fill(node, runtime, problems);
-    written
+
+    /// Fills one value. Returns its unexpanded source text, which determines what may be recorded.
+    fn fill_value(&mut self, node: &mut Node) -> Option<String> {
+        let runtime = self.runtime;
+        if let Some(source) = only_parameter(node).and_then(|name| find(name, runtime)) {
+            if !self.is_over && self.add(node.span, source.node.size()) {
+                *node = source.node.clone();
+            }
+            return source.written.clone();
+        }
+        let bytes = filled_bytes(node, runtime);
+        let is_within = bytes == 0 || self.add(node.span, NodeSize { values: 0, bytes });
+        let written = if is_within { fill_text(node, runtime, self.problems) } else { None };
+        self.fill(node);
+        written
+    }
+
+    /// Counts a value. Returns false if the values are too large, which is reported once.
+    fn add(&mut self, span: Span, size: NodeSize) -> bool {
+        self.added.add(size);
+        let is_over = self.added.values > MAX_FILLED.values || self.added.bytes > MAX_FILLED.bytes;
+        if is_over && !std::mem::replace(&mut self.is_over, true) {
+            let NodeSize { values, bytes } = MAX_FILLED;
+            let message = format!("the parameters add more than {values} values or {bytes} bytes");
+            self.problems.error(span, "runtime", message).help("use fewer or smaller parameters");
+        }
+        !is_over
+    }
 }
 
 /// Rejects parameters whose value refers to another parameter: their order is undefined.
@@ -96,6 +132,14 @@ fn parameters(entry: &Entry) -> Vec<String> {
 fn only_parameter(node: &Node) -> Option<&str> {
     let inner = node.as_text()?.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
     (!inner.contains(OPEN)).then_some(inner)
+}
+
+/// Returns the length of the values of the parameters within a text.
+fn filled_bytes(node: &Node, runtime: &Node) -> usize {
+    let rests = node.as_text().unwrap_or_default().split(OPEN).skip(1);
+    let sources = rests.filter_map(|rest| find(rest.split_once(CLOSE)?.0, runtime));
+    let value = |node: &Node| node.plain.as_deref().or(node.as_text()).map_or(0, str::len);
+    sources.map(|source| value(&source.node) + source.written.as_ref().map_or(0, String::len)).sum()
 }
 
 /// Fills the parameters within a text. Returns the text with their unexpanded forms, for the run's record.

@@ -5,6 +5,7 @@ use crate::template::{BuiltinTemplate, OtherTemplate};
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
 use gage_core::Digest;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -349,11 +350,15 @@ fn apply_to(
         }
         return;
     };
+    let places = places_of(definition, &section.key, id_key);
     for value in values {
         let path = format!("{path}.{}", value.key);
-        let known: Vec<String> =
-            listed(definition, &section.key, id_key).map(|(id, _)| id.to_owned()).collect();
-        let Some(place) = known.iter().position(|id| *id == value.key) else {
+        let Some(place) = places.get(&value.key) else {
+            if problems.is_full() {
+                return;
+            }
+            let known: Vec<String> =
+                listed(definition, &section.key, id_key).map(|(id, _)| id.to_owned()).collect();
             problems
                 .error(
                     value.key_span,
@@ -375,15 +380,25 @@ fn apply_to(
             }
         }
         let item = get_mut(definition, &section.key).and_then(|list| match &mut list.value {
-            NodeValue::List(items) => {
-                items.iter_mut().filter(|item| text_of(item, id_key).is_some()).nth(place)
-            }
+            NodeValue::List(items) => items.get_mut(*place),
             _ => None,
         });
         if let Some(item) = item {
             merge(item, &value.node);
         }
     }
+}
+
+/// Returns the place of each id in a list; that of the first item for an id that occurs several times.
+fn places_of(definition: &Node, key: &str, id_key: &str) -> HashMap<String, usize> {
+    let items = definition.get(key).and_then(Node::as_list).unwrap_or_default();
+    let mut places = HashMap::new();
+    for (place, item) in items.iter().enumerate() {
+        if let Some(id) = text_of(item, id_key) {
+            places.entry(id.to_owned()).or_insert(place);
+        }
+    }
+    places
 }
 
 /// Merges a mapping into another, key by key; lists are replaced as a whole.
@@ -393,13 +408,17 @@ fn merge(under: &mut Node, over: &Node) {
         return;
     };
     let Some(entries) = entries_mut(under) else { return };
+    let keys = entries.iter().enumerate().map(|(place, one)| (one.key.clone(), place));
+    let places: HashMap<String, usize> = keys.collect();
     for value in values {
-        match entries.iter_mut().find(|one| one.key == value.key) {
-            Some(one) if one.node.as_map().is_some() && value.node.as_map().is_some() => {
-                merge(&mut one.node, &value.node);
-            }
-            Some(one) => *one = value.clone(),
-            None => entries.push(value.clone()),
+        let Some(place) = places.get(&value.key).copied() else {
+            entries.push(value.clone());
+            continue;
+        };
+        let one = &mut entries[place];
+        match one.node.as_map().is_some() && value.node.as_map().is_some() {
+            true => merge(&mut one.node, &value.node),
+            false => *one = value.clone(),
         }
     }
 }

@@ -8,7 +8,7 @@
 mod json;
 
 use crate::template_lint::{UnknownName, unknown_names};
-use gage_core::{ContentPart, Digest, Message, text_of};
+use gage_core::{ContentPart, DEFAULT_MAX_JSON_VALUES, Digest, Message, parse_json, text_of};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use minijinja_contrib::pycompat::unknown_method_callback;
@@ -186,7 +186,8 @@ fn part_value(part: &ContentPart) -> Value {
 fn tool_call_value(call: &serde_json::Value) -> Value {
     let mut call = call.clone();
     if let Some(arguments) = call.pointer_mut("/function/arguments")
-        && let Some(parsed) = arguments.as_str().and_then(|text| serde_json::from_str(text).ok())
+        && let Some(parsed) =
+            arguments.as_str().and_then(|text| parse_json(text.as_bytes(), DEFAULT_MAX_JSON_VALUES).ok())
         && matches!(parsed, serde_json::Value::Object(_))
     {
         *arguments = parsed;

@@ -3,13 +3,18 @@
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
 use gage_core::foreign_file::{self, FileLimit};
-use gage_core::{ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles};
+use gage_core::{
+    ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles, max_json_values, parse_json,
+};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Maximum size of a tokenizer's configuration file, and of the template next to it.
-const MAX_CONFIG_SIZE: FileLimit = FileLimit::new("the configuration of a tokenizer", 16 << 20);
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+const MAX_CONFIG_SIZE: FileLimit = FileLimit::new("the configuration of a tokenizer", MAX_CONFIG_BYTES);
+/// Maximum number of JSON values in it.
+const MAX_CONFIG_VALUES: usize = max_json_values(MAX_CONFIG_BYTES as usize);
 
 /// Error when a tokenizer's configuration is read.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +69,7 @@ impl TokenizerTemplate {
         let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
         let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
         let files = PinnedFiles::default();
-        let config: Map<String, Value> = serde_json::from_str(&read(&path, &files)?)
+        let config: Map<String, Value> = parse_json(read(&path, &files)?.as_bytes(), MAX_CONFIG_VALUES)
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
         // As in transformers, the file takes precedence over the key.

@@ -2,7 +2,7 @@
 
 use crate::conversation::{call_value, token_count_from_json};
 use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
-use gage_core::{FinishReason, ModelOutput, Usage};
+use gage_core::{DEFAULT_MAX_JSON_VALUES, FinishReason, ModelOutput, Usage, count_json_values, parse_json};
 use serde_json::{Value, json};
 
 /// Maximum number of blocks in one answer.
@@ -12,6 +12,8 @@ const MAX_CONTENT_BLOCKS: usize = 4096;
 #[derive(Default)]
 pub(super) struct MessageReader {
     blocks: Vec<Block>,
+    /// Number of JSON values in the inputs of the blocks of a stream.
+    input_values: usize,
     stop_reason: Option<String>,
     usage: Usage,
     id: Option<AnswerId>,
@@ -80,7 +82,7 @@ impl MessageReader {
             let input = if block.pieces.is_empty() {
                 block.input.clone()
             } else {
-                serde_json::from_str(&block.pieces).map_err(|error| {
+                parse_json(block.pieces.as_bytes(), DEFAULT_MAX_JSON_VALUES).map_err(|error| {
                     HttpFailure::protocol(format!("the arguments of `{}` are not JSON: {error}", block.name))
                 })?
             };
@@ -122,7 +124,9 @@ impl ReplyReader for MessageReader {
                         "the answer has more than {MAX_CONTENT_BLOCKS} blocks"
                     )));
                 }
-                self.blocks.push(event.get("content_block").map(Block::of).unwrap_or_default());
+                let block = event.get("content_block").map(Block::of).unwrap_or_default();
+                self.input_values += count_json_values(&block.input);
+                self.blocks.push(block);
             }
             "content_block_delta" => {
                 let Some(block) = self.blocks.last_mut() else {
@@ -152,6 +156,10 @@ impl ReplyReader for MessageReader {
             _ => {}
         }
         Ok(false)
+    }
+
+    fn kept_values(&self) -> usize {
+        self.input_values
     }
 
     fn is_complete(&self) -> bool {

@@ -1,8 +1,15 @@
 //! Format of a cached answer: JSON that round-trips without loss.
 
 use crate::api::{EmbedOutput, LoglikelihoodOutput, RollingOutput};
-use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, RollingScore, Usage};
+use gage_core::{
+    ContinuationScore, FinishReason, ModelOutput, Object, RollingScore, Usage, count_json_values, parse_json,
+};
 use serde::{Deserialize, Serialize};
+
+/// Maximum number of JSON values in the `extra` of an answer that is cached. Their tree takes at most 320 MB.
+const MAX_EXTRA_VALUES: usize = 1 << 20;
+/// Maximum number of JSON values in a cached answer.
+const MAX_JSON_VALUES: usize = 2 * MAX_EXTRA_VALUES;
 
 /// An answer that can be cached.
 pub(super) trait CacheEntry: Sized + Send + 'static {
@@ -41,8 +48,11 @@ fn text_of(value: &impl Serialize) -> String {
 }
 
 impl CacheEntry for ModelOutput {
-    /// Filtered answers, answers with an unknown finish reason and empty answers are requested again.
+    /// Filtered answers, answers with an unknown finish reason, empty answers and very large ones are requested again.
     fn is_whole(&self) -> bool {
+        if self.extra.values().map(count_json_values).sum::<usize>() > MAX_EXTRA_VALUES {
+            return false;
+        }
         match self.finish_reason {
             FinishReason::Stop | FinishReason::Length => !self.answer.trim().is_empty(),
             FinishReason::ToolCalls | FinishReason::Scored => true,
@@ -55,7 +65,7 @@ impl CacheEntry for ModelOutput {
     }
 
     fn read(text: &str) -> Option<ModelOutput> {
-        serde_json::from_str(text).ok().map(|KeptOutput(output)| output)
+        parse_json(text.as_bytes(), MAX_JSON_VALUES).ok().map(|KeptOutput(output)| output)
     }
 }
 
@@ -125,6 +135,17 @@ mod tests {
         let scores = vec![ContinuationScore { id: "a".to_owned(), logprob: f64::NEG_INFINITY, ..score(0.0) }];
         assert!(!LoglikelihoodOutput { scores, usage: None }.is_whole());
         assert!(!RollingOutput { logprob: f64::NAN, token_count: 1, byte_count: 1 }.is_whole());
+    }
+
+    #[test]
+    fn an_entry_with_too_many_values_is_no_answer() {
+        let text = |values: usize| {
+            let extra = format!("{{\"a\":[{}0]}}", "0,".repeat(values));
+            let answer = ModelOutput::generated("4".to_owned(), FinishReason::Stop, None).write();
+            answer.replace("\"extra\":{}", &format!("\"extra\":{extra}"))
+        };
+        assert!(ModelOutput::read(&text(3)).is_some_and(|output| output.is_whole()));
+        assert!(ModelOutput::read(&text(MAX_JSON_VALUES)).is_none());
     }
 
     fn score(logprob: f64) -> ContinuationScore {

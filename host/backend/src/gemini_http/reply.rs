@@ -1,8 +1,8 @@
 //! Parser of replies, whole or streamed as events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
-use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
-use crate::reply_media::base64_part;
+use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, ReplyReader, json_of};
+use crate::reply_media::{MEDIA_PART_VALUES, base64_part};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
@@ -56,6 +56,9 @@ impl ContentReader {
                 has_piece = true;
             }
             if let Some(call) = part.get("functionCall") {
+                if self.calls.len() >= MAX_TOOL_CALLS {
+                    return Err(HttpFailure::too_many_calls());
+                }
                 let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
                 let given = call.get("id").and_then(Value::as_str).map(str::to_owned);
                 let id = given.unwrap_or_else(|| format!("call_{}", self.calls.len()));
@@ -106,6 +109,10 @@ impl ReplyReader for ContentReader {
 
     fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         self.add(&json_of(data.as_bytes())?)
+    }
+
+    fn kept_values(&self) -> usize {
+        self.media.len() * MEDIA_PART_VALUES
     }
 
     fn finish(self, id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {

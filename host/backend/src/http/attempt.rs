@@ -238,6 +238,8 @@ impl HttpClient {
         body: &[u8],
         reading: &ResponseParser<T>,
     ) -> Result<T, HttpFailure> {
+        // A recording of others may hold more.
+        let body = body.get(..MAX_REFUSAL_BYTES).unwrap_or(body);
         // Redact before truncating, or a part of a key would remain.
         let text = String::from_utf8_lossy(body);
         let text = redact(&text);

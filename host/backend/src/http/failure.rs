@@ -9,6 +9,9 @@ use std::time::Duration;
 /// Maximum length of a server's error message that is kept.
 const MAX_SHOWN_CHARACTERS: usize = 500;
 
+/// Maximum number of tool calls in an answer whose calls are collected one by one.
+pub(crate) const MAX_TOOL_CALLS: usize = 1024;
+
 /// Failure of one attempt of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HttpFailure {
@@ -60,6 +63,11 @@ impl HttpFailure {
             Some(error) if !error.is_null() => Err(HttpFailure::instead_of_answer(what, body)),
             _ => Ok(()),
         }
+    }
+
+    /// Creates the failure for a reply with more than [`MAX_TOOL_CALLS`] tool calls.
+    pub(crate) fn too_many_calls() -> HttpFailure {
+        HttpFailure::protocol(format!("the answer has more than {MAX_TOOL_CALLS} tool calls"))
     }
 
     /// Creates the failure for a reply that violates the protocol. A retry may bring a better one.

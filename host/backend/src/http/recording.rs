@@ -6,6 +6,7 @@
 //! its recording. A line is an exchange, or the header at the beginning of the file. Requests are identified by a
 //! digest. Neither requests nor answers contain keys.
 
+mod frame;
 mod record;
 mod redaction;
 mod replay;

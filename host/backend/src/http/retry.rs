@@ -342,7 +342,8 @@ impl HttpClient {
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = is_event_stream(&exchange.content_type);
             let streamed = is_stream.then(|| StreamedReply::new(reader(), now()));
-            let mut body_reader = BodyReader::new(streamed, false, usize::MAX);
+            let most = self.config.connection.most_response_bytes;
+            let mut body_reader = BodyReader::new(streamed, false, most);
             match body_reader.push(body.into()) {
                 Ok(_) => body_reader.finish(reader).result,
                 Err(failure) => Err(failure),

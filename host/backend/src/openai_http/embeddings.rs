@@ -1,10 +1,12 @@
 //! Embeddings of texts.
 
+use super::lenient::ScalarValue;
 use crate::api::EmbedOutput;
-use crate::conversation::token_count_from_json;
-use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
+use crate::conversation::checked_token_count;
+use crate::http::{AnswerId, HttpFailure, ReplyReader, typed_json_of};
 use gage_core::{Object, Usage};
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
 
 pub(super) fn body_of(model: &str, texts: Vec<String>) -> Object {
     Object::from_iter([
@@ -14,27 +16,56 @@ pub(super) fn body_of(model: &str, texts: Vec<String>) -> Object {
     ])
 }
 
+/// An answer in the server's format. Fields that are not read take no memory.
+#[derive(Deserialize)]
+struct EmbeddingReply<'b> {
+    #[serde(borrow, default)]
+    id: ScalarValue<'b>,
+    #[serde(default)]
+    data: Option<Vec<EmbeddingItem>>,
+    #[serde(default)]
+    usage: Option<EmbeddingUsage>,
+}
+
+#[derive(Deserialize)]
+struct EmbeddingItem {
+    #[serde(default, deserialize_with = "whole_number")]
+    index: Option<u64>,
+    #[serde(default)]
+    embedding: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct EmbeddingUsage {
+    #[serde(default, deserialize_with = "whole_number")]
+    prompt_tokens: Option<u64>,
+}
+
+/// Returns a whole number; anything else counts as missing.
+fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    ScalarValue::deserialize(deserializer).map(|value| value.as_u64())
+}
+
 /// Parser that expects this number of vectors.
 pub(super) struct EmbeddingReader(pub(super) usize);
 
 impl ReplyReader for EmbeddingReader {
     type Output = EmbedOutput;
 
+    /// No tree is built: a number takes four bytes, and an item at most 40.
+    fn max_values(max_bytes: usize) -> usize {
+        max_bytes / 8
+    }
+
     fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<EmbedOutput, HttpFailure> {
-        let reply = json_of(body)?;
-        *id = reply.get("id").and_then(Value::as_str).and_then(AnswerId::of);
-        let data = reply.get("data").and_then(Value::as_array);
-        let data = data.ok_or_else(|| HttpFailure::protocol("the answer has no `data`"))?;
+        let reply: EmbeddingReply<'_> = typed_json_of(body)?;
+        *id = reply.id.as_str().and_then(AnswerId::of);
+        let data = reply.data.ok_or_else(|| HttpFailure::protocol("the answer has no `data`"))?;
         let mut vectors: Vec<Vec<f32>> = vec![Vec::new(); self.0];
-        for (position, item) in data.iter().enumerate() {
-            let index =
-                item.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-            let numbers = item.get("embedding").and_then(Value::as_array);
-            let vector: Option<Vec<f32>> = numbers.and_then(|numbers| {
-                numbers.iter().map(|number| number.as_f64().map(|one| one as f32)).collect()
-            });
-            if let (Some(place), Some(vector)) = (vectors.get_mut(index.unwrap_or(position)), vector) {
-                *place = vector;
+        for (position, EmbeddingItem { index, embedding }) in data.into_iter().enumerate() {
+            let index = index.and_then(|index| usize::try_from(index).ok());
+            if let Some(place) = vectors.get_mut(index.unwrap_or(position)) {
+                *place = embedding;
             }
         }
         let length = vectors.first().map_or(0, Vec::len);
@@ -42,7 +73,7 @@ impl ReplyReader for EmbeddingReader {
             let message = format!("the answer does not have {} vectors of equal length", self.0);
             return Err(HttpFailure::protocol(message));
         }
-        let tokens = reply.pointer("/usage/prompt_tokens").and_then(token_count_from_json);
+        let tokens = reply.usage.and_then(|usage| usage.prompt_tokens).and_then(checked_token_count);
         let usage = tokens.map(|prompt_tokens| Usage { prompt_tokens, completion_tokens: 0 });
         Ok(EmbedOutput { vectors, usage })
     }

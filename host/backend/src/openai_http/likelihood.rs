@@ -3,11 +3,13 @@
 //! The prompt and its continuation are sent as one text. A token counts if it extends beyond the prompt. A token across
 //! the boundary, which merges the end of one with the start of the other, counts as a whole.
 
+mod reply;
+
 use crate::api::{BackendErrorKind, Continuation};
-use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, ReplyReader, typed_json_of};
 use gage_config::{HttpBackendConfig, LikelihoodSource};
 use gage_core::{ContinuationScore, Object};
-use serde_json::Value;
+use reply::{EchoedTokens, LikelihoodReply, PromptToken};
 
 /// Builds the body of a request for the tokens of a text.
 pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackendConfig) -> Object {
@@ -51,16 +53,19 @@ pub(super) struct LikelihoodReader<'a>(pub(super) &'a LikelihoodRequest<'a>);
 impl ReplyReader for LikelihoodReader<'_> {
     type Output = ScoredTokens;
 
+    /// No tree is built: a value takes at most 80 bytes.
+    fn max_values(max_bytes: usize) -> usize {
+        max_bytes / 16
+    }
+
     fn read_body(self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ScoredTokens, HttpFailure> {
-        let reply = json_of(body)?;
-        *id = reply.get("id").and_then(Value::as_str).and_then(AnswerId::of);
-        let choice =
-            reply.pointer("/choices/0").ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
+        let reply: LikelihoodReply<'_> = typed_json_of(body)?;
+        *id = reply.id.as_str().and_then(AnswerId::of);
+        let choice = reply.choices.into_iter().next();
+        let choice = choice.ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
         let tokens = match self.0.source {
-            LikelihoodSource::Echo => echoed(choice, self.0.characters)?,
-            LikelihoodSource::PromptLogprobs => {
-                of_prompt(choice.get("prompt_logprobs").or(reply.get("prompt_logprobs")))?
-            }
+            LikelihoodSource::Echo => echoed(choice.logprobs, self.0.characters)?,
+            LikelihoodSource::PromptLogprobs => of_prompt(choice.prompt_logprobs.or(reply.prompt_logprobs))?,
         };
         score(self.0, &tokens)
     }
@@ -84,24 +89,22 @@ fn lacking(what: &str) -> HttpFailure {
     HttpFailure::lasting(BackendErrorKind::Unsupported, message)
 }
 
-fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, HttpFailure> {
-    let logprobs = choice.get("logprobs").filter(|logprobs| logprobs.is_object());
+fn echoed(logprobs: Option<EchoedTokens<'_>>, characters: usize) -> Result<Vec<Token>, HttpFailure> {
     let logprobs = logprobs.ok_or_else(|| lacking("`logprobs`"))?;
-    let list = |key: &str| logprobs.get(key).and_then(Value::as_array);
-    let tokens = list("tokens").ok_or_else(|| lacking("`logprobs.tokens`"))?;
-    let values = list("token_logprobs").ok_or_else(|| lacking("`logprobs.token_logprobs`"))?;
-    let offsets = list("text_offset").filter(|offsets| offsets.len() == tokens.len());
-    let nothing = Vec::new();
-    let top = list("top_logprobs").unwrap_or(&nothing);
+    let EchoedTokens { tokens, token_logprobs, text_offset, top_logprobs } = logprobs;
+    let tokens = tokens.ok_or_else(|| lacking("`logprobs.tokens`"))?;
+    let values = token_logprobs.ok_or_else(|| lacking("`logprobs.token_logprobs`"))?;
+    let offsets = text_offset.filter(|offsets| offsets.len() == tokens.len());
+    let top = top_logprobs.unwrap_or_default();
     // Offsets may count from the prompt's beginning or from somewhere before it.
-    let base = offsets.and_then(|offsets| offsets.first()?.as_u64()).unwrap_or(0);
+    let base = offsets.as_ref().and_then(|offsets| offsets.first()?.as_u64()).unwrap_or(0);
     let mut read = Vec::with_capacity(tokens.len());
     let mut at = 0;
-    for (index, (token, value)) in tokens.iter().zip(values).enumerate() {
+    for (index, (token, value)) in tokens.iter().zip(&values).enumerate() {
         let text = token.as_str().unwrap_or_default();
         let length = text.chars().count();
         let offset = |index: usize| {
-            let offset = offsets?.get(index)?.as_u64()?;
+            let offset = offsets.as_ref()?.get(index)?.as_u64()?;
             usize::try_from(offset.saturating_sub(base)).ok()
         };
         let start = offset(index).unwrap_or(at);
@@ -111,10 +114,7 @@ fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, HttpFailure> 
         let end = offset(index + 1).unwrap_or(start + length);
         at = end;
         let logprob = value.as_f64();
-        let best = top
-            .get(index)
-            .and_then(Value::as_object)
-            .and_then(|top| top.values().filter_map(Value::as_f64).reduce(f64::max));
+        let best = top.get(index).and_then(|best| best.0);
         let is_greedy = matches!((logprob, best), (Some(own), Some(best)) if own >= best);
         read.push(Token { end: Some(end), characters: length, logprob, is_greedy });
     }
@@ -125,26 +125,22 @@ fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, HttpFailure> 
 }
 
 /// Reads vLLM's list: null for the first token, then an object per token, whose first entry is the token itself.
-fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, HttpFailure> {
-    let list = list.and_then(Value::as_array).ok_or_else(|| lacking("`prompt_logprobs`"))?;
+fn of_prompt(list: Option<Vec<PromptToken>>) -> Result<Vec<Token>, HttpFailure> {
+    let list = list.ok_or_else(|| lacking("`prompt_logprobs`"))?;
     let mut read = Vec::with_capacity(list.len());
-    for entry in list {
-        let Some(entries) = entry.as_object() else {
+    for PromptToken { own, best, is_described } in list {
+        if !is_described {
             read.push(Token { end: None, characters: 0, logprob: None, is_greedy: false });
             continue;
-        };
-        let own =
-            entries.values().next().ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
-        let number = |value: &Value| value.get("logprob").unwrap_or(value).as_f64();
-        let logprob = number(own).ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
-        let best = entries.values().filter_map(number).fold(logprob, f64::max);
-        let is_greedy = match own.get("rank").and_then(Value::as_u64) {
+        }
+        let own = own.ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
+        let logprob = own.logprob.ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
+        let is_greedy = match own.rank {
             Some(rank) => rank == 1,
-            None => logprob >= best,
+            None => best.is_none_or(|best| logprob >= best),
         };
-        let text = own.get("decoded_token").and_then(Value::as_str);
-        let text = text.ok_or_else(|| lacking("`decoded_token`"))?;
-        read.push(Token { end: None, characters: text.chars().count(), logprob: Some(logprob), is_greedy });
+        let characters = own.characters.ok_or_else(|| lacking("`decoded_token`"))?;
+        read.push(Token { end: None, characters, logprob: Some(logprob), is_greedy });
     }
     Ok(read)
 }
@@ -189,7 +185,7 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn read(
         source: LikelihoodSource,

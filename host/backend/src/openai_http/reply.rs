@@ -155,12 +155,12 @@ impl Reply {
                         "refusal" => {
                             refusal = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
                         }
-                        "reasoning_content" => reasoning[0] = reasoning_of(&value),
-                        "reasoning" => reasoning[1] = reasoning_of(&value),
-                        "tool_calls" => tool_calls = calls_of(&value),
-                        "images" => media.extend(media_parts_of(&Value::from(&value))),
+                        "reasoning_content" => reasoning[0] = reasoning_of(value),
+                        "reasoning" => reasoning[1] = reasoning_of(value),
+                        "tool_calls" => tool_calls = calls_of(value),
+                        "images" => media.extend(media_parts_of(&Value::from(value))),
                         "audio" => {
-                            let audio = Value::from(&value);
+                            let audio = Value::from(value);
                             media.extend(
                                 audio
                                     .get("data")
@@ -211,12 +211,12 @@ impl Reply {
     }
 }
 
-fn reasoning_of(value: &BorrowedValue<'_>) -> Option<Value> {
+fn reasoning_of(value: BorrowedValue<'_>) -> Option<Value> {
     let is_empty = value.is_null() || value.as_str().is_some_and(str::is_empty);
     (!is_empty).then(|| value.into())
 }
 
-fn calls_of(value: &BorrowedValue<'_>) -> Option<Value> {
+fn calls_of(value: BorrowedValue<'_>) -> Option<Value> {
     value.as_array().is_some_and(|calls| !calls.is_empty()).then(|| value.into())
 }
 

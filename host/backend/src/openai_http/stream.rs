@@ -1,15 +1,12 @@
 //! Assembles a streamed answer.
 
 use super::reply::{self, Reply, add_served, finish_of, logprobs_of, usage_of};
-use crate::http::{AnswerId, HttpFailure, ReplyReader, json_of};
-use crate::reply_media::{base64_part, media_parts_of};
+use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, ReplyReader, json_of};
+use crate::reply_media::{MEDIA_PART_VALUES, base64_part, media_parts_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gage_core::{ModelOutput, Object};
+use gage_core::{ModelOutput, Object, count_json_values};
 use serde_json::{Value, json};
-
-/// Maximum number of tool calls in one answer.
-const MAX_TOOL_CALLS: usize = 1024;
 
 /// Parser of a chat completions or completions stream.
 #[derive(Default)]
@@ -24,6 +21,8 @@ pub(super) struct ChatReader {
     audio: Vec<u8>,
     transcript: String,
     logprobs: Vec<Value>,
+    /// Number of JSON values in `logprobs`.
+    logprobs_values: usize,
     finish: Option<String>,
     usage: Value,
     model: Option<String>,
@@ -97,9 +96,7 @@ impl ChatReader {
         let index = piece.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
         let index = usize::try_from(index).ok().filter(|index| *index < MAX_TOOL_CALLS);
         let Some(index) = index else {
-            return Err(HttpFailure::protocol(format!(
-                "the answer has more than {MAX_TOOL_CALLS} tool calls"
-            )));
+            return Err(HttpFailure::too_many_calls());
         };
         if self.calls.len() <= index {
             self.calls.resize_with(index + 1, || {
@@ -158,6 +155,7 @@ impl ReplyReader for ChatReader {
             self.finish = Some(finish.to_owned());
         }
         if let Some(Value::Array(tokens)) = choice.pointer("/logprobs/content") {
+            self.logprobs_values += tokens.iter().map(count_json_values).sum::<usize>();
             self.logprobs.extend(tokens.iter().cloned());
         }
         let delta = choice.get("delta").unwrap_or(choice);
@@ -184,6 +182,10 @@ impl ReplyReader for ChatReader {
             }
         }
         Ok(has_piece)
+    }
+
+    fn kept_values(&self) -> usize {
+        self.logprobs_values + self.media.len() * MEDIA_PART_VALUES
     }
 
     fn is_complete(&self) -> bool {
@@ -219,5 +221,25 @@ impl ReplyReader for ChatReader {
         let mut output = reply.into_output(self.think_tags);
         add_served(&mut output, self.model.as_deref(), self.fingerprint.as_deref());
         Ok(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stream_keeps_is_counted() {
+        let mut reader = ChatReader::new(false);
+        let part = json!({"type": "image_url", "image_url": "data:image/png;base64,AA=="});
+        let token = json!({"token": "a", "logprob": -0.5, "bytes": [97]});
+        let event = json!({"id": "x", "choices": [{
+            "delta": {"content": "a", "images": [part]},
+            "logprobs": {"content": [token]},
+        }]});
+        for events in 1..4 {
+            reader.on_event(&event.to_string()).expect("an event");
+            assert_eq!(reader.kept_values(), events * (5 + MEDIA_PART_VALUES));
+        }
     }
 }

@@ -10,7 +10,7 @@ use gage_compare::{
     correct_own,
 };
 use gage_config::shown_path;
-use gage_core::{EvalContext, FieldPath};
+use gage_core::{DEFAULT_MAX_JSON_VALUES, EvalContext, FieldPath, parse_json};
 use gage_figures::RecordedRun;
 use gage_record::SampleRecord;
 use serde_json::Value;
@@ -177,7 +177,8 @@ fn read_labels(path: &Path, threshold: f64) -> Result<Labels, String> {
     let mut by_sample = HashMap::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = || format!("line {} of {}", number + 1, shown_path(path));
-        let row: Value = serde_json::from_str(line).map_err(|error| format!("{}: {error}", place()))?;
+        let row: Value = parse_json(line.as_bytes(), DEFAULT_MAX_JSON_VALUES)
+            .map_err(|error| format!("{}: {error}", place()))?;
         let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
         let sample_id = text("sample_id").ok_or_else(|| format!("{}: `sample_id` is missing", place()))?;
         let label = row.get("label").unwrap_or(&Value::Null);

@@ -5,6 +5,7 @@ use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
+use std::collections::{BTreeSet, HashSet};
 
 /// Requirement on one metric against a baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,16 +63,7 @@ impl GateSpec {
         let items = table.list("gate", problems);
         let gates: Vec<GateSpec> =
             items.into_iter().filter_map(|(node, path)| GateSpec::read(node, path, problems)).collect();
-        for (position, gate) in gates.iter().enumerate() {
-            let is_same =
-                |other: &GateSpec| (&other.metric_id, &other.task_id) == (&gate.metric_id, &gate.task_id);
-            if gates.iter().take(position).any(is_same) {
-                let message = format!("the metric `{}` is gated twice", gate.metric_id);
-                problems
-                    .error(gate.span, "gate", message)
-                    .help("remove one of the two, or name another `task`");
-            }
-        }
+        check_repeated(&gates, problems);
         gates
     }
 
@@ -96,15 +88,16 @@ impl GateSpec {
         })
     }
 
-    /// Reports the metrics and tasks that the suite does not have.
-    pub(crate) fn check(&self, tasks: &[TaskSpec], problems: &mut Problems) {
-        let of = |task: &'_ TaskSpec| {
-            task.metrics.iter().map(|metric| metric.metric_id.clone()).collect::<Vec<_>>()
-        };
-        let (metrics, place): (Vec<String>, String) = match &self.task_id {
-            None => (tasks.iter().flat_map(of).collect(), "no task has".to_owned()),
+    /// Reports the metrics and tasks that the suite does not have. `all` has the ids of all metrics.
+    pub(crate) fn check(&self, tasks: &[TaskSpec], all: &BTreeSet<&str>, problems: &mut Problems) {
+        let metric_id = self.metric_id.as_str();
+        let (is_known, place, of_task) = match &self.task_id {
+            None => (all.contains(metric_id), "no task has".to_owned(), None),
             Some(task_id) => match tasks.iter().find(|task| task.task_id == *task_id) {
-                Some(task) => (of(task), format!("the task `{task_id}` does not have")),
+                Some(task) => {
+                    let is_known = task.metrics.iter().any(|metric| metric.metric_id == metric_id);
+                    (is_known, format!("the task `{task_id}` does not have"), Some(task))
+                }
                 None => {
                     problems
                         .error(self.span, "gate.task", format!("there is no task `{task_id}`"))
@@ -113,13 +106,26 @@ impl GateSpec {
                 }
             },
         };
-        if !metrics.contains(&self.metric_id) {
-            let mut known: Vec<&str> = metrics.iter().map(String::as_str).collect();
-            known.sort_unstable();
-            known.dedup();
-            problems
-                .error(self.span, "gate.metric", format!("{place} the metric `{}`", self.metric_id))
-                .known(&self.metric_id, known);
+        if is_known {
+            return;
+        }
+        let known = match of_task {
+            Some(task) => task.metrics.iter().map(|metric| metric.metric_id.as_str()).collect(),
+            None => all.clone(),
+        };
+        problems
+            .error(self.span, "gate.metric", format!("{place} the metric `{metric_id}`"))
+            .known(metric_id, known);
+    }
+}
+
+/// Reports metrics that are gated twice.
+fn check_repeated(gates: &[GateSpec], problems: &mut Problems) {
+    let mut seen = HashSet::new();
+    for gate in gates {
+        if !seen.insert((&gate.metric_id, &gate.task_id)) {
+            let message = format!("the metric `{}` is gated twice", gate.metric_id);
+            problems.error(gate.span, "gate", message).help("remove one of the two, or name another `task`");
         }
     }
 }

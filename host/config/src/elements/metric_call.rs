@@ -2,6 +2,10 @@
 
 use crate::node::{Entry, Node, NodeValue};
 use crate::source::Span;
+use std::collections::HashSet;
+
+/// Maximum number of parameters of a call.
+const MAX_PARAMETERS: usize = 1_000;
 
 /// Reads a name, or a name with parameters in parentheses.
 ///
@@ -21,6 +25,7 @@ pub fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
         return Ok((text.to_owned(), Node::empty_map(span)));
     };
     let mut entries: Vec<Entry> = Vec::new();
+    let mut keys: HashSet<&str> = HashSet::new();
     for argument in split_arguments(arguments) {
         let argument = argument.trim();
         if argument.is_empty() {
@@ -37,12 +42,15 @@ pub fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
                 ),
             });
         };
-        let key = key.trim().to_owned();
-        if entries.iter().any(|entry| entry.key == key) {
+        let key = key.trim();
+        if !keys.insert(key) {
             return Err(format!("the parameter `{key}` occurs twice in `{text}`"));
         }
+        if keys.len() > MAX_PARAMETERS {
+            return Err(format!("a call has more than {MAX_PARAMETERS} parameters"));
+        }
         let node = Node::new(value_of(value.trim()), span);
-        entries.push(Entry { key, key_span: span, node, written: None });
+        entries.push(Entry { key: key.to_owned(), key_span: span, node, written: None });
     }
     Ok((name.to_owned(), Node::new(NodeValue::Map(entries), span)))
 }

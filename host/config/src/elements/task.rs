@@ -8,6 +8,7 @@ use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
+use std::collections::HashSet;
 use strum::{IntoStaticStr, VariantArray};
 
 /// Effect of a failed sample on its task.
@@ -165,9 +166,10 @@ fn read_paths(
     let node = table.get(key)?;
     let paths = table.texts(key, problems)?;
     let mut read: Vec<FieldPath> = Vec::with_capacity(paths.len());
+    let mut seen: HashSet<FieldPath> = HashSet::new();
     for path in &paths {
         let Some(path) = of_sample(path, node, &table.path_of(key), problems) else { continue };
-        if read.contains(&path) {
+        if !seen.insert(path.clone()) {
             problems.error(node.span, &table.path_of(key), format!("`{}` occurs twice", path.as_str()));
         }
         read.push(path);

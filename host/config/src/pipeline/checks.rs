@@ -12,6 +12,7 @@ use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::ENTRY_IDS;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     unique("id", &config.plugins, |one| (one.id.as_str(), one.spans.entry), problems);
@@ -107,6 +108,7 @@ fn is_written(root: &Node, list: &str, key: &str, id: &str) -> bool {
     entries.iter().any(|entry| entry.get(key).and_then(Node::as_text).is_some_and(|known| known == id))
 }
 
+/// Checks the references between entries, until there are too many errors to show.
 pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
     for grant in config.plugins.iter().flat_map(|plugin| &plugin.grants.llm) {
         let granted = config.role_adapters.iter().find(|role| role.adapter_id == grant.role);
@@ -120,6 +122,9 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
         }
     }
     for role in &config.role_adapters {
+        if problems.is_full() {
+            return;
+        }
         if !role.backend_id.is_empty()
             && config.backend_of(role).is_none()
             && !is_written(root, "backends", "backend_id", &role.backend_id)
@@ -140,6 +145,9 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
     }
     check_pricing(config, root, problems);
     for task in &config.tasks {
+        if problems.is_full() {
+            return;
+        }
         if config.dataset_of(task).is_none() && !is_written(root, "datasets", "dataset_id", &task.dataset_id)
         {
             let known = config.datasets.iter().map(|dataset| dataset.dataset_id.as_str());
@@ -148,7 +156,14 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
         }
         check_binding(config, task, problems);
     }
-    config.gate.iter().for_each(|gate| gate.check(&config.tasks, problems));
+    let metrics = config.tasks.iter().flat_map(|task| &task.metrics);
+    let metric_ids: BTreeSet<&str> = metrics.map(|metric| metric.metric_id.as_str()).collect();
+    for gate in &config.gate {
+        if problems.is_full() {
+            return;
+        }
+        gate.check(&config.tasks, &metric_ids, problems);
+    }
 }
 
 /// Checks that each price is for a backend or a model of the suite, and is the only one for it.
@@ -157,6 +172,9 @@ fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) 
     // An unreadable backend may have that id, or request that model.
     let are_known = config.backends.len() >= written;
     for (place, price) in config.pricing.iter().enumerate() {
+        if problems.is_full() {
+            return;
+        }
         let (key, name, known): (_, _, Vec<&str>) = match &price.of {
             PriceTarget::Backend(id) => (
                 "backend_id",

@@ -65,6 +65,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Returns the ranges of `user:password` in addresses with a scheme.
 fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
+    let last_at = word.rfind('@');
     let mut from = 0;
     while let Some(scheme) = word[from..].find("://") {
         let start = from + scheme + 3;
@@ -76,7 +77,8 @@ fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
         let end = end.or_else(|| {
             let (_, port) = authority.split_once(':')?;
             let is_port = port.starts_with(|first: char| first.is_ascii_digit() || "${".contains(first));
-            let end = rest.rfind('@').filter(|_| !is_port && !port.is_empty() && !authority.contains('@'))?;
+            let end = last_at?.checked_sub(start);
+            let end = end.filter(|_| !is_port && !port.is_empty() && !authority.contains('@'))?;
             is_user(&rest[..end]).then_some(end)
         });
         if let Some(end) = end {

@@ -4,17 +4,21 @@ use super::is_secret_key;
 use crate::node::{Entry, Node, NodeValue};
 use std::collections::BTreeSet;
 
+/// Ordinary names, which indicate secrets for texts in some places.
+const OPEN: [&str; 3] = ["pass", "key", "tokens"];
+
 /// The keys of a mapping, and its location.
 #[derive(Clone, Copy, Debug)]
-pub struct SecretContext<'n> {
-    entries: &'n [Entry],
-    /// True if the mapping is within the settings of a backend.
-    is_backend: bool,
+pub struct SecretContext {
+    /// True if an ordinary name such as `pass` indicates a secret: within the settings of a backend, or next to a user or
+    /// another secret.
+    is_sensitive: bool,
 }
 
-impl<'n> SecretContext<'n> {
+impl SecretContext {
     /// Creates the context of a mapping's entries. `path` holds the keys above it, with any text for a list item.
-    pub fn new<S: AsRef<str>>(entries: &'n [Entry], path: &[S]) -> SecretContext<'n> {
+    pub fn new<S: AsRef<str>>(entries: &[Entry], path: &[S]) -> SecretContext {
+        const USERS: [&str; 4] = ["user", "username", "login", "account"];
         let key = |place: usize| path.get(place).map(AsRef::as_ref);
         let is_backend = match key(0) {
             Some("backends") => key(2) == Some("config"),
@@ -23,26 +27,22 @@ impl<'n> SecretContext<'n> {
             Some("definition") => key(1) == Some("backends") && key(3) == Some("config"),
             _ => false,
         };
-        SecretContext { entries, is_backend }
+        let says_so =
+            |one: &Entry| is_secret_key(&one.key) || USERS.contains(&one.key.to_lowercase().as_str());
+        let is_sensitive = is_backend || entries.iter().any(is_open) && entries.iter().any(says_so);
+        SecretContext { is_sensitive }
     }
 
     /// Returns true if the value of an entry, and everything below it, is never recorded. `pass`, `key` and
     /// `tokens` are ordinary names. They indicate secrets for texts in a backend's settings, or next to a user or
     /// another secret.
     pub fn is_secret(self, entry: &Entry) -> bool {
-        const USERS: [&str; 4] = ["user", "username", "login", "account"];
-        const OPEN: [&str; 3] = ["pass", "key", "tokens"];
-        if is_secret_key(&entry.key) {
-            return true;
-        }
-        let key = entry.key.to_lowercase();
-        if !OPEN.contains(&key.as_str()) || !holds_text(&entry.node) {
-            return false;
-        }
-        let says_so =
-            |one: &Entry| is_secret_key(&one.key) || USERS.contains(&one.key.to_lowercase().as_str());
-        self.is_backend || self.entries.iter().any(says_so)
+        is_secret_key(&entry.key) || self.is_sensitive && is_open(entry) && holds_text(&entry.node)
     }
+}
+
+fn is_open(entry: &Entry) -> bool {
+    OPEN.contains(&entry.key.to_lowercase().as_str())
 }
 
 fn holds_text(node: &Node) -> bool {

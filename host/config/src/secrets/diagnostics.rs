@@ -43,7 +43,7 @@ pub(crate) fn masked(text: &str) -> String {
             let value = behind.trim_start_matches(' ');
             if is_headers && value.starts_with('{') {
                 within_headers += 1;
-            } else if is_headers && value.trim().is_empty() {
+            } else if is_headers && value.trim_start().is_empty() {
                 block_of_headers = Some(indent);
             }
             let is_secret = !is_headers
@@ -84,19 +84,20 @@ pub(crate) fn masked(text: &str) -> String {
 /// text before the `@` of `user:password@host`. The length does not change. References to variables stay.
 pub(crate) fn masked_addresses(text: &str) -> String {
     let mut places = secrets_in("", text);
+    let users = places.len();
     for (start, word) in words(text) {
-        let users = places.iter().any(|place| place.start >= start && place.start < start + word.len());
-        let Some(begin) = word.find("://").or(users.then_some(0)) else { continue };
-        for (query, _) in word[begin..].match_indices('?') {
+        // The users are in order.
+        let next = places[..users].partition_point(|place| place.start < start);
+        let has_user = places[..users].get(next).is_some_and(|place| place.start < start + word.len());
+        let Some(begin) = word.find("://").or(has_user.then_some(0)) else { continue };
+        // A further question mark belongs to the same query.
+        if let Some(query) = word[begin..].find('?') {
             let from = start + begin + query + 1;
             let rest = &word[begin + query + 1..];
             // A quote or a comma within a key does not end it.
-            let closes = |(place, one): &(usize, char)| {
-                "\"'`,<>".contains(*one)
-                    && rest[place + one.len_utf8()..].chars().all(|one| "\"'`,<>]})".contains(one))
-            };
-            let end = rest.char_indices().find(closes).map_or(rest.len(), |(place, _)| place);
-            places.push(from..from + end);
+            let key = rest.trim_end_matches(|one: char| "\"'`,<>]})".contains(one));
+            let end = rest[key.len()..].find(|one: char| "\"'`,<>".contains(one));
+            places.push(from..from + end.map_or(rest.len(), |end| key.len() + end));
         }
     }
     starred(text.to_owned(), &places)

@@ -5,6 +5,7 @@ use super::FewShotExample;
 use crate::Object;
 use crate::content::{Message, Role};
 use crate::json_decode::FieldReader;
+use crate::json_decode::values::{DEFAULT_MAX_JSON_VALUES, has_more_values};
 use crate::schema::SCHEMA_VERSION;
 use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
@@ -83,14 +84,12 @@ pub(super) fn trajectory(messages: &[Message], reading: &mut FieldReader<'_>) {
         for (number, call) in message.tool_calls.iter().enumerate() {
             called.extend(call.get("id").and_then(Value::as_str));
             let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
-            if arguments
-                .is_some_and(|text| !text.trim().is_empty() && serde_json::from_str::<Value>(text).is_err())
-            {
+            if let Some(problem) = arguments.and_then(problem_of_arguments) {
                 let mut reading = reading.index(index);
                 let mut reading = reading.key("tool_calls");
                 let mut reading = reading.index(number);
                 let mut reading = reading.key("function");
-                reading.key("arguments").problem("the arguments are not JSON");
+                reading.key("arguments").problem(problem);
             }
         }
         let answered = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool);
@@ -102,6 +101,15 @@ pub(super) fn trajectory(messages: &[Message], reading: &mut FieldReader<'_>) {
                 .problem(format!("no earlier message of the trajectory calls a tool with the id '{id}'"));
         }
     }
+}
+
+/// Returns the problem of the arguments of a call; empty ones are allowed.
+fn problem_of_arguments(text: &str) -> Option<String> {
+    if has_more_values(text.as_bytes(), DEFAULT_MAX_JSON_VALUES) {
+        return Some(format!("the arguments have more than {DEFAULT_MAX_JSON_VALUES} JSON values"));
+    }
+    let is_json = text.trim().is_empty() || serde_json::from_str::<Value>(text).is_ok();
+    (!is_json).then(|| "the arguments are not JSON".to_owned())
 }
 
 /// Checks that tools have distinct names, and that the choice among them is possible.

@@ -103,17 +103,20 @@ impl<'f> Batch<'f> {
     }
 
     /// Converts the preprocessors' results into Samples.
-    pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64, Option<&str>)) {
+    pub(super) fn validate(
+        &mut self,
+        complete: impl Fn(&mut Sample, u64, Option<&str>) -> Result<(), Rejection>,
+    ) {
         for item in &mut self.items {
             let row = item.raw(&self.raw).map(|row| row.body.as_str());
             let state = std::mem::replace(&mut item.state, ItemState::Row);
             item.state = match state {
                 ItemState::Converted(text) => match sample_of(&text, &self.preprocessor) {
-                    Ok(mut sample) => {
-                        // There is no other owner yet, so nothing is copied.
-                        complete(Arc::make_mut(&mut sample), item.number, row);
-                        ItemState::Sample(sample)
-                    }
+                    // There is no other owner yet, so nothing is copied.
+                    Ok(mut sample) => match complete(Arc::make_mut(&mut sample), item.number, row) {
+                        Ok(()) => ItemState::Sample(sample),
+                        Err(rejection) => rejection.into(),
+                    },
                     Err(rejection) => rejection.into(),
                 },
                 other => other,

@@ -1,60 +1,164 @@
-//! Lengths in tokens, as counted by a model's tokenizer.
+//! Lengths in tokens, as counted by a model's tokenizer. The file is a stranger's, so its size, its effect on the length of
+//! a text, and the texts themselves are limited.
+
+mod growth;
 
 use gage_core::foreign_file::{self, FileLimit};
+use gage_core::has_more_values;
+use growth::TextGrowth;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use tokenizers::Tokenizer;
+use tokenizers::{NormalizedString, Normalizer as _, Tokenizer};
 
-/// Maximum size of a tokenizer's file. Those of large vocabularies have 35 MiB.
-const MAX_TOKENIZER_SIZE: FileLimit = FileLimit::new("a tokenizer", 256 << 20);
+/// Maximum size of a tokenizer's file. The largest known ones have 35 MB.
+const MAX_TOKENIZER_SIZE: FileLimit = FileLimit::new("a tokenizer", 128 << 20);
+/// Maximum number of JSON values in it. The largest known ones have 2 million.
+const MAX_FILE_VALUES: usize = 1 << 22;
+
+/// Maximum length of a text, before and after its normalization, in bytes.
+const MAX_TEXT_BYTES: u64 = 8 << 20;
+
+/// Length of the pieces by which the normalized length of a text is measured, in bytes.
+const PIECE_BYTES: usize = 64;
 
 /// Counts the tokens of texts.
 pub struct TokenCounter {
     tokenizer: Tokenizer,
+    growth: TextGrowth,
 }
 
 impl TokenCounter {
     /// Reads `tokenizer.json`, or the file of that name in a folder.
     ///
     /// # Errors
-    /// When it cannot be read or is not a tokenizer.
+    /// When it cannot be read, is not a tokenizer, or could make texts very long.
     pub fn read(path: &Path) -> Result<TokenCounter, String> {
         let path = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
+        let shown = path.display();
         let bytes = foreign_file::read_named(&path, MAX_TOKENIZER_SIZE)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        let tokenizer = Tokenizer::from_bytes(bytes)
-            .map_err(|error| format!("{} is not a tokenizer: {error}", path.display()))?;
-        Ok(TokenCounter { tokenizer })
+            .map_err(|error| format!("cannot read {shown}: {error}"))?;
+        if has_more_values(&bytes, MAX_FILE_VALUES) {
+            return Err(format!(
+                "{shown} is not a tokenizer: it has more than {MAX_FILE_VALUES} JSON values"
+            ));
+        }
+        let growth =
+            TextGrowth::of_tokenizer(&bytes).map_err(|error| format!("{shown} cannot be used: {error}"))?;
+        // The crate panics on some damaged files.
+        let read = catch_unwind(|| Tokenizer::from_bytes(&bytes));
+        let read = read.unwrap_or_else(|_| Err("it is damaged".into()));
+        let mut tokenizer = read.map_err(|error| format!("{shown} is not a tokenizer: {error}"))?;
+        // Both would change the count, and padding can be of any length.
+        tokenizer.with_padding(None);
+        tokenizer.with_truncation(None).map_err(|error| format!("{shown} cannot be used: {error}"))?;
+        Ok(TokenCounter { tokenizer, growth })
     }
 
     /// Returns the number of tokens of a text, without those that begin and end sequences. `None` if the tokenizer
-    /// fails.
+    /// fails, or if the text has more than 8 MiB, before or after its normalization.
     pub fn count(&self, text: &str) -> Option<u64> {
-        self.tokenizer.encode_fast(text, false).ok().map(|encoding| encoding.len() as u64)
+        let count = || {
+            let encoding = self.fits(text).then(|| self.tokenizer.encode_fast(text, false))?;
+            encoding.ok().map(|encoding| encoding.len() as u64)
+        };
+        // The crate panics on some damaged files.
+        catch_unwind(AssertUnwindSafe(count)).ok().flatten()
+    }
+
+    /// Returns whether a text is short enough after normalization. It is only normalized for this, piece by piece, if it
+    /// could be too long.
+    fn fits(&self, text: &str) -> bool {
+        let TextGrowth { normalizer, pre_tokenizer } = self.growth;
+        let is_within = |length: u64, times: u64| length.saturating_mul(times) <= MAX_TEXT_BYTES;
+        let length = text.len() as u64;
+        if !is_within(length, 1) || is_within(length, normalizer.saturating_mul(pre_tokenizer)) {
+            return is_within(length, 1);
+        }
+        let (mut normalized, mut rest) = (0, text);
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+            let mut piece = NormalizedString::from(piece);
+            if let Some(normalizer) = self.tokenizer.get_normalizer()
+                && normalizer.normalize(&mut piece).is_err()
+            {
+                return false;
+            }
+            normalized += piece.get().len() as u64;
+            if !is_within(normalized, pre_tokenizer) {
+                return false;
+            }
+            rest = after;
+        }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    #[test]
-    fn tokens_are_those_of_the_tokenizer() {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string());
-        let Ok(folder) = folder else { panic!("no folder") };
-        let words = json!({
+    /// Reads a tokenizer of words, with other members.
+    fn counter(members: Value) -> Result<TokenCounter, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut words = json!({
             "version": "1.0",
             "pre_tokenizer": {"type": "Whitespace"},
             "model": {"type": "WordLevel", "vocab": {"two": 0, "and": 1, "?": 2, "[unknown]": 3}, "unk_token": "[unknown]"},
             "added_tokens": [],
         });
-        let path = folder.path().join("tokenizer.json");
-        assert!(std::fs::write(&path, words.to_string()).is_ok());
-        let counter = TokenCounter::read(folder.path());
-        let count = |text: &str| counter.as_ref().ok()?.count(text);
+        for (key, value) in members.as_object().into_iter().flatten() {
+            words[key] = value.clone();
+        }
+        std::fs::write(folder.path().join("tokenizer.json"), words.to_string()).expect("written");
+        TokenCounter::read(folder.path())
+    }
+
+    fn doubling(times: usize) -> Value {
+        let step = json!({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"});
+        json!({"normalizer": {"type": "Sequence", "normalizers": vec![step; times]}})
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_tokenizer() {
+        let counter = counter(json!({})).expect("a tokenizer");
+        let count = |text: &str| counter.count(text);
         assert_eq!((count("two and two?"), count(""), count("three")), (Some(4), Some(0), Some(1)));
-        assert!(std::fs::write(&path, "{}").is_ok());
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, "{}").expect("written");
         let error = TokenCounter::read(&path).err().unwrap_or_default();
         assert!(error.contains("is not a tokenizer"), "{error}");
+    }
+
+    #[test]
+    fn tokenizers_that_make_texts_long_are_refused() {
+        let error = counter(doubling(24)).err().unwrap_or_default();
+        assert!(
+            error.contains("tokenizer.json cannot be used") && error.contains("16777216 times"),
+            "{error}"
+        );
+        let error = counter(
+            json!({"normalizer": {"type": "Sequence", "normalizers": vec![json!({"type": "Strip"}); 300]}}),
+        );
+        assert!(error.err().unwrap_or_default().contains("302 steps"));
+    }
+
+    #[test]
+    fn long_texts_are_not_counted() {
+        let counter = counter(doubling(10)).expect("a tokenizer");
+        assert_eq!(counter.count(&"a".repeat(9_000)), None, "it would be nine times 1,024 thousand bytes");
+        assert_eq!(counter.count(&"b ".repeat(9_000)), Some(9_000), "it does not grow");
+        assert_eq!(counter.count(&"b ".repeat(5 << 20)), None);
+    }
+
+    #[test]
+    fn padding_and_truncation_do_not_count() {
+        let padding = json!({"strategy": {"Fixed": 1_u64 << 40}, "direction": "Right", "pad_to_multiple_of": null,
+            "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"});
+        let truncation =
+            json!({"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0});
+        let counter = counter(json!({"padding": padding, "truncation": truncation})).expect("a tokenizer");
+        assert_eq!(counter.count("two and two"), Some(3));
     }
 }

@@ -186,8 +186,11 @@ impl llm::Host for GuestState {
     }
 }
 
+/// Maximum number of JSON values in the params of a request to a role.
+const MAX_PARAMS_VALUES: usize = 1024;
+
 fn model_request(request: GenerateRequest) -> Result<ModelRequest, PluginError> {
-    let params = match serde_json::from_str(&request.params) {
+    let params = match gage_core::parse_json(request.params.as_bytes(), MAX_PARAMS_VALUES) {
         _ if request.params.is_empty() => gage_core::Object::new(),
         Ok(Value::Object(params)) => params,
         Ok(_) | Err(_) => {

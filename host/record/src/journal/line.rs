@@ -1,5 +1,6 @@
 //! One line of the journal: a checksum and JSON.
 
+use crate::format::MAX_JSON_VALUES;
 use crate::run_files::MAX_LINE_BYTES;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write as _};
@@ -67,6 +68,10 @@ pub(super) fn encode(
         let message = format!("a record is nested deeper than {MAX_JSON_DEPTH} levels");
         return Err(io::Error::new(ErrorKind::InvalidData, message));
     }
+    if gage_core::has_more_values(json, MAX_JSON_VALUES) {
+        let message = format!("a record has more than {MAX_JSON_VALUES} JSON values");
+        return Err(io::Error::new(ErrorKind::InvalidData, message));
+    }
     // A longer line could not be read back.
     if (json.len() + PREFIX + 1) as u64 > MAX_LINE_BYTES {
         return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 256 MiB"));
@@ -84,6 +89,9 @@ pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static 
     let (digits, rest) = line.split_first_chunk::<8>().ok_or("the line is too short")?;
     let json = rest.strip_prefix(b" ").ok_or("the line does not begin with a checksum")?;
     let expected = checksum(digits).ok_or("the line does not begin with a checksum")?;
+    if gage_core::has_more_values(json, MAX_JSON_VALUES) {
+        return Err("the line has more JSON values than this program writes");
+    }
     if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
@@ -191,5 +199,14 @@ mod tests {
         encode(&nested(MAX_JSON_DEPTH), None, ChecksumSeed::NONE, &mut line).unwrap();
         assert!(serde_json::from_slice::<Value>(decode(&line, ChecksumSeed::NONE).unwrap()).is_ok());
         assert!(encode(&nested(MAX_JSON_DEPTH + 1), None, ChecksumSeed::NONE, &mut Vec::new()).is_err());
+
+        let listed = |values: usize| format!("[{}0]", "0,".repeat(values - 2));
+        let line_of = |json: String| framed(json.as_bytes(), ChecksumSeed::NONE);
+        assert!(decode(&line_of(listed(MAX_JSON_VALUES)), ChecksumSeed::NONE).is_ok());
+        let error = decode(&line_of(listed(MAX_JSON_VALUES + 1)), ChecksumSeed::NONE).unwrap_err();
+        assert!(error.contains("more JSON values"), "{error}");
+        let many = vec![0_u8; MAX_JSON_VALUES];
+        let error = encode(&many, None, ChecksumSeed::NONE, &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("more than 2097152 JSON values"), "{error}");
     }
 }

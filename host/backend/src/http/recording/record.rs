@@ -1,5 +1,6 @@
 //! Writes exchanges to a file on its own thread.
 
+use super::frame::{FRAME_BYTES, MAX_EXCHANGE_BYTES};
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use gage_core::spawn_thread;
@@ -11,8 +12,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// Size at which a frame ends. Replaying an answer reads a whole frame.
-const FRAME_BYTES: usize = 64 * 1024;
 /// Maximum number of exchanges that wait to be written. Further ones wait for room.
 const QUEUE_CAPACITY: usize = 1024;
 
@@ -105,8 +104,13 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::
             }
         }
         for WriteRequest { exchange, .. } in &batch {
+            let start = frame.len();
             serde_json::to_writer(&mut frame, exchange)?;
             frame.push(b'\n');
+            if frame.len() - start > MAX_EXCHANGE_BYTES {
+                let message = format!("an answer takes more than {MAX_EXCHANGE_BYTES} bytes of JSON");
+                return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
+            }
             if frame.len() >= FRAME_BYTES {
                 write_frame(&mut file, &frame)?;
                 frame.clear();

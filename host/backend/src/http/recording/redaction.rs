@@ -1,10 +1,23 @@
 //! Redaction of exchanges before they are recorded.
 
-use gage_core::Object;
+use gage_core::{DEFAULT_MAX_JSON_VALUES, Object, has_more_values};
 use gage_secrets::redact;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// Prefix of the data of an event.
+const DATA: &str = "data:";
+
+/// Maximum number of different places of texts in a stream.
+const MAX_PLACES: usize = 1 << 16;
+/// Maximum total length of the names of these places, and of all places in one event.
+const MAX_PLACE_BYTES: usize = 32 << 20;
+
+/// Content of a recorded stream with too many texts. Its secrets could be in pieces that are not joined.
+const UNRECORDED: &str =
+    ": the stream has too many texts to search them for secrets, and was not recorded\n\n";
 
 /// Returns the body of a request as used for its digest, with the suite's `extra_body` in its public form.
 ///
@@ -40,14 +53,33 @@ pub(in crate::http) fn without_secrets_of(body: String, content_type: &str) -> S
 
 /// Moves each text that contains a secret when its pieces are joined into the first piece, redacted.
 ///
-/// `None` if there is no such text.
+/// `None` if there is no such text. Holds one event at a time.
 fn joined(body: &str) -> Option<String> {
-    const DATA: &str = "data:";
-    let events: Vec<Option<Value>> =
-        body.lines().map(|line| serde_json::from_str(line.strip_prefix(DATA)?).ok()).collect();
+    let mut data = body.lines().filter_map(|line| line.strip_prefix(DATA));
+    if data.any(|data| has_more_values(data.as_bytes(), DEFAULT_MAX_JSON_VALUES)) {
+        return Some(UNRECORDED.to_owned());
+    }
     let mut texts: HashMap<String, String> = HashMap::new();
-    for event in events.iter().flatten() {
-        each_text(event, "", &mut |place, text| texts.entry(place.to_owned()).or_default().push_str(text));
+    let mut stored_bytes = 0;
+    for event in body.lines().filter_map(event_of) {
+        let mut event_bytes = 0;
+        let visited = each_text(&event, &mut String::new(), &mut |place, text| {
+            event_bytes += place.len();
+            match texts.get_mut(place) {
+                Some(known) => known.push_str(text),
+                None => {
+                    stored_bytes += place.len();
+                    texts.insert(place.to_owned(), text.to_owned());
+                }
+            }
+            match event_bytes.max(stored_bytes) > MAX_PLACE_BYTES || texts.len() > MAX_PLACES {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        if visited.is_break() {
+            return Some(UNRECORDED.to_owned());
+        }
     }
     let mut clean: HashMap<String, String> = HashMap::new();
     for (place, text) in texts {
@@ -59,13 +91,16 @@ fn joined(body: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(body.len());
-    for (line, event) in body.split_inclusive('\n').zip(events) {
-        let Some(mut event) = event else {
+    for line in body.split_inclusive('\n') {
+        let Some(mut event) = event_of(line) else {
             out.push_str(line);
             continue;
         };
         let mut places = Vec::new();
-        each_text(&event, "", &mut |place, _| places.push(place.to_owned()));
+        let _ = each_text(&event, &mut String::new(), &mut |place, _| {
+            places.extend(clean.contains_key(place).then(|| place.to_owned()));
+            ControlFlow::Continue(())
+        });
         let mut is_changed = false;
         for place in places {
             if let (Some(text), Some(value)) = (clean.get_mut(&place), event.pointer_mut(&place)) {
@@ -83,24 +118,39 @@ fn joined(body: &str) -> Option<String> {
     Some(out)
 }
 
-/// Visits every text of a value with its JSON pointer.
-fn each_text(value: &Value, place: &str, visit: &mut dyn FnMut(&str, &str)) {
+/// Returns the data of an event in a line.
+fn event_of(line: &str) -> Option<Value> {
+    serde_json::from_str(line.strip_prefix(DATA)?).ok()
+}
+
+/// Visits every text of a value with its JSON pointer, which begins with `place`.
+fn each_text(
+    value: &Value,
+    place: &mut String,
+    visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let length = place.len();
     match value {
-        Value::String(text) => visit(place, text),
+        Value::String(text) => visit(place, text)?,
         Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, item)| each_text(item, &format!("{place}/{index}"), visit));
+            for (index, item) in items.iter().enumerate() {
+                place.push('/');
+                place.push_str(&index.to_string());
+                each_text(item, place, visit)?;
+                place.truncate(length);
+            }
         }
         Value::Object(entries) => {
             for (key, value) in entries {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                each_text(value, &format!("{place}/{key}"), visit);
+                place.push('/');
+                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                each_text(value, place, visit)?;
+                place.truncate(length);
             }
         }
         _ => {}
     }
+    ControlFlow::Continue(())
 }
 
 #[cfg(test)]
@@ -119,6 +169,22 @@ mod tests {
         let expected = json!({"user": "${A_TOKEN}", "deep": {"token": "(secret)", "size": 1, "own": 2}, "sent": true, "n": "sk"});
         assert_eq!(String::from_utf8(found).ok(), Some(expected.to_string()));
         assert!(matches!(public_body(b"{\"a\":  1}", &public, &public), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_stream_with_too_many_texts_is_not_recorded() {
+        let texts = |first: usize| {
+            let texts = (first..first + 1_000).map(|number| (format!("k{number}"), json!("sk")));
+            format!("data: {}\n\n", Value::Object(texts.collect()))
+        };
+        let stream = |events: usize| (0..events).map(|event| texts(event * 1_000)).collect::<String>();
+        assert_eq!(joined(&stream(3)), None);
+        assert_eq!(joined(&stream(MAX_PLACES / 1_000 + 1)).as_deref(), Some(UNRECORDED));
+        let long = "k".repeat(1 << 20);
+        let event = format!("data: {}\n\n", json!({long: vec!["sk"; 100]}));
+        assert_eq!(joined(&event).as_deref(), Some(UNRECORDED));
+        let event = format!("data: [{}0]\n\n", "0,".repeat(DEFAULT_MAX_JSON_VALUES));
+        assert_eq!(joined(&event).as_deref(), Some(UNRECORDED));
     }
 
     #[test]

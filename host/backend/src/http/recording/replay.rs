@@ -1,18 +1,23 @@
 //! Finds exchanges in a file. Only their positions are kept in memory.
 
+use super::frame::{FrameError, MAX_FRAME_BYTES, UnpackBudget, read_frame};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum size of a decompressed frame: what the recorder writes, plus one exchange.
-const MAX_FRAME_BYTES: u64 = 2 << 30;
-
 /// Magic bytes of a zstd frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
+/// Maximum number of places in a torn end where a frame may seem to begin.
+const MAX_CANDIDATES: usize = 1_000;
+
+/// Length of a digest.
+const DIGEST_CHARACTERS: usize = 64;
 
 /// Complete frames of a file.
 pub(super) struct Frames {
@@ -33,75 +38,94 @@ struct FramePosition {
 /// Reads a whole file and records the position of every exchange. A truncated frame is accepted only at the end.
 pub(super) fn frames_of(path: &Path) -> Result<Frames, RecordingError> {
     let file_error = |source| RecordingError::file(path, source);
-    let mut reader = BufReader::new(File::open(path).map_err(file_error)?);
+    let file = File::open(path).map_err(file_error)?;
+    let length = file.metadata().map_err(file_error)?.len();
+    let mut budget = UnpackBudget::of_file(length);
+    let mut reader = BufReader::new(file);
     let mut frames = Frames { places: HashMap::new(), end: 0, torn: 0 };
     while !reader.fill_buf().map_err(file_error)?.is_empty() {
         let start = frames.end;
-        let text = match read_frame(&mut reader) {
-            Ok(text) => text,
-            Err(error) if start == 0 => return Err(RecordingError::format(path, error.to_string())),
-            Err(error) => {
+        let mut found = Vec::new();
+        let read = read_frame(&mut reader, &mut budget, |number, line| {
+            if start == 0 && number == 0 {
+                return check_head(path, line);
+            }
+            let place = FramePosition { frame: start, line: number };
+            found.push((digest_of(path, start, line)?, place));
+            Ok(())
+        });
+        match read {
+            Ok(visited) => visited?,
+            Err(FrameError::TooLarge(message)) => return Err(RecordingError::format(path, message)),
+            Err(FrameError::Unreadable(error)) if start == 0 => {
+                return Err(RecordingError::format(path, error.to_string()));
+            }
+            Err(FrameError::Unreadable(error)) => {
                 let rest = read_from(path, start).map_err(file_error)?;
-                if holds_frame(&rest) {
+                if rest.len() as u64 == MAX_FRAME_BYTES || holds_frame(&rest, &mut budget) {
                     let message = format!("it is damaged at byte {start}, before its end: {error}");
                     return Err(RecordingError::format(path, message));
                 }
                 frames.torn = rest.len() as u64;
                 return Ok(frames);
             }
-        };
-        for (number, line) in text.lines().enumerate() {
-            if start == 0 && number == 0 {
-                let head: RecordingHead = serde_json::from_str(line)
-                    .map_err(|error| RecordingError::format(path, format!("its first line: {error}")))?;
-                if head.format != FORMAT || head.version != VERSION {
-                    let message = format!("it is {} {}, not {FORMAT} {VERSION}", head.format, head.version);
-                    return Err(RecordingError::format(path, message));
-                }
-                continue;
-            }
-            let exchange: Exchange = serde_json::from_str(line).map_err(|error| {
-                RecordingError::format(path, format!("the frame at byte {start}: {error}"))
-            })?;
-            let place = FramePosition { frame: start, line: u32::try_from(number).unwrap_or(u32::MAX) };
-            frames.places.entry(exchange.digest.into_boxed_str()).or_default().push(place);
+        }
+        for (digest, place) in found {
+            frames.places.entry(digest).or_default().push(place);
         }
         frames.end = reader.stream_position().map_err(file_error)?;
     }
     Ok(frames)
 }
 
+/// Checks the first line of a file.
+fn check_head(path: &Path, line: &[u8]) -> Result<(), RecordingError> {
+    let head: RecordingHead = serde_json::from_slice(line)
+        .map_err(|error| RecordingError::format(path, format!("its first line: {error}")))?;
+    if head.format != FORMAT || head.version != VERSION {
+        let message = format!("it is {} {}, not {FORMAT} {VERSION}", head.format, head.version);
+        return Err(RecordingError::format(path, message));
+    }
+    Ok(())
+}
+
+/// Returns the digest of the exchange in a line.
+fn digest_of(path: &Path, start: u64, line: &[u8]) -> Result<Box<str>, RecordingError> {
+    let unusable =
+        |problem: String| RecordingError::format(path, format!("the frame at byte {start}: {problem}"));
+    let exchange: Exchange = serde_json::from_slice(line).map_err(|error| unusable(error.to_string()))?;
+    if exchange.digest.len() > DIGEST_CHARACTERS {
+        return Err(unusable(format!("a digest is longer than {DIGEST_CHARACTERS} characters")));
+    }
+    Ok(exchange.digest.into_boxed_str())
+}
+
 fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    file.take(MAX_FRAME_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Returns true if a complete frame of exchanges begins after the first byte.
-fn holds_frame(bytes: &[u8]) -> bool {
-    let is_exchange = |place: usize| {
-        let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());
-        let mut text = String::new();
-        decoder.is_some_and(|decoder| {
-            let read = decoder.single_frame().take(MAX_FRAME_BYTES).read_to_string(&mut text);
-            read.is_ok()
-                && text.lines().next().is_some_and(|line| serde_json::from_str::<Exchange>(line).is_ok())
-        })
-    };
-    bytes
-        .windows(MAGIC.len())
-        .enumerate()
-        .skip(1)
-        .any(|(place, window)| window == MAGIC && is_exchange(place))
-}
-
-fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
-    let mut text = String::new();
-    let decoder = zstd::Decoder::with_buffer(reader)?.single_frame();
-    decoder.take(MAX_FRAME_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+/// Returns true if a complete frame of exchanges begins after the first byte, or if there are too many places where one
+/// may begin.
+fn holds_frame(bytes: &[u8], budget: &mut UnpackBudget) -> bool {
+    let windows = bytes.windows(MAGIC.len()).enumerate().skip(1);
+    let mut candidates = windows.filter(|(_, window)| *window == MAGIC).map(|(place, _)| place);
+    let holds = candidates.by_ref().take(MAX_CANDIDATES).any(|place| {
+        let mut is_exchange = false;
+        let read = read_frame(bytes.get(place..).unwrap_or_default(), budget, |number, line| {
+            is_exchange |= number == 0 && serde_json::from_slice::<Exchange>(line).is_ok();
+            Ok::<(), Infallible>(())
+        });
+        match read {
+            Ok(_) => is_exchange,
+            Err(FrameError::TooLarge(_)) => true,
+            Err(FrameError::Unreadable(_)) => false,
+        }
+    });
+    holds || candidates.next().is_some()
 }
 
 pub(super) struct Replayer {
@@ -160,9 +184,17 @@ impl Replayer {
 
 fn read_exchange(path: &Path, place: FramePosition) -> std::io::Result<Exchange> {
     let mut file = File::open(path)?;
+    let mut budget = UnpackBudget::of_file(file.metadata()?.len());
     file.seek(SeekFrom::Start(place.frame))?;
-    let text = read_frame(&mut BufReader::new(file))?;
-    let line = text.lines().nth(usize::try_from(place.line).unwrap_or(usize::MAX));
-    let line = line.ok_or_else(|| std::io::Error::other("the file has changed"))?;
-    Ok(serde_json::from_str(line)?)
+    let mut found = None;
+    // The frame is read to its end, because its checksum is there.
+    let read = read_frame(BufReader::new(file), &mut budget, |number, line| {
+        if number == place.line {
+            found = Some(serde_json::from_slice(line));
+        }
+        Ok::<(), Infallible>(())
+    });
+    let Ok(()) = read?;
+    let exchange = found.ok_or_else(|| std::io::Error::other("the file has changed"))?;
+    Ok(exchange?)
 }

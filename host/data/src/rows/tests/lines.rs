@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::RowPosition;
+use crate::loader::MAX_ROW_VALUES;
 use serde_json::json;
 
 #[test]
@@ -91,6 +92,22 @@ fn labels_are_joined_by_row() {
     assert_eq!(data.bodies(), expected);
     let bodies = Data::one(FileFormat::Jsonl, "{\"label\":1}\n").labels("1\n").bodies();
     assert!(bodies[0].as_ref().is_err_and(|message| message.contains("already has the field 'label'")));
+}
+
+#[test]
+fn a_row_with_too_many_values_is_filtered_but_gets_no_label() {
+    let row = |a: u64| format!("{{\"x\":[{}0],\"a\":{a}}}", "0,".repeat(MAX_ROW_VALUES));
+    let content = format!("{}\n{}\n{{\"a\":1}}\n", row(1), row(2));
+    let mut data = Data::one(FileFormat::Jsonl, &content);
+    data.source.filter.include = vec![("a".to_owned(), vec![json!(1)])];
+    data.source.filter.exclude = vec![("x".to_owned(), vec![json!([0])])];
+    assert_eq!(numbers(&data), [0, 2]);
+    let bodies = data.labels("0\n1\n2\n").bodies();
+    let is_refused = |body: &Result<String, String>| {
+        body.as_ref().is_err_and(|message| message.contains("more than 262144 JSON values"))
+    };
+    assert!(bodies.len() == 3 && bodies[..2].iter().all(is_refused), "{:?}", bodies.last());
+    assert_eq!(bodies[2], Ok("{\"a\":1,\"label\":2}".to_owned()));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tool calls as models write them, and their results as messages.
 
-use gage_core::{ContentPart, LazyObject, Message, ModelOutput, Object, Role};
+use gage_core::{
+    ContentPart, DEFAULT_MAX_JSON_VALUES, LazyObject, Message, ModelOutput, Object, Role, parse_json,
+};
 use serde_json::{Value, json};
 
 /// Maximum number of calls answered per reply.
@@ -31,10 +33,11 @@ impl ToolCall {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
-        // Invalid JSON is passed on for the tool to reject.
+        // Invalid JSON, and JSON with too many values, is passed on for the tool to reject.
         let arguments = match written.trim() {
             "" => json!({}),
-            text => serde_json::from_str(text).unwrap_or_else(|_| Value::String(written.clone())),
+            text => parse_json(text.as_bytes(), DEFAULT_MAX_JSON_VALUES)
+                .unwrap_or_else(|_| Value::String(written.clone())),
         };
         let named = match name {
             "" => Err("the call names no function"),
