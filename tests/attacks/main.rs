@@ -10,6 +10,7 @@ mod plugins;
 #[path = "../end_to_end/scripted_backend.rs"]
 mod scripted_backend;
 mod suite_texts;
+mod suites;
 #[expect(dead_code, reason = "the tests of the whole program use more of it")]
 #[path = "../end_to_end/support.rs"]
 mod support;

@@ -10,6 +10,7 @@ mod import;
 mod judge;
 mod model;
 mod observe;
+mod permissions;
 mod plan;
 mod plugin;
 mod print;
@@ -32,6 +33,7 @@ pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
 };
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
+pub(crate) use permissions::PermissionArguments;
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
@@ -165,6 +167,9 @@ pub(crate) struct ConfigArguments {
     /// several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 }
 
 impl ConfigArguments {
@@ -308,6 +313,9 @@ pub(crate) struct ScoreArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
+
     /// Folder in which the new run folder is created; by default that of the run.
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
@@ -344,6 +352,9 @@ pub(crate) struct MetricsArguments {
     /// Also search the components of this folder; may be given several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     #[command(flatten)]
     pub(crate) print: PrintArguments,
@@ -414,6 +425,9 @@ pub(crate) struct ListArguments {
     /// List also the components of this folder; may be given several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Print JSON, with inputs, values and the schema of the parameters.
     #[arg(long)]

@@ -21,6 +21,7 @@ pub(crate) mod metrics;
 pub(crate) mod model;
 mod observability;
 mod outcome;
+mod permissions;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod report;

@@ -21,6 +21,7 @@ pub mod support_step;
 pub mod task;
 
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
 use crate::source::Span;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -109,6 +110,9 @@ impl PluginReference {
         if is_python {
             refuse_python(span, key, &format!("`{front}`"), kind, problems);
             return None;
+        }
+        if let PluginReference::File { path, .. } = &reference {
+            problems.add_resource(span, key, ResourceKind::Component(path.clone()));
         }
         Some(reference)
     }

@@ -14,11 +14,14 @@ mod node;
 mod old_names;
 mod overrides;
 mod parse;
+mod permissions;
 mod pipeline;
 mod placeholder;
+mod policy;
 mod problems;
 mod recorded_config;
 mod redacted;
+mod resources;
 mod secret_marking;
 mod secrets;
 mod source;
@@ -59,12 +62,15 @@ pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeSize, NodeValue};
 pub use overrides::apply as apply_override;
+pub use permissions::{AllowedHost, AllowedResources, Permissions, Refusal};
 pub use pipeline::{
     API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };
+pub use policy::{Policy, load_policy};
 pub use problems::{Problem, Problems, Severity};
 pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
 pub use redacted::{RedactedValue, is_unset, redacted_digests, redacted_of_scoring};
+pub use resources::{Purpose, ResourceKind, Resources, SuiteResource, hub_endpoint};
 pub use secret_marking::keep_addresses;
 pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,

@@ -4,7 +4,9 @@ use crate::document_limits::MAX_LIST_ENTRIES;
 use crate::node::{Entry, Node, NodeValue};
 use crate::old_names::old_key;
 use crate::problems::{Problem, Problems};
+use crate::resources::ResourceKind;
 use crate::source::Span;
+use std::path::Path;
 use strum::VariantArray;
 
 #[cfg(test)]
@@ -67,6 +69,16 @@ impl<'n> MappingReader<'n> {
     pub(crate) fn span_of(&self, key: &str) -> Span {
         let written = self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null());
         written.map_or(self.span, |entry| entry.node.span)
+    }
+
+    /// Records that the value of a key names something outside the suite's text.
+    pub(crate) fn uses(&self, key: &str, kind: ResourceKind, problems: &mut Problems) {
+        problems.add_resource(self.span_of(key), &self.path_of(key), kind);
+    }
+
+    /// Records that the value of a key names a file or a folder.
+    pub(crate) fn uses_file(&self, key: &str, path: &Path, problems: &mut Problems) {
+        self.uses(key, ResourceKind::File(path.to_owned()), problems);
     }
 
     /// Reports an error in the value of a key.

@@ -20,8 +20,10 @@ pub fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problem
     };
     let value_span = Span { start: path.len() + 1, ..whole };
     let inner = problems.sources.add(name, value);
-    let Some(mut node) = parse(inner, Some(environment), problems)
-        .or_else(|| value.trim().is_empty().then_some(Node::new(NodeValue::Null, value_span)))
+    let parsed = parse(inner, Some(environment), problems);
+    problems.check_variables_of(path.trim(), value_span);
+    let Some(mut node) =
+        parsed.or_else(|| value.trim().is_empty().then_some(Node::new(NodeValue::Null, value_span)))
     else {
         return;
     };

@@ -259,7 +259,8 @@ impl<'t> DocumentReader<'t, '_> {
             let added = self.limits.add_variables(text);
             self.limited(span, added)?;
         }
-        let expansion = self.environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
+        let environment = self.environment.filter(|_| self.problems.resources.add_variables(text, span));
+        let expansion = environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
         let (expanded, is_changed) = match expansion {
             Ok(expanded) => {
                 let is_changed = matches!(expanded, Cow::Owned(_));
@@ -309,6 +310,9 @@ pub(crate) fn expand_node(node: &mut Node, environment: &Environment<'_>, proble
             entries.iter_mut().for_each(|entry| expand_node(&mut entry.node, environment, problems));
         }
         NodeValue::Text(text) if text.contains("${") => {
+            if !problems.resources.add_variables(text, node.span) {
+                return;
+            }
             let expanded = match expand(text, environment) {
                 Ok(expanded) => expanded.into_owned(),
                 Err(error) => {

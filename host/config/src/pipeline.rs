@@ -22,8 +22,10 @@ use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::overrides;
 use crate::parse::{expand_node, parse};
+use crate::permissions::Permissions;
 use crate::problems::Problems;
 use crate::redacted::{self, RedactedValue};
+use crate::resources::{Purpose, Resources};
 use crate::secret_marking;
 use crate::source::Span;
 use gage_core::SamplingParams;
@@ -68,6 +70,8 @@ pub struct PipelineConfig {
     pub config_dir: String,
     /// Redacted values of the document that may change a figure.
     pub redacted: Vec<RedactedValue>,
+    /// What the configuration uses outside its text, and may use.
+    pub resources: Resources,
 }
 
 impl PipelineConfig {
@@ -184,7 +188,8 @@ pub fn load(
 ) -> (Option<PipelineConfig>, Problems) {
     let mut problems = Problems::default();
     let root = parse_document(name, text, Some(environment), &mut problems);
-    let config = root.and_then(|root| load_document(root, overrides, environment, false, &mut problems));
+    let config =
+        root.and_then(|root| load_document(root, overrides, environment, Purpose::Run, &mut problems));
     (config, problems)
 }
 
@@ -197,14 +202,20 @@ pub fn load_datasets(
 ) -> (Option<PipelineConfig>, Problems) {
     let mut problems = Problems::default();
     let root = parse_document(name, text, Some(environment), &mut problems);
-    let config = root.and_then(|root| load_document(root, overrides, environment, true, &mut problems));
+    let config =
+        root.and_then(|root| load_document(root, overrides, environment, Purpose::Datasets, &mut problems));
     (config, problems)
 }
 
 /// Reads the `gate` of a text that holds it alone, or of a whole suite. Nothing else of the suite is checked:
 /// variables elsewhere need not be set.
-pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
-    let mut problems = Problems::default();
+pub fn load_gate(
+    name: &str,
+    text: &str,
+    environment: &Environment<'_>,
+    permissions: &Permissions,
+) -> (Option<Vec<GateSpec>>, Problems) {
+    let mut problems = Problems::restricted(permissions.clone());
     let number = problems.sources.add(name, text);
     let gate = parse(number, None, &mut problems).and_then(|mut root| {
         if let NodeValue::Map(entries) = &mut root.value {
@@ -212,6 +223,7 @@ pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Opti
                 expand_node(&mut entry.node, environment, &mut problems);
             }
         }
+        problems.check_variables(&root);
         let mut table = MappingReader::open(&root, "", &mut problems)?;
         table.required("gate", &mut problems);
         let gate = GateSpec::read_list(&mut table, &mut problems);
@@ -229,13 +241,6 @@ pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Opti
     (gate.filter(|_| !problems.has_errors()), problems)
 }
 
-/// Purpose for which a configuration is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Run,
-    Datasets,
-}
-
 /// Reads a YAML document of any kind. Without an environment its `${…}` stay unchanged, and an unquoted value that
 /// contains one has its text in [`Node::plain`].
 ///
@@ -251,24 +256,31 @@ pub fn parse_document(
     if root.is_none() && !problems.has_errors() {
         problems.error(Span { source: number, start: 0, end: 0 }, "", "the configuration is empty");
     }
-    root.filter(|root| secret_marking::note(root, problems))
+    let root = root.filter(|root| secret_marking::note(root, problems));
+    if let Some(root) = &root {
+        problems.check_variables(root);
+    }
+    root
 }
 
-/// Reads a configuration from a document that was assembled from others, whose texts are in `problems`.
-/// `datasets_only` is for callers of [`load_datasets`].
+/// Reads a configuration from a document that was assembled from others, whose texts are in `problems`. Returns `None` if
+/// it uses something that it may not use: nothing that it names is then opened.
 pub fn load_document(
     mut root: Node,
     overrides: &[String],
     environment: &Environment<'_>,
-    datasets_only: bool,
+    purpose: Purpose,
     problems: &mut Problems,
 ) -> Option<PipelineConfig> {
     for text in overrides {
         overrides::apply(&mut root, text, environment, problems);
     }
-    let purpose = if datasets_only { Purpose::Datasets } else { Purpose::Run };
     let mut config = read(&root, purpose, problems)?;
+    if !problems.check_resources(purpose) {
+        return None;
+    }
     config.config_dir.clone_from(&environment.config_dir);
+    config.resources = problems.resources.clone();
     Some(config)
 }
 
@@ -302,7 +314,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         .iter()
         .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems))
         .collect();
-    if listed.is_empty() && purpose == Purpose::Run {
+    if listed.is_empty() && purpose != Purpose::Datasets {
         tasks.extend(only_task(&datasets, root.span, &inherited, problems));
     }
     let gate = GateSpec::read_list(&mut table, problems);
@@ -334,6 +346,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         document,
         config_dir: String::new(),
         redacted,
+        resources: Resources::default(),
     };
     checks::check_ids(&config, problems);
     checks::check_references(&config, root, problems);

@@ -32,6 +32,17 @@ pub(crate) fn nests_too_deep(text: &str) -> bool {
     false
 }
 
+/// Returns the names of the environment variables in a text, those of defaults included. `${config_dir}`, the parameters of
+/// templates and escaped variables are left out.
+pub(crate) fn variable_names(text: &str) -> impl Iterator<Item = &str> {
+    let places = text.match_indices("${").filter(|(place, _)| !text[..*place].ends_with('$'));
+    let names = places.filter_map(|(place, _)| text[place + 2..].split([':', '}']).next());
+    names.filter(|name| {
+        let is_name = |one: char| one.is_ascii_alphanumeric() || one == '_';
+        !name.is_empty() && name.chars().all(is_name) && *name != "config_dir"
+    })
+}
+
 /// Returns the position of the brace that closes a variable, after those of nested variables.
 pub(crate) fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
@@ -44,4 +55,22 @@ pub(crate) fn closing_brace(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variable_names;
+
+    #[test]
+    fn every_variable_of_a_text_is_named() {
+        for (text, expected) in [
+            ("plain $5 {x}", vec![]),
+            ("${A}/${B:-two}", vec!["A", "B"]),
+            ("${A:-${B:?no ${C}}}", vec!["A", "B", "C"]),
+            ("$${A} ${config_dir} ${runtime.global.n:-${D}}", vec!["D"]),
+            ("$${${A}", vec!["A"]),
+        ] {
+            assert_eq!(variable_names(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
 }

@@ -1,12 +1,16 @@
 //! Problems of a configuration, and their display.
 
+use crate::node::Node;
 use crate::old_names::new_name;
+use crate::permissions::Permissions;
+use crate::resources::{Purpose, RefusedResource, ResourceKind, Resources, SuiteResource};
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use gage_secrets::{SECRET_MARK, find_secrets, redact};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
 
 /// Maximum number of errors, and of warnings, that are kept. Further ones are counted.
 const MAX_PROBLEMS: usize = 100;
@@ -44,13 +48,15 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-/// All errors and warnings of a configuration, with the source texts.
+/// All errors and warnings of a configuration, with the source texts, and with what the configuration uses outside them.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
     /// The texts.
     pub sources: Sources,
     errors: ProblemList,
     warnings: ProblemList,
+    /// What the texts use, and may use.
+    pub resources: Resources,
     hidden: BTreeSet<HiddenText>,
 }
 
@@ -104,6 +110,60 @@ impl std::fmt::Debug for HiddenText {
 }
 
 impl Problems {
+    /// Creates an empty list for a configuration that may use only some resources. [`Problems::default`] allows all.
+    pub fn restricted(permissions: Permissions) -> Problems {
+        Problems { resources: Resources::restricted(permissions), ..Problems::default() }
+    }
+
+    /// Records that the configuration uses something outside its text. It is checked by [`Problems::check_resources`].
+    pub(crate) fn add_resource(&mut self, span: Span, key: &str, kind: ResourceKind) {
+        self.resources.add(SuiteResource { kind, key: key.to_owned(), span });
+    }
+
+    /// Reports the variables of a document that may not be read.
+    pub(crate) fn check_variables(&mut self, root: &Node) {
+        let refused = self.resources.name_variables(root);
+        self.refuse(refused);
+    }
+
+    /// Reports the variables of a value from the command line that may not be read.
+    pub(crate) fn check_variables_of(&mut self, key: &str, span: Span) {
+        let refused = self.resources.name_variables_of(key, span);
+        self.refuse(refused);
+    }
+
+    /// Reports everything that a purpose needs and that the configuration may not use. Returns false if anything was
+    /// refused, now or before.
+    pub fn check_resources(&mut self, purpose: Purpose) -> bool {
+        let refused = self.resources.check(purpose);
+        self.refuse(refused);
+        !self.resources.is_refused()
+    }
+
+    /// Reports everything that a purpose needs of a suite that was read before, and that it may not use. Returns false if
+    /// anything was refused.
+    pub fn check_resources_of(&mut self, suite: &Resources, purpose: Purpose) -> bool {
+        let refused = self.resources.check_used(suite, purpose);
+        self.refuse(refused);
+        !self.resources.is_refused()
+    }
+
+    /// Records that the configuration needs a file, and reports it if it may not be read. Returns false if it may not, or
+    /// if its path is unknown because a variable in it was refused.
+    pub fn check_file(&mut self, span: Span, key: &str, path: &Path) -> bool {
+        let kind = ResourceKind::File(path.to_owned());
+        let refused = self.resources.check_all(vec![SuiteResource { kind, key: key.to_owned(), span }]);
+        let is_allowed = refused.is_empty() && !self.resources.is_unexpanded(span);
+        self.refuse(refused);
+        is_allowed
+    }
+
+    fn refuse(&mut self, refused: Vec<RefusedResource>) {
+        for (SuiteResource { key, span, .. }, refusal) in refused {
+            self.error(span, &key, refusal.message).help(refusal.help);
+        }
+    }
+
     /// Adds an error.
     pub fn error(&mut self, span: Span, key: &str, message: impl Into<String>) -> &mut Problem {
         self.push(Severity::Error, Some(span), key, message.into())

@@ -4,9 +4,11 @@ use crate::expand::{Environment, expand};
 use crate::node::{Node, NodeValue};
 use crate::overrides;
 use crate::parse::{parse, plain_value};
+use crate::permissions::Permissions;
 use crate::pipeline::{PipelineConfig, load_document};
 use crate::problems::Problems;
 use crate::redacted::{digest_of, is_of_scoring, joined, name_of};
+use crate::resources::Purpose;
 use gage_secrets::SECRET_MARK;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -57,15 +59,17 @@ pub struct RecordedConfig {
 }
 
 /// Reads the suite recorded by a run, so that its answers can be scored again. Redacted values are restored from
-/// their variables if the digest in `redacted` matches. Settings for asking models are not restored.
+/// their variables if the digest in `redacted` matches. Settings for asking models are not restored, and only the plugins
+/// must be allowed.
 pub fn load_recorded_to_score(
     name: &str,
     document: &Value,
     redacted: &BTreeMap<String, String>,
     overrides: &[String],
     environment: &Environment<'_>,
+    permissions: &Permissions,
 ) -> RecordedConfig {
-    let mut problems = Problems::default();
+    let mut problems = Problems::restricted(permissions.clone());
     let number = problems.sources.add(name, format!("{document:#}"));
     let Some(mut root) = parse(number, None, &mut problems) else {
         return RecordedConfig { config: None, problems, missing: Vec::new() };
@@ -77,16 +81,19 @@ pub fn load_recorded_to_score(
     }
     let mut missing = Vec::new();
     let found = FoundVariable { document, redacted, environment };
-    found.restore(&mut root, &mut Vec::new(), &mut missing);
-    let config = load_document(root, &[], environment, false, &mut problems);
+    found.restore(&mut root, &mut Vec::new(), &mut missing, &mut problems);
+    problems.check_variables(&root);
+    let config = load_document(root, &[], environment, Purpose::Plugins, &mut problems);
     RecordedConfig { config, problems, missing }
 }
 
 /// Reads the recorded suite without restoring values from variables. Returns `None` if this program cannot read it.
 pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let (redacted, permissions) = (BTreeMap::new(), Permissions::default());
+    let name = "the suite of the run";
     let RecordedConfig { config, problems, .. } =
-        load_recorded_to_score("the suite of the run", document, &BTreeMap::new(), &[], &environment);
+        load_recorded_to_score(name, document, &redacted, &[], &environment, &permissions);
     config.filter(|_| document.is_object() && !problems.has_errors())
 }
 
@@ -117,12 +124,21 @@ struct FoundVariable<'r> {
 }
 
 impl FoundVariable<'_> {
-    fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
+    fn restore(
+        &self,
+        node: &mut Node,
+        path: &mut Vec<String>,
+        missing: &mut Vec<MissingVariable>,
+        problems: &mut Problems,
+    ) {
         let place = joined(path);
         let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
         if let Some(digest) = self.redacted.get(&place).filter(|_| is_lost)
             && is_of_scoring(path, |step| self.kind_of(step))
         {
+            if !problems.resources.add_variables(node.as_text().unwrap_or_default(), node.span) {
+                return;
+            }
             match self.value_of(node, &place, digest) {
                 Ok(value) => node.value = value,
                 Err(one) => missing.push(one),
@@ -135,14 +151,14 @@ impl FoundVariable<'_> {
             NodeValue::List(items) => {
                 for (number, item) in items.iter_mut().enumerate() {
                     path.push(name_of(path, &item.to_json(), number));
-                    self.restore(item, path, missing);
+                    self.restore(item, path, missing, problems);
                     path.pop();
                 }
             }
             NodeValue::Map(entries) => {
                 for entry in entries {
                     path.push(entry.key.clone());
-                    self.restore(&mut entry.node, path, missing);
+                    self.restore(&mut entry.node, path, missing, problems);
                     path.pop();
                 }
             }
@@ -241,7 +257,8 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
 
         let again = |value: Option<&str>, document: &Value| {
             let variable = |_: &str| value.map(str::to_owned);
-            load_recorded_to_score("x", document, &redacted, &[], &environment(&variable))
+            let permissions = Permissions::default();
+            load_recorded_to_score("x", document, &redacted, &[], &environment(&variable), &permissions)
         };
         let found = again(Some("short"), &config.document);
         assert_eq!(found.missing, []);

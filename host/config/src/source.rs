@@ -1,12 +1,21 @@
 //! Locations of values in their sources.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Formats a path for a message: unchanged, with its absolute location.
 pub fn shown_path(path: &Path) -> String {
     match std::path::absolute(path) {
         Ok(resolved) if resolved != path => format!("'{}' ({})", path.display(), resolved.display()),
         _ => format!("'{}'", path.display()),
+    }
+}
+
+/// Returns the path of a text, in which a leading `~` is the user's home folder.
+pub(crate) fn expand_home(text: &str) -> PathBuf {
+    let below = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
     }
 }
 
@@ -51,7 +60,7 @@ impl Sources {
 }
 
 /// A range of bytes in one of the [`Sources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// Number of the source text.
     pub source: usize,

@@ -7,7 +7,7 @@ use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, check_unchanged, open};
 use crate::source::{DataFile, FormatOptions, LabelsFile, RowSource};
-use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
+use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec, Permissions};
 use gage_record::DatasetIdentity;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -171,12 +171,17 @@ impl LocatedFiles {
     }
 }
 
-/// Finds the files of a dataset, fetches remote ones, and compares their digest with that of the suite.
+/// Finds the files of a dataset, fetches remote ones, and compares their digest with that of the suite. Remote files come
+/// only from hosts that the suite may connect to.
 ///
 /// # Errors
 /// When the files are unavailable or have another digest.
 #[tracing::instrument(name = "locate_dataset", skip_all, fields(dataset = %spec.dataset_id))]
-pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<LocatedFiles, LocateError> {
+pub fn locate(
+    spec: &DatasetSpec,
+    options: &LocateOptions<'_>,
+    permissions: &Permissions,
+) -> Result<LocatedFiles, LocateError> {
     let located = match &spec.source {
         DataSource::Files(_) => {
             let mut source = source_of_files(spec);
@@ -188,7 +193,7 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
             LocatedFiles { shown: spec.shown_source(), identity, source, folder, beside: None }
         }
-        DataSource::Hub(hub) => fetch(spec, hub, options)?,
+        DataSource::Hub(hub) => fetch(spec, hub, options, permissions)?,
     };
     let identity = &located.identity;
     let labels = located.source.labels.as_ref().map(|labels| labels.file.shown.as_str()).unwrap_or_default();
@@ -262,6 +267,7 @@ fn fetch(
     spec: &DatasetSpec,
     hub: &HubSpec,
     options: &LocateOptions<'_>,
+    permissions: &Permissions,
 ) -> Result<LocatedFiles, LocateError> {
     let endpoint = Url::parse(&hub.endpoint).map_err(|error| LocateError::Endpoint {
         endpoint: hub.endpoint.clone(),
@@ -280,6 +286,7 @@ fn fetch(
         offline: hub.offline || options.is_offline,
         cache,
         timings: HubTimings::default(),
+        permissions: permissions.clone(),
     };
     let fetched = hub::fetch(&wanted, options.progress, options.is_cancelled)?;
     let format = format_of(&fetched, hub)?;

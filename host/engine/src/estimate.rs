@@ -175,7 +175,8 @@ impl Plan {
         let spec = &task.spec;
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
-        let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
+        let tokens =
+            Tokens::of(task, backend, options.tokenizer, self.config.resources.permissions(), &mut notes);
         let (statistics, plugins) = Plan::statistics(task, datasets, options, &tokens, &mut notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {

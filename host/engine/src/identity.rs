@@ -2,8 +2,8 @@
 //! of the backends are facts.
 
 use crate::plan::{Plan, PlannedTask, Scoring};
-use crate::session::Session;
 use crate::session::datasets::Datasets;
+use crate::session::{Session, with_permissions};
 use gage_backend::{ACCEPTED_MEDIA_FACT, BackendInfo, CHAT_TEMPLATE_FACT, OpenOptions, open};
 use gage_config::{PluginReference, redacted_digests};
 use gage_core::Object;
@@ -77,9 +77,10 @@ pub async fn facts_before_run(
     registry: &Registry,
     options: &OpenOptions,
 ) -> BTreeMap<String, Object> {
+    let options = with_permissions(options, plan);
     let mut facts = BTreeMap::new();
     for spec in plan.backends() {
-        if let Ok(backend) = open(spec, registry, options).await {
+        if let Ok(backend) = open(spec, registry, &options).await {
             facts.insert(spec.backend_id.clone(), split(backend.info()).1);
         }
     }

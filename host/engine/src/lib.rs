@@ -50,7 +50,7 @@ pub use progress::{FinishedSample, Progress};
 pub use run::context::{RunContext, RunOptions};
 pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
-pub use run::run;
+pub use run::{granted_permissions, run};
 pub use run_error::RunError;
 pub use sent::{SentRequest, expected_requests, recorded_requests};
 pub use session::Session;

@@ -16,9 +16,10 @@ use crate::pipeline::task_state::TaskState;
 use crate::plan::Plan;
 use crate::run_error::RunError;
 use context::{RunContext, RunOptions};
+use gage_config::PipelineConfig;
 use gage_record::{
-    JournalIndex, JournalWriter, Manifest, MediaFolder, OpenedJournal, QuarantinedTail, RunFolder,
-    RunIdentity, RunStatus,
+    GrantedPermissions, JournalIndex, JournalWriter, Manifest, MediaFolder, OpenedJournal, QuarantinedTail,
+    RunFolder, RunIdentity, RunStatus,
 };
 use input_files::check_all_files;
 use report::RunReport;
@@ -179,6 +180,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         manifest.parent_run = parent.map(|parent| parent.run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
+        manifest.permissions = granted_permissions(&plan.config);
         manifest.write(&folder)?;
         return Ok((folder, manifest));
     }
@@ -202,8 +204,19 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     // The identities may differ in values that no result depends on. The run then takes the new ones.
     manifest.identity = identity;
     manifest.facts = identity::facts(plan, session);
+    manifest.permissions = granted_permissions(&plan.config);
     manifest.prompt_versions = versions;
     Ok((folder, manifest))
+}
+
+/// Returns what a suite may reach, as the manifest records it. `None` if it may reach everything.
+pub fn granted_permissions(config: &PipelineConfig) -> Option<GrantedPermissions> {
+    let allowed = config.resources.permissions().allowed()?;
+    Some(GrantedPermissions {
+        allow_env: allowed.env.clone(),
+        allow_read: allowed.read.iter().map(|folder| folder.display().to_string()).collect(),
+        allow_net: allowed.net.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// Checks that a run would get the answers that another run has recorded. Judges and metrics may differ.

@@ -30,9 +30,10 @@ impl Session {
         options: &OpenOptions,
         problems: &mut Problems,
     ) -> Option<Session> {
+        let options = with_permissions(options, plan);
         let mut backends: HashMap<String, Arc<dyn Backend>> = HashMap::new();
         for spec in plan.backends() {
-            match open(spec, registry, options).await {
+            match open(spec, registry, &options).await {
                 Ok(backend) => {
                     backends.insert(spec.backend_id.clone(), backend);
                 }
@@ -106,6 +107,11 @@ impl Session {
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
+}
+
+/// Returns options that reach only the hosts that the suite of a plan may reach.
+pub(crate) fn with_permissions(options: &OpenOptions, plan: &Plan) -> OpenOptions {
+    OpenOptions { hosts: options.hosts.restricted(plan.config.resources.permissions()), ..options.clone() }
 }
 
 /// A model file that changed after its model was loaded.

@@ -36,6 +36,12 @@ const COLUMNS: [CsvColumn; 23] = [
     ("total_is_least", |row| shown(row.part.total_is_least)),
 ];
 
+/// Marks a text that a spreadsheet would read as a formula. Numbers stay numbers.
+fn without_formula(cell: String) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    if is_formula { format!("'{cell}") } else { cell }
+}
+
 /// Formats a value as the shortest text that parses to the same number, or as an empty text if there is none.
 fn shown(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
@@ -80,7 +86,7 @@ pub(super) fn write(
         for figure in run.figures(&task.task_id) {
             for part in parts(&figure) {
                 let row = FigureRow { run_id: run.source.run_id(), model: &model, figure: &figure, part };
-                table.write_record(COLUMNS.map(|(_, cell)| cell(&row))).map_err(failed)?;
+                table.write_record(COLUMNS.map(|(_, cell)| without_formula(cell(&row)))).map_err(failed)?;
             }
         }
     }
@@ -152,7 +158,25 @@ fn parts(figure: &MetricFigure) -> Vec<FigurePart<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::csv_writer;
+    use super::{csv_writer, without_formula};
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (cell, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("+1+1", "'+1+1"),
+            ("-2+3", "'-2+3"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("-0.25", "-0.25"),
+            ("1e-9", "1e-9"),
+            ("law", "law"),
+            ("", ""),
+        ] {
+            assert_eq!(without_formula(cell.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn what_could_be_taken_for_another_cell_is_quoted() {

@@ -5,6 +5,7 @@ use gage_core::foreign_file;
 use gage_record::TemporaryFile;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -154,12 +155,15 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Converts a name for use in a file name: characters that some systems reject become `_`.
+/// Converts a name for use in a file name: characters that some systems reject, or that hide others, become `_`.
 pub(super) fn file_part(name: &str) -> String {
     const BAD: [char; 9] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*'];
     const TAKEN: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+    let is_visible = |character: char| {
+        matches!(gage_core::printable_line(character.encode_utf8(&mut [0; 4])), Cow::Borrowed(_))
+    };
     let safe =
-        |character: char| if BAD.contains(&character) || character.is_control() { '_' } else { character };
+        |character: char| if BAD.contains(&character) || !is_visible(character) { '_' } else { character };
     let safe: String = name.chars().map(safe).collect();
     let safe = safe.trim_end_matches(['.', ' ']);
     let stem = safe.split('.').next().unwrap_or_default().to_uppercase();
@@ -169,4 +173,24 @@ pub(super) fn file_part(name: &str) -> String {
                 .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
         });
     if safe.is_empty() || safe.starts_with('.') || is_taken { format!("_{safe}") } else { safe.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_part;
+
+    #[test]
+    fn names_of_files_hide_nothing() {
+        for (name, expected) in [
+            ("piqa", "piqa"),
+            ("a/b", "a_b"),
+            ("evil\u{202e}fdp.exe", "evil_fdp.exe"),
+            ("a\u{1b}[31m\u{200b}b", "a_[31m_b"),
+            ("..", "_"),
+            ("con", "_con"),
+            ("é 中", "é 中"),
+        ] {
+            assert_eq!(file_part(name), expected, "{name:?}");
+        }
+    }
 }

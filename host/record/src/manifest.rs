@@ -67,6 +67,17 @@ impl RunStatus {
     }
 }
 
+/// What a suite was allowed to reach besides its own folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantedPermissions {
+    /// Environment variables.
+    pub allow_env: Vec<String>,
+    /// Folders.
+    pub allow_read: Vec<String>,
+    /// Hosts, each with its port if only that one was allowed.
+    pub allow_net: Vec<String>,
+}
+
 /// Description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -94,6 +105,10 @@ pub struct Manifest {
     /// that refuses every request, or an input that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
+    /// What the suite was allowed to reach, if it was treated as a stranger's (`--untrusted`). Permissions change no
+    /// number, and a run may be resumed with different ones. These are from the process that last wrote to the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<GrantedPermissions>,
     /// Everything that determines the results: the expanded configuration, and digests of plugins, models and
     /// data.
     pub identity: RunIdentity,
@@ -125,6 +140,7 @@ impl Manifest {
             is_rejudged: false,
             status: RunStatus::Running,
             ended_by: None,
+            permissions: None,
             identity,
             facts: BTreeMap::new(),
             prompt_versions: BTreeMap::new(),

@@ -4,13 +4,14 @@ use crate::error::RunnerError;
 use crate::progress::{NoProgress, RunEvent, RunProgress};
 use crate::suite_defaults::{NoDefaults, SuiteDefaults};
 use gage_backend::{ModelProgram, OpenOptions};
+use gage_config::{Permissions, hub_endpoint};
 use gage_core::ShortageWatch;
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, ModelHub};
 use gage_engine::CancelToken;
 use gage_plugin::{BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry};
 use gage_secrets::SecretString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Settings of the machine that runs the suite.
@@ -35,10 +36,7 @@ impl Default for HostSettings {
             cache_folder: user_cache_folder(),
             compiler: ComponentCompiler::InProcess,
             model_program: ModelProgram::default(),
-            hub: ModelHub {
-                endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned()),
-                token: hub_token(),
-            },
+            hub: ModelHub { endpoint: hub_endpoint(), token: hub_token() },
         }
     }
 }
@@ -84,6 +82,8 @@ pub struct Context {
     pub stop: CancelToken,
     /// Defaults for values that a suite omits.
     pub defaults: Arc<dyn SuiteDefaults>,
+    /// What suites may reach besides their own folders; default everything.
+    pub permissions: Permissions,
 }
 
 impl Default for Context {
@@ -93,11 +93,18 @@ impl Default for Context {
             progress: Arc::new(NoProgress),
             stop: CancelToken::default(),
             defaults: Arc::new(NoDefaults),
+            permissions: Permissions::default(),
         }
     }
 }
 
 impl Context {
+    /// Returns what a suite may reach, by its file.
+    pub fn permissions_of(&self, suite: &Path) -> Permissions {
+        let folder = suite.parent().filter(|folder| !folder.as_os_str().is_empty());
+        self.permissions.with_folder(folder.unwrap_or(Path::new(".")))
+    }
+
     /// Starts the plugin engine. If the cache folder is unusable, each process compiles components again.
     ///
     /// # Errors

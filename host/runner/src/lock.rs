@@ -223,8 +223,7 @@ impl ReadSuite {
         origin: &Origin,
         identity: &RunIdentity,
     ) -> Result<Lock, RunnerError> {
-        Lock::new(path, &self.overrides, &|name| self.variables.get(name), origin, identity)
-            .map_err(RunnerError::Suite)
+        self.with_inputs(|inputs| Lock::new(path, inputs, origin, identity)).map_err(RunnerError::Suite)
     }
 }
 
@@ -275,8 +274,7 @@ pub(crate) fn explained(
         return error;
     }
     let places = PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
-    let variable = |name: &str| suite.variables.get(name);
-    error.with_changes(locked.unusable(&source.path, &suite.overrides, &variable, &places))
+    error.with_changes(suite.with_inputs(|inputs| locked.unusable(&source.path, inputs, &places)))
 }
 
 /// Returns the differences from a lock of the same suite if a dataset cannot be fully read.

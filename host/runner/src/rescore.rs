@@ -12,14 +12,14 @@ use crate::request::{DEFAULT_CONCURRENCY, RescoreRequest, RunRequest};
 use crate::run::{new_run_id, rejudge};
 use crate::shortage::watched;
 use crate::suite_source::{SuiteSource, Variables};
-use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
+use crate::{Context, HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_backend::HttpHosts;
 use gage_config::{
-    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, redacted_digests,
-    redacted_of_scoring,
+    Environment, Permissions, PipelineConfig, Purpose, RecordedConfig, load_recorded_to_score,
+    redacted_digests, redacted_of_scoring,
 };
 use gage_core::ShortageWatch;
-use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring};
+use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring, granted_permissions};
 use gage_figures::{Completeness, TaskDescription};
 use gage_plugin::PluginHost;
 use gage_record::{JournalIndex, RunFolder, RunReader, RunStatus};
@@ -95,7 +95,11 @@ fn judge_again(
     root: PathBuf,
     run_id: String,
 ) -> Result<RunOutcome, RunnerError> {
-    let suite = suite(request, &request.overrides, parent)?;
+    let mut suite = suite(request, &request.overrides, parent)?;
+    // Judges are asked, about the rows of the datasets.
+    if !suite.problems.check_resources(Purpose::Run) {
+        return Err(RunnerError::problems(suite.problems));
+    }
     if !suite.missing.is_empty() && !suite.problems.has_errors() {
         return Err(RunnerError::MissingVariables(suite.missing));
     }
@@ -153,7 +157,8 @@ fn planned(
     {
         return Err(RunnerError::OverrideWithoutEffect { key });
     }
-    let asked = load_expanded(&parent.manifest().identity.config, &[], parent).config;
+    let permissions = permissions_of(&request.context, parent);
+    let asked = load_expanded(&parent.manifest().identity.config, &[], parent, &permissions).config;
     if let Some(asked) = &asked {
         check_repeats(&config, asked)?;
     }
@@ -186,6 +191,7 @@ fn call_engine(
         Some(_) => redacted_digests(&config.redacted),
         None => redacted_of_scoring(&parent.manifest().identity.redacted, &config.redacted),
     };
+    let permissions = granted_permissions(config);
     let context = &request.context;
     let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
     let scored = gage_engine::rescore(&RescoreContext {
@@ -193,6 +199,7 @@ fn call_engine(
         journal: run.journal,
         config: &config.document,
         redacted: &redacted,
+        permissions: permissions.as_ref(),
         tasks: scoring,
         root: run.root,
         run_id: run.run_id,
@@ -228,7 +235,7 @@ fn suite(
     parent: &RunReader,
 ) -> Result<RecordedConfig, RunnerError> {
     if let Some(path) = &request.suite {
-        let loaded = request.context.load(path, overrides, &Variables::default(), false);
+        let loaded = request.context.load(path, overrides, &Variables::default(), Purpose::Plugins);
         return Ok(RecordedConfig { config: loaded.config, problems: loaded.problems, missing: Vec::new() });
     }
     let mut document = parent.manifest().identity.config.clone();
@@ -245,16 +252,27 @@ fn suite(
             }
         }
     }
-    Ok(load_expanded(&document, overrides, parent))
+    Ok(load_expanded(&document, overrides, parent, &permissions_of(&request.context, parent)))
+}
+
+/// Returns what the recorded suite of a run may reach. Its own folder is that of the run.
+pub(crate) fn permissions_of(context: &Context, run: &RunReader) -> Permissions {
+    context.permissions.with_folder(run.path())
 }
 
 /// Loads a suite that was expanded when its run began.
-pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> RecordedConfig {
+pub(crate) fn load_expanded(
+    document: &Value,
+    overrides: &[String],
+    parent: &RunReader,
+    permissions: &Permissions,
+) -> RecordedConfig {
     let name = format!("the suite of {}", parent.path().display());
-    let variable = |name: &str| std::env::var(name).ok();
+    let variables = Variables::default();
+    let variable = |name: &str| variables.get(name, permissions);
     let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
     let redacted = &parent.manifest().identity.redacted;
-    load_recorded_to_score(&name, document, redacted, overrides, &environment)
+    load_recorded_to_score(&name, document, redacted, overrides, &environment, permissions)
 }
 
 /// Adds the scoring step, if there are steps but no scoring step.

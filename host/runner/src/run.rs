@@ -149,7 +149,10 @@ impl SuiteRun<'_> {
         let locked = request.lock.as_deref().map(Lock::read).transpose()?;
         // A replay needs no secrets, because only the recorded requests used them.
         let variables = match &request.exchanges {
-            HttpExchanges::Replay(_) => Variables::of_replay(&request.suite),
+            HttpExchanges::Replay(_) => {
+                let permissions = request.context.permissions_of(&request.suite.path);
+                Variables::of_replay(&request.suite, &permissions)
+            }
             HttpExchanges::Live | HttpExchanges::Record(_) => Variables::default(),
         };
         let mut suite = ReadSuite::new(&request.context, &request.suite, variables);

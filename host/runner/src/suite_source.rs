@@ -1,9 +1,9 @@
 //! Source of a suite: its file, overriding values and defaults.
 
 use crate::{Context, RunEvent};
-use gage_config::is_secret_name;
+use gage_config::{Permissions, Purpose, is_secret_name};
 use gage_secrets::SECRET_MARK;
-use gage_suite::{LoadedSuite, secret_variables, without_default};
+use gage_suite::{LoadedSuite, SuiteInputs, secret_variables, without_default};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -46,38 +46,42 @@ pub struct Variables {
 impl Variables {
     /// Creates the variables of a replay: backend secrets without a default may be unset, and a placeholder replaces
     /// them.
-    pub(crate) fn of_replay(suite: &SuiteSource) -> Variables {
-        let mut idle = secret_variables(&suite.path);
+    pub(crate) fn of_replay(suite: &SuiteSource, permissions: &Permissions) -> Variables {
+        let mut idle = secret_variables(&suite.path, permissions);
         let set = suite.overrides.iter().filter(|text| text.contains("backend"));
         let set = set.flat_map(|text| without_default(text));
         idle.extend(set.filter(|name| is_secret_name(name)).map(str::to_owned));
         Variables { idle }
     }
 
-    /// Returns the value of a variable.
-    pub fn get(&self, name: &str) -> Option<String> {
+    /// Returns the value of a variable that a suite may read.
+    pub fn get(&self, name: &str, permissions: &Permissions) -> Option<String> {
+        permissions.check_env(name).ok()?;
         let set = std::env::var(name).ok();
         set.or_else(|| self.idle.contains(name).then(|| SECRET_MARK.to_owned()))
     }
 }
 
 impl Context {
-    /// Loads a suite of either kind from a file. With `datasets_only`, the tasks may be missing.
+    /// Loads a suite of either kind from a file.
     pub fn load(
         &self,
         path: &Path,
         overrides: &[String],
         variables: &Variables,
-        datasets_only: bool,
+        purpose: Purpose,
     ) -> LoadedSuite {
-        let mut loaded = gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only);
+        let permissions = &self.permissions_of(path);
+        let variable = |name: &str| variables.get(name, permissions);
+        let inputs = SuiteInputs { overrides, variable: &variable, permissions };
+        let mut loaded = gage_suite::load(path, &inputs, purpose);
         self.defaults.rename_sources(&mut loaded.problems);
         loaded
     }
 
     /// Returns the overrides of a source, followed by the defaults for omitted values.
     pub fn all_overrides(&self, suite: &SuiteSource, variables: &Variables) -> Vec<String> {
-        let read = self.load(&suite.path, &suite.overrides, variables, false).config;
+        let read = self.load(&suite.path, &suite.overrides, variables, Purpose::Run).config;
         let defaults = read.map(|config| self.defaults.overrides(&config.document)).unwrap_or_default();
         [suite.overrides.clone(), defaults].concat()
     }
@@ -86,6 +90,7 @@ impl Context {
 /// A suite that was read, with the sources of its values.
 pub(crate) struct ReadSuite {
     pub(crate) variables: Variables,
+    pub(crate) permissions: Permissions,
     pub(crate) overrides: Vec<String>,
     pub(crate) loaded: LoadedSuite,
 }
@@ -94,8 +99,14 @@ impl ReadSuite {
     /// Reads a suite, and reports that it was read.
     pub(crate) fn new(context: &Context, suite: &SuiteSource, variables: Variables) -> ReadSuite {
         let overrides = context.all_overrides(suite, &variables);
-        let loaded = context.load(&suite.path, &overrides, &variables, false);
+        let loaded = context.load(&suite.path, &overrides, &variables, Purpose::Run);
         context.progress.on_event(&RunEvent::SuiteRead { config: loaded.config.as_ref() });
-        ReadSuite { variables, overrides, loaded }
+        ReadSuite { variables, permissions: context.permissions_of(&suite.path), overrides, loaded }
+    }
+
+    /// Calls a function with what the suite gets from outside its file.
+    pub(crate) fn with_inputs<T>(&self, call: impl FnOnce(&SuiteInputs<'_>) -> T) -> T {
+        let variable = |name: &str| self.variables.get(name, &self.permissions);
+        call(&SuiteInputs { overrides: &self.overrides, variable: &variable, permissions: &self.permissions })
     }
 }

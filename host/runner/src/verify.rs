@@ -6,7 +6,7 @@ use crate::error::with_causes;
 use crate::live_reports::LiveReports;
 use crate::progress::{EngineEvents, NoProgress};
 use crate::request::VerifyRequest;
-use crate::rescore::load_expanded;
+use crate::rescore::{load_expanded, permissions_of};
 use crate::shortage::watched;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
@@ -136,8 +136,12 @@ impl RecordedRun<'_> {
         shortages: ShortageWatch,
     ) -> Result<RescoreCheck, RunnerError> {
         let run = &checked.run;
-        let recorded = load_expanded(&run.manifest().identity.config, &[], run);
+        let permissions = permissions_of(&request.context, run);
+        let recorded = load_expanded(&run.manifest().identity.config, &[], run, &permissions);
         let RecordedConfig { config, problems, missing } = recorded;
+        if problems.resources.is_refused() {
+            return Err(RunnerError::problems(problems));
+        }
         let Some(config) = config.filter(|_| !problems.has_errors()) else {
             return Ok(impossible("the manifest has no configuration that this program reads"));
         };
@@ -177,6 +181,7 @@ impl RecordedRun<'_> {
             journal,
             config: &identity.config,
             redacted: &identity.redacted,
+            permissions: None,
             tasks: &self.scoring,
             root: aside.path(),
             run_id: &self.run.manifest().run_id,

@@ -6,10 +6,22 @@ use crate::run_config::{Folders, compile};
 use crate::template::OtherTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{
-    Environment, Node, PipelineConfig, Problems, apply_override, load_document, parse_document, shown_path,
+    Environment, Node, Permissions, PipelineConfig, Problems, Purpose, apply_override, load_document,
+    parse_document, shown_path,
 };
 use gage_core::foreign_file;
 use std::path::Path;
+
+/// What a suite gets from outside its file.
+#[derive(Clone, Copy)]
+pub struct SuiteInputs<'i> {
+    /// Values that override those of the file: `tasks.0.max_samples=5`.
+    pub overrides: &'i [String],
+    /// Returns the values of variables.
+    pub variable: &'i dyn Fn(&str) -> Option<String>,
+    /// What the suite may reach.
+    pub permissions: &'i Permissions,
+}
 
 /// Origin of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,26 +53,19 @@ impl LoadedSuite {
     }
 }
 
-/// Reads a PipelineConfig or a RunConfig. `variable` returns the values of variables; with `datasets_only` the
-/// tasks may be missing.
-pub fn load(
-    path: &Path,
-    overrides: &[String],
-    variable: &dyn Fn(&str) -> Option<String>,
-    datasets_only: bool,
-) -> LoadedSuite {
-    read(path, overrides, variable, datasets_only, &|folder| files::shown_folder(folder))
+/// Reads a PipelineConfig or a RunConfig.
+pub fn load(path: &Path, inputs: &SuiteInputs<'_>, purpose: Purpose) -> LoadedSuite {
+    read(path, inputs, purpose, &|folder| files::shown_folder(folder))
 }
 
-/// Reads a suite with `${config_dir}` unexpanded, so that the result does not depend on its location.
-pub(crate) fn portable(
-    path: &Path,
-    overrides: &[String],
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<PipelineConfig, SuiteError> {
+/// Reads a suite with `${config_dir}` unexpanded, so that the result does not depend on its location. The caller has loaded
+/// the suite before: its files cannot be checked by their unexpanded paths, and none of them is opened.
+pub(crate) fn portable(path: &Path, inputs: &SuiteInputs<'_>) -> Result<PipelineConfig, SuiteError> {
     let own = files::canonical_path(&files::folder_of(path));
     let spell = |folder: &Path| crate::rewrite_paths::spelled(&own, folder);
-    let loaded = read(path, overrides, variable, false, &spell);
+    let permissions = Permissions::default();
+    let unchecked = SuiteInputs { permissions: &permissions, ..*inputs };
+    let loaded = read(path, &unchecked, Purpose::Run, &spell);
     match loaded.config {
         Some(config) => Ok(config),
         None => Err(SuiteError::document(path, loaded.problems)),
@@ -69,18 +74,25 @@ pub(crate) fn portable(
 
 /// Returns the `runtime` of a RunConfig, with its own placeholders at their defaults, or `None` for other suites.
 /// Errors are reported when the suite is loaded for use.
-fn runtime_of(name: &str, text: &str, overrides: &[String], environment: &Environment<'_>) -> Option<Node> {
+fn runtime_of(
+    name: &str,
+    text: &str,
+    overrides: &[String],
+    environment: &Environment<'_>,
+    permissions: &Permissions,
+) -> Option<Node> {
+    let mut unreported = Problems::restricted(permissions.clone());
     let variable = |variable: &str| match variable.starts_with("runtime.") {
         true => Some(String::new()),
         false => (environment.variable)(variable),
     };
     let unfilled = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
-    let mut root = parse_document(name, text, Some(&unfilled), &mut Problems::default())?;
+    let mut root = parse_document(name, text, Some(&unfilled), &mut unreported)?;
     if text_of(&root, "kind") != Some("RunConfig") {
         return None;
     }
     for text in overrides {
-        apply_override(&mut root, text, &unfilled, &mut Problems::default());
+        apply_override(&mut root, text, &unfilled, &mut unreported);
     }
     root.get("runtime").filter(|runtime| !runtime.is_null()).cloned()
 }
@@ -93,12 +105,12 @@ fn is_of_runtime(text: &str) -> bool {
 
 fn read(
     path: &Path,
-    overrides: &[String],
-    variable: &dyn Fn(&str) -> Option<String>,
-    datasets_only: bool,
+    inputs: &SuiteInputs<'_>,
+    purpose: Purpose,
     spell: &dyn Fn(&Path) -> String,
 ) -> LoadedSuite {
-    let mut problems = Problems::default();
+    let SuiteInputs { overrides, variable, permissions } = *inputs;
+    let mut problems = Problems::restricted(permissions.clone());
     let text = match foreign_file::read_named_text(path, files::MAX_SUITE_SIZE) {
         Ok(text) => text,
         Err(error) => {
@@ -117,7 +129,7 @@ fn read(
     let (of_runtime, of_suite): (Vec<String>, Vec<String>) =
         overrides.iter().cloned().partition(|text| is_of_runtime(text));
     // Placeholders in a RunConfig are filled with its own values, as those of its template are.
-    let runtime = runtime_of(&name, &text, &of_runtime, &environment);
+    let runtime = runtime_of(&name, &text, &of_runtime, &environment, permissions);
     let filling = |name: &str| match &runtime {
         Some(runtime) if name.starts_with("runtime.") => placeholders::mark(name, Some(runtime)),
         _ => variable(name),
@@ -151,7 +163,7 @@ fn read(
     }
     let own_name = root.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text);
     let own_name = own_name.map(str::to_owned);
-    let config = load_document(root, overrides, &environment, datasets_only, &mut problems);
+    let config = load_document(root, overrides, &environment, purpose, &mut problems);
     let name = name_of(path, template.as_ref(), own_name, config.as_ref());
     LoadedSuite {
         config,

@@ -9,7 +9,7 @@
 
 mod unusable;
 
-use crate::{Origin, SuiteError, files, load, yaml};
+use crate::{Origin, SuiteError, SuiteInputs, files, load, yaml};
 use gage_config::{Problems, RedactedValue, is_unset, parse_document, redacted_digests};
 use gage_core::{Digest, Object, foreign_file};
 use gage_data::DataError;
@@ -79,12 +79,11 @@ impl Lock {
     /// Fails if the suite cannot be read.
     pub fn new(
         path: &Path,
-        overrides: &[String],
-        variable: &dyn Fn(&str) -> Option<String>,
+        inputs: &SuiteInputs<'_>,
         origin: &Origin,
         identity: &RunIdentity,
     ) -> Result<Lock, SuiteError> {
-        let portable = load::portable(path, overrides, variable)?;
+        let portable = load::portable(path, inputs)?;
         Ok(Lock::of(origin, identity, &portable.document, &portable.redacted))
     }
 

@@ -143,6 +143,10 @@ fn bound_template(
             }
         },
     };
+    let key = if root.get("template_path").is_some() { "template_path" } else { "base_task" };
+    if !problems.check_file(span_of(root, key), key, &path) {
+        return None;
+    }
     let template = read_template(root, &path, other_template, problems)?;
     let reference = &template.reference;
     if reference.name != name || !reference.version.eq_ignore_ascii_case(version) {

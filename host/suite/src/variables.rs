@@ -3,14 +3,14 @@
 use crate::document::text_of;
 use crate::files;
 use crate::run_config::find_template;
-use gage_config::{Node, NodeValue, Problems, SecretContext, is_secret_name, parse_document};
+use gage_config::{Node, NodeValue, Permissions, Problems, SecretContext, is_secret_name, parse_document};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Returns the names of the variables that supply secrets to the backends of a suite, and of its template if it
 /// binds one. These are all variables below secret keys, and those with secret names; those with a default are
 /// excluded. Empty if the suite cannot be read, which is reported when it is used.
-pub fn secret_variables(path: &Path) -> BTreeSet<String> {
+pub fn secret_variables(path: &Path, permissions: &Permissions) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
     collect_names(&root, &mut Vec::new(), false, &mut names);
@@ -23,6 +23,7 @@ pub fn secret_variables(path: &Path) -> BTreeSet<String> {
                 .zip(text_of(&root, "template_version"))
                 .and_then(|(name, version)| find_template(&own, name, version)),
         };
+        let template = template.filter(|path| permissions.check_file(path).is_ok());
         if let Some(template) = template.and_then(|path| raw(&path)) {
             collect_names(&template, &mut Vec::new(), false, &mut names);
         }
@@ -91,7 +92,7 @@ metrics: [{implementation: regex_match, params: {pattern: '${ANSWER_KEY}'}}]
 prompts: [{prompt_id: p, params: {how: '${HOW_TOKEN:-shortly}'}}]
 ";
         std::fs::write(&path, text).expect("written");
-        let found: Vec<String> = secret_variables(&path).into_iter().collect();
+        let found: Vec<String> = secret_variables(&path, &Permissions::default()).into_iter().collect();
         assert_eq!(found, ["FIVE", "FOUR_KEY", "ONE", "TWO_TOKEN"]);
     }
 }

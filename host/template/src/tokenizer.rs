@@ -2,6 +2,7 @@
 //! `chat_template.jinja` next to it.
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
+use gage_config::{Permissions, Refusal};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{
     ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles, max_json_values, parse_json,
@@ -28,6 +29,9 @@ pub enum TokenizerError {
         /// The cause.
         source: std::io::Error,
     },
+    /// The suite may not read the file.
+    #[error("{0}")]
+    Refused(Refusal),
     /// The file is not a tokenizer's configuration.
     #[error("{} {message}", path.display())]
     Invalid {
@@ -64,17 +68,22 @@ impl TokenizerTemplate {
     /// Reads `tokenizer_config.json`, given its path or its folder.
     ///
     /// # Errors
-    /// Fails if it cannot be read, is not a tokenizer configuration, or has no valid chat template.
-    pub fn read(path: &Path) -> Result<TokenizerTemplate, TokenizerError> {
+    /// Fails if it cannot or may not be read, is not a tokenizer configuration, or has no valid chat template.
+    pub fn read(path: &Path, permissions: &Permissions) -> Result<TokenizerTemplate, TokenizerError> {
         let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
         let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
         let files = PinnedFiles::default();
-        let config: Map<String, Value> = parse_json(read(&path, &files)?.as_bytes(), MAX_CONFIG_VALUES)
+        // In the folder, either file may be a link.
+        let read = |path: &Path| {
+            permissions.check_file(path).map_err(TokenizerError::Refused)?;
+            read(path, &files)
+        };
+        let config: Map<String, Value> = parse_json(read(&path)?.as_bytes(), MAX_CONFIG_VALUES)
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
         // As in transformers, the file takes precedence over the key.
         let text = match chat_template(&config, "default") {
-            _ if beside.is_file() => read(&beside, &files)?,
+            _ if beside.is_file() => read(&beside)?,
             Some(text) => text,
             None => {
                 return Err(invalid(
@@ -159,7 +168,8 @@ mod tests {
             std::fs::write(folder.path().join("chat_template.jinja"), text)
                 .map_err(|error| error.to_string())?;
         }
-        let read = TokenizerTemplate::read(folder.path()).map_err(|error| error.to_string())?;
+        let read = TokenizerTemplate::read(folder.path(), &Permissions::default());
+        let read = read.map_err(|error| error.to_string())?;
         read.of(&[]).render(&[Message::text(Role::User, "hi")], &[]).map_err(|error| error.to_string())
     }
 
@@ -171,7 +181,7 @@ mod tests {
             {"name": "default", "template": "no tools"},
         ]});
         std::fs::write(folder.path().join("tokenizer_config.json"), named.to_string()).expect("written");
-        let read = TokenizerTemplate::read(folder.path()).expect("a template");
+        let read = TokenizerTemplate::read(folder.path(), &Permissions::default()).expect("a template");
         let tools = [json!({"type": "function", "function": {"name": "f"}})];
         let messages = [Message::text(Role::User, "hi")];
         let rendered = |tools: &[Value]| read.of(tools).render(&messages, tools).expect("rendered");
@@ -223,6 +233,7 @@ mod tests {
             let error = rendered(&config, None).err().unwrap_or_default();
             assert!(error.contains(expected), "{error}");
         }
-        assert!(TokenizerTemplate::read(Path::new("nowhere/tokenizer_config.json")).is_err());
+        let nowhere = Path::new("nowhere/tokenizer_config.json");
+        assert!(TokenizerTemplate::read(nowhere, &Permissions::default()).is_err());
     }
 }

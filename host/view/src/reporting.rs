@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures::Stream;
 use gage_compare::CompareError;
 use gage_compare::comparisons_with_first;
+use gage_config::Permissions;
 use gage_figures::FiguresError;
 use gage_figures::RecordedRun;
 use gage_html::{HtmlError, Link, RequestsOf, write_html};
@@ -28,19 +29,20 @@ const MAX_QUEUED_CHUNKS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
 
-/// Finds the requests that runs sent, for their report.
-pub type RequestFinder = for<'r> fn(&'r [RecordedRun]) -> Box<RequestsOf<'r>>;
+/// Finds the requests that runs sent, for their report, with the permissions of their suites.
+pub type RequestFinder = for<'r, 'p> fn(&'r [RecordedRun], &'p Permissions) -> Box<RequestsOf<'r>>;
 
 /// Writes reports, a few at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     permits: Arc<Semaphore>,
     requests: RequestFinder,
+    permissions: Permissions,
 }
 
 impl Reporter {
-    pub(crate) fn new(requests: RequestFinder) -> Reporter {
-        Reporter { permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)), requests }
+    pub(crate) fn new(requests: RequestFinder, permissions: Permissions) -> Reporter {
+        Reporter { permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)), requests, permissions }
     }
 
     /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
@@ -51,7 +53,7 @@ impl Reporter {
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|error| Refusal::Failed(error.to_string()))?;
-        let requests = self.requests;
+        let (requests, permissions) = (self.requests, self.permissions.clone());
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         let chunks = PageChunks {
@@ -72,8 +74,8 @@ impl Reporter {
                 }
             };
             let _ = begun.send(Ok(()));
-            let written =
-                write_html(&mut out, &sources, &comparisons, &LINKS, &*requests(&sources), u64::MAX);
+            let requests = requests(&sources, &permissions);
+            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &*requests, u64::MAX);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
                 // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}

@@ -5,6 +5,7 @@ use crate::handlers::{AppState, router};
 use crate::reporting::{Reporter, RequestFinder};
 use crate::write_timeout::WriteTimeout;
 use crate::{RunsRoot, ViewError};
+use gage_config::Permissions;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -41,6 +42,8 @@ pub struct ViewerOptions {
     pub allowed_hosts: Vec<String>,
     /// Finds the sent requests that reports show.
     pub requests: RequestFinder,
+    /// What the suites of the runs may reach besides their own folders.
+    pub permissions: Permissions,
 }
 
 /// A server that listens but does not answer yet.
@@ -63,7 +66,8 @@ impl Viewer {
         let listener = TcpListener::bind(options.address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let allowed = AllowedHosts::new(&options.allowed_hosts);
-        Ok(Viewer { listener, address, root, allowed, reporter: Reporter::new(options.requests) })
+        let reporter = Reporter::new(options.requests, options.permissions.clone());
+        Ok(Viewer { listener, address, root, allowed, reporter })
     }
 
     /// Returns the address it listens at, with its real port.

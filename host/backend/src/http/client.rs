@@ -80,11 +80,16 @@ impl HttpClient {
         }
         let url = reqwest::Url::parse(&config.base_url)
             .map_err(|wrong| error(format!("`{}` is not an address: {wrong}", config.base_url)))?;
+        hosts.permissions().check_url(&url).map_err(|refusal| OpenError {
+            span: config.span,
+            message: refusal.message,
+            help: Some(refusal.help),
+        })?;
         let host_name = url.origin().ascii_serialization();
         let transport = match hosts.transport() {
             Some(transport) => transport,
             None => {
-                let network = NetworkTransport::new(&config, map);
+                let network = NetworkTransport::new(&config, map, hosts.permissions().clone());
                 Arc::new(network.map_err(|(span, message)| OpenError { span, message, help: None })?)
             }
         };

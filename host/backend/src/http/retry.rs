@@ -355,12 +355,13 @@ impl HttpClient {
     }
 
     /// Returns the digest of a request in a recording: of the backend, the body and the path, without the server's
-    /// address or secrets.
+    /// address or secrets. A replay without the secrets has the mark of a secret in their place.
     fn digest_of(&self, call: &HttpCall<'_>) -> String {
+        let path = redact(call.url.path());
         let body =
             recording::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
         let mut hasher = blake3::Hasher::new();
-        for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &body] {
+        for part in [self.backend_id.as_bytes(), path.as_bytes(), &body] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -383,7 +384,7 @@ impl HttpClient {
         let exchange = Exchange {
             digest,
             backend_id: self.backend_id.clone(),
-            path: call.url.path().to_owned(),
+            path: redact(call.url.path()).into_owned(),
             status: recorded.status,
             content_type: recorded.content_type,
             body,

@@ -1,9 +1,11 @@
 //! Reaching a server through proxies, and trusting custom certificates.
 
 use super::tunnels::{encrypted, tunnelling};
-use super::{ask, backend, server};
-use gage_backend::{BackendErrorKind, OpenOptions};
+use super::{ask, backend, config, server};
+use gage_backend::{BackendErrorKind, HttpHosts, OpenOptions, open};
+use gage_config::{AllowedResources, Permissions};
 use gage_load_server::{Reply, completion};
+use gage_plugin::{HostOptions, PluginHost, Registry};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -66,4 +68,27 @@ async fn own_authority_is_trusted_only_where_named() {
     let tunnelled = backend("openai_http", &url, &keys, &OpenOptions::default()).await;
     assert_eq!(ask(tunnelled.as_ref(), "q").await.expect("an answer").output.answer, "4");
     assert_eq!((proxy.connections.load(Ordering::SeqCst), plain.requests()), (1, 2));
+}
+
+/// A client checks the host itself, whatever was checked before.
+#[tokio::test]
+async fn host_that_is_not_allowed_is_never_connected_to() {
+    let server = server(|_| completion("4").into());
+    let restricted = |hosts: &[String]| {
+        let net = hosts.iter().map(|host| host.parse().expect("a host")).collect();
+        let permissions = Permissions::restricted(AllowedResources { net, ..AllowedResources::default() });
+        OpenOptions { hosts: HttpHosts::default().restricted(&permissions), ..OpenOptions::default() }
+    };
+    let registry = Registry::new(PluginHost::new(&HostOptions::default()).expect("an engine"), &[]);
+    let config = config("openai_http", &server.url(), ONCE);
+    let Err(errors) = open(&config.backends[0], &registry, &restricted(&[])).await else {
+        panic!("the backend was opened")
+    };
+    let expected = format!("the suite may not connect to the host {}", address(&server.url()));
+    assert!(errors.iter().any(|error| error.message == expected), "{errors:?}");
+    assert_eq!(server.requests(), 0);
+
+    let allowed = restricted(&[address(&server.url()).to_string()]);
+    let backend = backend("openai_http", &server.url(), ONCE, &allowed).await;
+    assert_eq!(ask(backend.as_ref(), "q").await.expect("an answer").output.answer, "4");
 }

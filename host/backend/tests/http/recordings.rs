@@ -6,6 +6,29 @@ use gage_load_server::{Reply, completion, last_message};
 use serde_json::json;
 use std::sync::Arc;
 
+/// Some servers take the key as a part of the path.
+#[tokio::test]
+async fn key_in_a_path_is_not_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tape.zst");
+    let server = server(|_| completion("yes").into());
+    let recording = HttpRecording::record(&path).expect("a tape");
+    let recording = OpenOptions { recording: Some(Arc::new(recording)), ..OpenOptions::default() };
+    let recorded = backend("openai_http", &format!("{}/{KEY}", server.url()), ", model: m", &recording).await;
+    ask(recorded.as_ref(), "one").await.expect("an answer");
+    assert_eq!(recording.recording.as_ref().map(|tape| tape.finish().expect("written")), Some(1));
+
+    let bytes = std::fs::read(&path).expect("a file");
+    let text = String::from_utf8(zstd::decode_all(bytes.as_slice()).expect("zstd")).expect("UTF-8");
+    assert!(text.contains("/(secret)/chat/completions") && !text.contains(KEY), "{text}");
+
+    // A replay may not know the key.
+    let replaying = HttpRecording::replay(&path).expect("a tape");
+    let replaying = OpenOptions { recording: Some(Arc::new(replaying)), ..OpenOptions::default() };
+    let played = backend("openai_http", "http://127.0.0.1:9/(secret)", ", model: m", &replaying).await;
+    ask(played.as_ref(), "one").await.expect("a recorded answer");
+}
+
 #[tokio::test]
 async fn a_run_is_played_back_without_its_server() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
 //! The command line of `compare`.
 
+use super::PermissionArguments;
 use clap::Args;
 use gage_compare::IdentityPart;
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub(crate) struct CompareArguments {
     /// Use the `gate` of this file instead of that of the suite of NEW.
     #[arg(long, value_name = "FILE")]
     pub(crate) gate: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Gate every metric with this non-inferiority margin; it must be smaller than the scale of each.
     #[arg(long, value_name = "LOSS", conflicts_with = "gate", allow_negative_numbers = true, value_parser = margin)]

@@ -1,6 +1,6 @@
 //! `gage-host data`: what is in a dataset.
 
-use super::{PrintArguments, positive_count};
+use super::{PermissionArguments, PrintArguments, positive_count};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -57,6 +57,9 @@ pub(crate) struct DataArguments {
     /// A folder of components; may be given several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Fetch nothing; use only files fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]

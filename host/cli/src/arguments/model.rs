@@ -54,7 +54,14 @@ pub(crate) struct ModelFetchArguments {
     pub(crate) sha256: Option<String>,
 
     /// Address of the hub.
-    #[arg(long, env = "HF_ENDPOINT", value_name = "URL", default_value = "https://huggingface.co")]
+    // The address may have a password.
+    #[arg(
+        long,
+        env = "HF_ENDPOINT",
+        value_name = "URL",
+        default_value = "https://huggingface.co",
+        hide_env_values = true
+    )]
     pub(crate) endpoint: String,
 
     /// Fetch nothing; use only files fetched before.

@@ -1,6 +1,6 @@
 //! The command line of `gage-host plugin`.
 
-use super::PrintArguments;
+use super::{PermissionArguments, PrintArguments};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use gage_plugin::World;
@@ -114,6 +114,9 @@ pub(crate) struct TestArguments {
     /// Suite whose entry of `plugins` has the grants and limits of the component.
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     #[command(flatten)]
     pub(crate) print: PrintArguments,

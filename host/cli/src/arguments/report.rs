@@ -1,5 +1,6 @@
 //! The command line of `report`.
 
+use super::PermissionArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,6 +24,9 @@ pub(crate) struct ReportArguments {
     /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Print the written files as JSON.
     #[arg(long)]

@@ -1,6 +1,9 @@
 //! `gage-host distill`, `init`, `lock`, `verify`, `runs`: suites that are frozen, and what came of them.
 
-use super::{ConfigArguments, NamedRunArguments, PrintArguments, RunsFolderArguments, TemplateArguments};
+use super::{
+    ConfigArguments, NamedRunArguments, PermissionArguments, PrintArguments, RunsFolderArguments,
+    TemplateArguments,
+};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +30,9 @@ pub(crate) struct DistillArguments {
     /// Freeze a suite of several tasks as one template.
     #[arg(long)]
     pub(crate) force_merge: bool,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     #[command(flatten)]
     pub(crate) common: TemplateArguments,
@@ -160,6 +166,9 @@ pub(crate) struct VerifyArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
+
     /// Print as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -215,6 +224,9 @@ pub(crate) struct RunsShowArguments {
         requires = "sample"
     )]
     pub(crate) plugin_folders: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Print as JSON.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The command line of `view`.
 
+use super::PermissionArguments;
 use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -30,6 +31,9 @@ pub(crate) struct ViewArguments {
     /// Further host name of this machine that browsers may use; may be given several times.
     #[arg(long = "allow-host", env = "GAGE_HOST_ALLOW_HOST", value_name = "NAME", value_delimiter = ',')]
     pub(crate) allowed_hosts: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Open the list of runs in the browser of this machine.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `gage-host compare`: is a run worse than a baseline?
 
+use super::permissions::permissions;
 use super::{history, setup};
 use crate::arguments::{CompareArguments, DEFAULT_LOG};
 use crate::exit_code::ExitCode;
@@ -9,7 +10,7 @@ use gage_compare::{
     CompareError, CompareOptions, Comparison, ComparisonWarning, Verdict, compare, github_annotations,
     junit_xml, markdown, render_comparison,
 };
-use gage_config::{Environment, GateSpec, load_gate, shown_path};
+use gage_config::{Environment, GateSpec, Permissions, load_gate, shown_path};
 use gage_figures::{FiguresError, RecordedRun};
 use gage_record::{MissingManifest, RecordError, RunFolder};
 use std::fs::OpenOptions;
@@ -31,7 +32,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         }
     };
     let gate = match (&arguments.gate, arguments.margin) {
-        (Some(path), _) => gate_of(path)?,
+        (Some(path), _) => gate_of(path, &permissions(&arguments.permissions)?)?,
         (None, Some(margin)) => new.gate_of_all(margin),
         (None, None) => new.gate(),
     };
@@ -158,14 +159,14 @@ pub(super) fn unreadable(error: FiguresError) -> ExitCode {
 }
 
 /// Reads a gate from a file, and prints its errors.
-fn gate_of(path: &Path) -> Result<Vec<GateSpec>, ExitCode> {
+fn gate_of(path: &Path, permissions: &Permissions) -> Result<Vec<GateSpec>, ExitCode> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None)
     })?;
-    let variable = |name: &str| std::env::var(name).ok();
+    let variable = |name: &str| permissions.check_env(name).ok().and_then(|()| std::env::var(name).ok());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment { variable: &variable, config_dir: gage_suite::shown_folder(folder) };
-    let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment);
+    let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment, permissions);
     terminal::show_problems(&problems);
     gate.ok_or(ExitCode::Configuration)
 }

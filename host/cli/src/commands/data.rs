@@ -4,11 +4,12 @@ mod preview;
 mod stats;
 mod validate;
 
+use super::permissions::permissions;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
-use gage_config::{Environment, PipelineConfig, Problems, load_datasets};
+use gage_config::{Environment, Permissions, PipelineConfig, Problems, Purpose, load_datasets};
 use gage_core::Sample;
 use gage_data::{DataError, LocateOptions, PreparedSample, SampleProjection, StreamReport, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
@@ -58,12 +59,19 @@ fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec
     if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(located) }
 }
 
-/// Reads the suite, or creates one for a file of rows.
+/// Returns what the suite of a command may reach, without its own folder.
+fn permissions_of(arguments: &DataArguments) -> Result<Permissions, ExitCode> {
+    let permissions = permissions(&arguments.permissions)?;
+    Ok(if arguments.offline { permissions.offline() } else { permissions })
+}
+
+/// Reads the suite, or creates one for a file of rows, which may reach everything.
 fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems), ExitCode> {
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
-        let read = |overrides: &[String]| setup::loaded(source, overrides, true);
+        let permissions = permissions_of(arguments)?;
+        let read = |overrides: &[String]| setup::loaded(source, overrides, &permissions, Purpose::Datasets);
         let overrides = with_defaults(arguments, read(&arguments.overrides).config);
         let loaded = read(&overrides);
         return Ok((loaded.config, loaded.problems));

@@ -1,16 +1,19 @@
 //! `gage-host distill`: freezes a suite as a template with a digest.
 
+use super::permissions::permissions;
 use super::setup;
 use crate::arguments::{DEFAULT_TEMPLATES, DistillArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_config::Purpose;
 use gage_suite::{DistillOptions, distill};
 use serde_json::json;
 use std::path::Path;
 
 pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> {
     // Only a suite can be frozen; a RunConfig has its own error message.
-    let (_, problems) = setup::suite_at(&arguments.config, &[]);
+    let permissions = permissions(&arguments.permissions)?;
+    let problems = setup::loaded(&arguments.config, &[], &permissions, Purpose::Run).problems;
     terminal::show_problems(&problems);
     if problems.has_errors() {
         return Ok(ExitCode::Configuration);

@@ -43,9 +43,10 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     } else if !arguments.quiet {
         for file in &files {
             let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
+            let name = file.display().to_string();
             terminal::print_line(format_args!(
                 "wrote {} ({})",
-                file.display(),
+                gage_core::printable_line(&name),
                 indicatif::HumanBytes(bytes)
             ))?;
         }

@@ -1,11 +1,14 @@
 //! `gage-host list`: lists everything that a suite can name.
 
+use super::permissions::permissions;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
+use gage_config::{Permissions, Purpose};
 use gage_plugin::{Registry, RegistryError, World};
+use gage_suite::LoadedSuite;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +19,9 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
 /// Lists some kinds, or all of them.
 pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let registry = registry(arguments.config.as_deref(), &arguments.plugin_folders, arguments.quiet)?;
+    let permissions = permissions(&arguments.permissions)?;
+    let registry =
+        registry(arguments.config.as_deref(), &permissions, &arguments.plugin_folders, arguments.quiet)?;
     let all = collect(&registry, kinds).map_err(|error| setup::refuse_plugin(&error))?;
     if arguments.json {
         terminal::print_line(format_args!("{:#}", Value::Object(all)))?;
@@ -31,10 +36,15 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Res
 }
 
 /// Registers the components of some folders and the plugins of a suite, and ignores the rest of the suite.
-pub(super) fn registry(suite: Option<&Path>, folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
+pub(super) fn registry(
+    suite: Option<&Path>,
+    permissions: &Permissions,
+    folders: &[PathBuf],
+    quiet: bool,
+) -> anyhow::Result<Registry> {
     let mut registry = setup::registry(folders, quiet)?;
     let Some(path) = suite else { return Ok(registry) };
-    let (config, mut problems) = setup::suite_at(path, &[]);
+    let LoadedSuite { config, mut problems, .. } = setup::loaded(path, &[], permissions, Purpose::Plugins);
     for plugin in config.iter().flat_map(|config| &config.plugins) {
         if let Err(error) = registry.add(plugin) {
             problems.error(plugin.spans.entry, "plugins", error.to_string()).help = error.help();

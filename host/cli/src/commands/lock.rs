@@ -2,12 +2,13 @@
 
 use super::listener::Listener;
 use super::lock_differences::{help_for_redacted, table, to_json};
+use super::permissions::permissions;
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_record::Difference;
-use gage_runner::{CancelToken, LockAction, LockChange, LockOutcome, LockRequest, lock};
+use gage_runner::{CancelToken, Context, LockAction, LockChange, LockOutcome, LockRequest, lock};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -15,9 +16,13 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
     let arguments =
         &arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let permissions = permissions(&arguments.config.permissions)?;
     let listener = Listener::new(arguments.print.quiet);
     let locked = lock(&LockRequest {
-        context: setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG),
+        context: Context {
+            permissions: if arguments.offline { permissions.offline() } else { permissions },
+            ..setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG)
+        },
         suite: setup::source(&arguments.config),
         path: arguments.lock.clone(),
         is_offline: arguments.offline,

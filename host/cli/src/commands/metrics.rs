@@ -1,6 +1,7 @@
 //! `gage-host metrics`: explains a metric, or a component that precedes or follows metrics: an extractor, a judge, an
 //! aggregator.
 
+use super::permissions::permissions;
 use super::plugin::describe_member;
 use super::{list, setup};
 use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments, PrintArguments};
@@ -19,13 +20,16 @@ const EXPLAINED: [(World, ListKind); 4] = [
 ];
 
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
-    let MetricsArguments { name, config, plugin_folders, print: PrintArguments { json, quiet } } = arguments;
+    let MetricsArguments { name, config, plugin_folders, permissions: granted, print } = arguments;
+    let PrintArguments { json, quiet } = print;
     let Some(name) = name else {
         let kinds = EXPLAINED.map(|(_, kind)| kind);
-        return list::show(&ListArguments { what: None, config, plugin_folders, json, quiet }, &kinds);
+        let listed = ListArguments { what: None, config, plugin_folders, permissions: granted, json, quiet };
+        return list::show(&listed, &kinds);
     };
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let registry = list::registry(config.as_deref(), &plugin_folders, quiet)?;
+    let permissions = permissions(&granted)?;
+    let registry = list::registry(config.as_deref(), &permissions, &plugin_folders, quiet)?;
     let plugins = registry.list()?;
     let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {

@@ -43,7 +43,7 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
     if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested)) {
         for shortfall in &outcome.shortfalls {
             let line = shortfall_line(shortfall, &again);
-            terminal::eprint_line(format_args!("incomplete: {line}"));
+            terminal::eprint_line(format_args!("incomplete: {}", gage_core::printable_line(&line)));
         }
     }
     for task in &outcome.tasks {

@@ -3,6 +3,7 @@
 
 mod power;
 mod table;
+mod uses;
 
 use super::setup;
 use crate::arguments::PlanArguments;
@@ -13,6 +14,8 @@ use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
 use gage_runner::check_gates;
 use serde_json::{Value, json};
+use std::path::Path;
+use uses::SuiteUses;
 
 /// Assumed fraction of samples that change between two runs. It applies to unrelated runs that are right half of the
 /// time, among which a loss is hardest to detect.
@@ -24,7 +27,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     })?;
     let tokenizer = arguments.tokenizer.as_deref().map(TokenCounter::read).transpose();
     let tokenizer = tokenizer.map_err(|message| terminal::usage_error(&message, None))?;
-    let (config, mut problems) = setup::suite(&arguments.config);
+    let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = setup::registry(&arguments.config.plugin_folders, arguments.quiet)?;
     let config = config.map(|mut config| {
         config.budget = arguments.budget.spec().over(&config.budget);
@@ -56,11 +59,16 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         return power::print(arguments, &plan, &estimate);
     }
     let exceeded = exceeded(&plan, &estimate);
+    let path = arguments.config.path();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let uses = SuiteUses::new(&plan.config, folder);
     if arguments.json {
-        let document = document(arguments, &plan, &estimate, &exceeded);
+        let mut document = document(arguments, &plan, &estimate, &exceeded);
+        document["uses"] = json!(uses);
         terminal::print_line(format_args!("{document:#}"))?;
     } else {
-        terminal::print_line(table::render(arguments, &plan, &estimate, &exceeded))?;
+        let parts = table::PlanParts { plan: &plan, estimate: &estimate, exceeded: &exceeded, uses: &uses };
+        terminal::print_line(table::render(arguments, &parts))?;
     }
     Ok(ExitCode::Done)
 }

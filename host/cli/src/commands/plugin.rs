@@ -7,12 +7,15 @@ mod test;
 
 pub(crate) use inspect::describe_member;
 
+use super::permissions::permissions;
 use super::setup;
-use crate::arguments::{CompileArguments, DEFAULT_LOG, PluginCommand};
+use crate::arguments::{CompileArguments, DEFAULT_LOG, PermissionArguments, PluginCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_config::Purpose;
 use gage_plugin::{InstanceSetup, Limits, LoadError, RegistryError};
 use gage_plugin_tools::{Project, ToolError};
+use gage_suite::LoadedSuite;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
@@ -70,10 +73,19 @@ fn refuse_tool(error: &ToolError) -> ExitCode {
 }
 
 /// Returns the settings for running the component, from the suite entry that names its file.
-fn setup_for(file: &Path, config: Option<&Path>) -> Result<InstanceSetup, ExitCode> {
+fn setup_for(
+    file: &Path,
+    config: Option<&Path>,
+    granted: &PermissionArguments,
+) -> Result<InstanceSetup, ExitCode> {
     let source = Some(file.display().to_string());
     let Some(path) = config else { return Ok(InstanceSetup { source, ..InstanceSetup::default() }) };
-    let (config, problems) = setup::suite_at(path, &[]);
+    let permissions = permissions(granted)?;
+    let LoadedSuite { config, problems, .. } = setup::loaded(path, &[], &permissions, Purpose::Plugins);
+    if problems.resources.is_refused() {
+        terminal::show_problems(&problems);
+        return Err(ExitCode::Configuration);
+    }
     let settled = file.canonicalize().ok();
     let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
         gage_config::PluginSource::File(other) => settled.is_some() && other.canonicalize().ok() == settled,

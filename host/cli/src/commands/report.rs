@@ -1,6 +1,7 @@
 //! `gage-host report`: writes runs as one HTML file.
 
 use super::compare::{open, unreadable};
+use super::permissions::permissions;
 use super::sent_requests;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ReportArguments};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let permissions = permissions(&arguments.permissions)?;
     let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
     let sources: Vec<RecordedRun> = opened.collect::<Result<_, ExitCode>>()?;
     for source in &sources {
@@ -35,7 +37,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         (None, Some(last)) => path_in(Path::new(last.folder()))?,
         (None, None) => REPORT_FILE.into(),
     };
-    let requests = sent_requests::of_runs(&sources);
+    let requests = sent_requests::of_runs(&sources, &permissions);
     let written =
         write_html_file(&path, &sources, &comparisons, &*requests).map_err(|error| match error {
             error @ HtmlError::Write { .. } => {

@@ -2,11 +2,15 @@
 
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
+use super::permissions::permissions;
 use super::{failure, observability, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_runner::{CancelToken, HttpExchanges, ResumeRequest, RunRequest, default_lock_path, resume, run};
+use gage_config::Permissions;
+use gage_runner::{
+    CancelToken, Context, HttpExchanges, ResumeRequest, RunRequest, default_lock_path, resume, run,
+};
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
@@ -17,8 +21,9 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         let message = "--lock has no effect without --locked or --frozen";
         return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));
     }
+    let permissions = permissions(&arguments.config.permissions)?;
     signals::full_files_are_errors();
-    let request = request(&arguments);
+    let request = request(&arguments, permissions);
     let outcome = match arguments.is_resumed() {
         true => resume(&ResumeRequest {
             run: request,
@@ -42,7 +47,7 @@ pub(super) fn named_judges(names: &[String]) -> Vec<String> {
 }
 
 /// Creates the request from the command line.
-fn request(arguments: &RunArguments) -> RunRequest {
+fn request(arguments: &RunArguments, permissions: Permissions) -> RunRequest {
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
         .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
@@ -54,8 +59,12 @@ fn request(arguments: &RunArguments) -> RunRequest {
     let stop = CancelToken::default();
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, is_port_free);
+    let is_offline = arguments.offline || arguments.frozen;
     RunRequest {
-        context: setup::context(Arc::new(listener), stop, &arguments.print.logs.log),
+        context: Context {
+            permissions: if is_offline { permissions.offline() } else { permissions },
+            ..setup::context(Arc::new(listener), stop, &arguments.print.logs.log)
+        },
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),
         concurrency: arguments.concurrency,
@@ -63,7 +72,7 @@ fn request(arguments: &RunArguments) -> RunRequest {
         scoring_threads: arguments.autoeval_workers,
         task_parallelism: arguments.task_parallelism,
         budget: arguments.budget.spec(),
-        is_offline: arguments.offline || arguments.frozen,
+        is_offline,
         lock,
         exchanges,
         cache: arguments.cache.options(),

@@ -3,21 +3,23 @@
 use super::compare::located;
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
+use super::permissions::permissions;
 use super::run::named_judges;
 use super::{failure, observability, setup};
 use crate::arguments::{DEFAULT_LOG, ScoreArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_runner::{CancelToken, RescoreRequest, RunnerError, rescore};
+use gage_runner::{CancelToken, Context, RescoreRequest, RunnerError, rescore};
 use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, None)?;
+    let permissions = permissions(&arguments.permissions)?;
     let stop = CancelToken::default();
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
     let outcome = rescore(&RescoreRequest {
-        context: setup::context(Arc::new(listener), stop, DEFAULT_LOG),
+        context: Context { permissions, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
         run: located(&arguments.run, arguments.output_dir.as_deref().unwrap_or(Path::new("runs"))),
         metrics: arguments.metrics.clone(),
         suite: arguments.config.clone(),

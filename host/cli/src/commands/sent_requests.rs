@@ -2,18 +2,19 @@
 
 use super::setup;
 use crate::terminal;
-use gage_config::Problems;
+use gage_config::{Permissions, Problems, Purpose};
 use gage_engine::{Plan, SentRequest, recorded_requests};
 use gage_figures::RecordedRun;
 use gage_html::RequestsOf;
 use gage_record::SampleRecord;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Returns the requests of runs, for their report. A run whose requests cannot be rebuilt gives a warning.
-pub(super) fn of_runs(runs: &[RecordedRun]) -> Box<RequestsOf<'_>> {
+/// Returns the requests of runs, for their report. A run whose requests cannot be rebuilt gives a warning. `permissions` are
+/// those of each recorded suite, besides the folder of its run.
+pub(super) fn of_runs<'r>(runs: &'r [RecordedRun], permissions: &Permissions) -> Box<RequestsOf<'r>> {
     let of_run = |run| {
         let warn = |error: &anyhow::Error| terminal::eprint_line(format_args!("warning: {error:#}"));
-        RunRequests::of(run, &[]).inspect_err(warn).ok()
+        RunRequests::of(run, &[], permissions).inspect_err(warn).ok()
     };
     let runs: Vec<Option<RunRequests<'_>>> = runs.iter().map(of_run).collect();
     Box::new(move |run, record| {
@@ -29,21 +30,32 @@ pub(super) struct RunRequests<'r> {
 }
 
 impl<'r> RunRequests<'r> {
-    /// Plans the requests of a run. A request that cannot be rebuilt gives a warning with the reason.
+    /// Plans the requests of a run. A request that cannot be rebuilt gives a warning with the reason. No request can be
+    /// rebuilt if the recorded suite may not use its plugins.
     ///
     /// # Errors
     /// If the registry of plugins cannot be built.
-    pub(super) fn of(run: &'r RecordedRun, plugin_folders: &[PathBuf]) -> anyhow::Result<RunRequests<'r>> {
-        let mut problems = Problems::default();
+    pub(super) fn of(
+        run: &'r RecordedRun,
+        plugin_folders: &[PathBuf],
+        permissions: &Permissions,
+    ) -> anyhow::Result<RunRequests<'r>> {
+        let mut problems = Problems::restricted(permissions.with_folder(Path::new(run.folder())));
         let plan = match run.config() {
-            Some(config) => {
+            Some(config) if problems.check_resources_of(&config.resources, Purpose::Plugins) => {
                 let mut registry = setup::registry(plugin_folders, true)?;
                 Some(Plan::requests(config.clone(), &mut registry, &mut problems))
             }
-            None => None,
+            _ => None,
         };
+        let is_refused = problems.resources.is_refused();
         problems.sorted().iter().for_each(|problem| {
-            terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&problem.message)));
+            let help = problem.help.as_ref().filter(|_| is_refused);
+            let message = match help {
+                Some(help) => format!("{}; {help}", problem.message),
+                None => problem.message.clone(),
+            };
+            terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&message)));
         });
         Ok(RunRequests { run, plan })
     }

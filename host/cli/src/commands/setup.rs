@@ -1,12 +1,13 @@
 //! Setup shared by commands: the library's context, the plugin registry, the suite.
 
 use super::listener::Listener;
+use super::permissions::permissions;
 use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG};
 use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_backend::ModelProgram;
-use gage_config::{PipelineConfig, Problems};
+use gage_config::{Permissions, PipelineConfig, Problems, Purpose};
 use gage_data::{LocateOptions, NoProgress};
 use gage_observe::{LogError, LogSettings, init_logs};
 use gage_plugin::{ComponentCompiler, PluginHost, Registry, RegistryError};
@@ -38,7 +39,13 @@ pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &s
         model_program: ModelProgram { file: None, log_filter: Some(log.to_owned()) },
         ..HostSettings::default()
     };
-    Context { host, progress, stop, defaults: Arc::new(VariableDefaults) }
+    Context {
+        host,
+        progress,
+        stop,
+        defaults: Arc::new(VariableDefaults),
+        permissions: Permissions::default(),
+    }
 }
 
 /// Creates the context of a command that runs nothing.
@@ -113,20 +120,26 @@ pub(crate) fn at_hand(cache_folder: Option<&Path>, with_digests: bool) -> Locate
 }
 
 /// Reads a suite, with defaults from environment variables.
-pub(crate) fn suite(arguments: &ConfigArguments) -> (Option<PipelineConfig>, Problems) {
-    let overrides = plain_context(true).all_overrides(&source(arguments), &Variables::default());
-    suite_at(&arguments.path(), &overrides)
+///
+/// # Errors
+/// If the permissions of the suite cannot be determined. The message is printed.
+pub(crate) fn suite(arguments: &ConfigArguments) -> Result<(Option<PipelineConfig>, Problems), ExitCode> {
+    let permissions = permissions(&arguments.permissions)?;
+    let context = Context { permissions: permissions.clone(), ..plain_context(true) };
+    let overrides = context.all_overrides(&source(arguments), &Variables::default());
+    let loaded = loaded(&arguments.path(), &overrides, &permissions, Purpose::Run);
+    Ok((loaded.config, loaded.problems))
 }
 
-/// Reads the suite in a file, with overrides from the command line.
-pub(crate) fn suite_at(path: &Path, overrides: &[String]) -> (Option<PipelineConfig>, Problems) {
-    let loaded = loaded(path, overrides, false);
-    (loaded.config, loaded.problems)
-}
-
-/// Reads the suite in a file, of either kind; with `datasets_only`, the tasks may be missing.
-pub(crate) fn loaded(path: &Path, overrides: &[String], datasets_only: bool) -> LoadedSuite {
-    plain_context(true).load(path, overrides, &Variables::default(), datasets_only)
+/// Reads the suite in a file, of either kind. `permissions` are those besides its own folder.
+pub(crate) fn loaded(
+    path: &Path,
+    overrides: &[String],
+    permissions: &Permissions,
+    purpose: Purpose,
+) -> LoadedSuite {
+    let context = Context { permissions: permissions.clone(), ..plain_context(true) };
+    context.load(path, overrides, &Variables::default(), purpose)
 }
 
 /// Returns the folder of a run, given its folder or its id.

@@ -9,7 +9,7 @@ use gage_runner::check_gates;
 
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let (config, mut problems) = setup::suite(&arguments.config);
+    let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = setup::registry(&arguments.config.plugin_folders, arguments.quiet)?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();

@@ -2,13 +2,14 @@
 
 use super::compare::refuse_run;
 use super::listener::Listener;
+use super::permissions::permissions;
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, VerifyArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_record::format::SAMPLES_FILE;
 use gage_record::{Difference, RunStatus};
-use gage_runner::{CancelToken, RescoreCheck, RunnerError, VerifyOutcome, VerifyRequest, verify};
+use gage_runner::{CancelToken, Context, RescoreCheck, RunnerError, VerifyOutcome, VerifyRequest, verify};
 use gage_suite::{FileFinding, FileState, VerifyReport};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,9 +19,13 @@ const MAX_SHOWN: usize = 20;
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let permissions = permissions(&arguments.permissions)?;
     let listener = Listener::new(arguments.quiet);
     let verified = verify(&VerifyRequest {
-        context: setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG),
+        context: Context {
+            permissions,
+            ..setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG)
+        },
         run: setup::run_folder(&arguments.named.run, &arguments.named.output_dir),
         plugin_folders: arguments.plugin_folders.clone(),
         files_only: arguments.files_only,

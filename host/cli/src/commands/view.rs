@@ -1,5 +1,6 @@
 //! `gage-host view`: shows a folder of runs in a browser.
 
+use super::permissions::permissions;
 use super::{sent_requests, setup, signals};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
 use crate::exit_code::ExitCode;
@@ -11,12 +12,14 @@ use std::process::{Command, Stdio};
 
 pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let permissions = permissions(&arguments.permissions)?;
     let root = RunsRoot::open(&arguments.folder).map_err(|error| refuse(&error))?;
     let runtime = gage_runner::start_runtime(0)?;
     let options = ViewerOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allowed_hosts.clone(),
         requests: sent_requests::of_runs,
+        permissions,
     };
     let viewer = runtime.block_on(Viewer::bind(root, &options)).map_err(|error| refuse(&error))?;
     let address = address_to_open(viewer.address());

@@ -3,7 +3,7 @@
 use crate::mapping_reader::MappingReader;
 use crate::node::NodeValue;
 use crate::problems::Problems;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Cache of model answers. It does not change the results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,11 +27,13 @@ impl CacheSpec {
         match &node.value {
             NodeValue::Bool(is_on) => is_on.then(CacheSpec::default),
             NodeValue::Text(path) if !path.is_empty() => {
+                table.uses_file("cache", Path::new(path), problems);
                 Some(CacheSpec { path: Some(PathBuf::from(path)), most_bytes: None })
             }
             NodeValue::Map(_) => {
                 let mut inner = MappingReader::open(node, table.path_of("cache"), problems)?;
                 let path = inner.text("path", problems).filter(|path| !path.is_empty()).map(PathBuf::from);
+                path.iter().for_each(|path| inner.uses_file("path", path, problems));
                 let most_bytes = read_size(&mut inner, problems);
                 inner.finish(problems);
                 Some(CacheSpec { path, most_bytes })

@@ -20,7 +20,9 @@
 use crate::elements::PluginReference;
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
+use crate::permissions::host_and_port;
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
 use crate::source::Span;
 use gage_core::Digest;
 use std::path::PathBuf;
@@ -274,6 +276,10 @@ impl HttpGrant {
                 return None;
             }
         };
+        // Without a port, the grant is for the ports of both schemes.
+        for port in port.map_or_else(|| vec![443, 80], |port| vec![port]) {
+            problems.add_resource(span, &key, ResourceKind::Host { name: host.clone(), port });
+        }
         Some(HttpGrant {
             host,
             port,
@@ -284,51 +290,6 @@ impl HttpGrant {
             max_concurrency: to_usize(concurrency),
         })
     }
-}
-
-/// Splits `host:port`, and rejects anything beyond that.
-fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
-    let text = text.to_ascii_lowercase();
-    if text.contains("://") || text.contains('/') || text.contains('@') {
-        return Err(format!("`{text}` is more than a host name; a grant is for a whole host"));
-    }
-    let (host, port) = match (text.starts_with('['), text.rfind("]:"), text.rsplit_once(':')) {
-        (true, Some(end), _) => (&text[..=end], Some(&text[end + 2..])),
-        (true, None, _) => (text.as_str(), None),
-        (false, _, Some((host, port))) => (host, Some(port)),
-        (false, _, None) => (text.as_str(), None),
-    };
-    let port = match port.map(str::parse::<u16>) {
-        None => None,
-        Some(Ok(port)) if port > 0 => Some(port),
-        Some(_) => return Err(format!("`{text}` has no valid port")),
-    };
-    if host.contains('*') {
-        return Err(format!("`{text}` is a pattern; each host is granted by its name"));
-    }
-    let is_name = |host: &str| host.chars().all(|one| one.is_ascii_alphanumeric() || "-._".contains(one));
-    let is_address = host.starts_with('[')
-        && host.ends_with(']')
-        && host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok();
-    if host.is_empty() || !(is_name(host) || is_address) {
-        let hint = if host.is_ascii() {
-            ""
-        } else {
-            "; letters beyond ASCII are written as in xn--bcher-kva.example"
-        };
-        return Err(format!("`{text}` is not the name of a host{hint}"));
-    }
-    // Uses the spelling of URLs; otherwise it would never match.
-    if is_address {
-        let address = host[1..host.len() - 1].parse::<std::net::Ipv6Addr>();
-        return Ok((address.map_or_else(|_| host.to_owned(), |address| format!("[{address}]")), port));
-    }
-    let last = host.rsplit('.').next().unwrap_or_default();
-    let is_number = last.chars().all(|one| one.is_ascii_digit()) || last.starts_with("0x");
-    if is_number && host.parse::<std::net::Ipv4Addr>().is_err() {
-        return Err(format!("`{text}` is not an address of four numbers"));
-    }
-    Ok((host.to_owned(), port))
 }
 
 impl SecretGrant {
@@ -356,6 +317,7 @@ impl SecretGrant {
                 .help("write `secrets: [MY_API_KEY]`, and set MY_API_KEY");
             return None;
         }
+        problems.add_resource(node.span, &path, ResourceKind::Variable(name.clone()));
         let hosts = hosts.map(|hosts| hosts.iter().map(|host| host.to_ascii_lowercase()).collect());
         Some(SecretGrant { name, hosts, span: node.span })
     }
@@ -404,27 +366,4 @@ impl PluginLimits {
 
 fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::host_and_port;
-
-    #[test]
-    fn hosts_and_ports() {
-        let good = |host: &str, port| Ok((host.to_owned(), port));
-        assert_eq!(host_and_port("API.example.com"), good("api.example.com", None));
-        assert_eq!(host_and_port("localhost:8000"), good("localhost", Some(8000)));
-        assert_eq!(host_and_port("[::1]:80"), good("[::1]", Some(80)));
-        assert_eq!(host_and_port("[::1]"), good("[::1]", None));
-        assert_eq!(host_and_port("[0:0::1]"), good("[::1]", None));
-        assert_eq!(host_and_port("10.0.0.1"), good("10.0.0.1", None));
-        for text in ["127.1", "0x7f.1", "2130706433", "10.0.0.256"] {
-            assert!(host_and_port(text).is_err(), "{text}");
-        }
-        for text in ["", "https://a.b", "a/b", "a b", "*.example.com", "a:0", "a:99999", "u@h", "::1", "[x]"]
-        {
-            assert!(host_and_port(text).is_err(), "{text}");
-        }
-    }
 }

@@ -6,6 +6,7 @@ use super::error::{HubError, shown};
 use super::retry::{Attempts, RetryPolicy, RetryableError};
 use super::source::{HubKind, HubTimings};
 use answer::final_error;
+use gage_config::Permissions;
 use gage_secrets::SecretString;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
@@ -58,6 +59,7 @@ pub(super) struct Client<'a> {
     http: reqwest::Client,
     endpoint: &'a Url,
     authorization: Option<HeaderValue>,
+    permissions: &'a Permissions,
     retry: RetryPolicy<'a>,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Client<'a> {
         http: reqwest::Client,
         endpoint: &'a Url,
         token: Option<&SecretString>,
+        permissions: &'a Permissions,
         retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
@@ -86,7 +89,7 @@ impl<'a> Client<'a> {
                 Ok::<_, HubError>(value)
             })
             .transpose()?;
-        Ok(Client { http, endpoint, authorization, retry })
+        Ok(Client { http, endpoint, authorization, permissions, retry })
     }
 
     pub(super) fn endpoint(&self) -> &Url {
@@ -120,6 +123,7 @@ impl<'a> Client<'a> {
     }
 
     async fn send(&self, url: &Url, headers: &HeaderMap) -> Result<Response, RequestError> {
+        self.permissions.check_url(url).map_err(HubError::Refused)?;
         let mut request = self.http.get(url.clone()).headers(headers.clone()).header(
             ACCEPT_ENCODING,
             // A compressed body would have another size and other digests.

@@ -1,5 +1,6 @@
 //! Errors of the hub source.
 
+use gage_config::Refusal;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +12,9 @@ pub enum HubError {
     /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
+    /// The suite may not connect to a host: that of the hub, or one that the hub redirects to.
+    #[error("{0}")]
+    Refused(Refusal),
     /// The server requires a token, or refuses this one.
     #[error("{0}")]
     Denied(String),
@@ -111,6 +115,7 @@ impl HubError {
         match self {
             HubError::Choice { key, .. } => key,
             HubError::Revision(_) => "revision",
+            HubError::Refused(_) => "endpoint",
             _ => "hub_id",
         }
     }

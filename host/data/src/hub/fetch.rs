@@ -112,8 +112,9 @@ impl Fetch<'_> {
     }
 
     async fn online(&self) -> Result<HubDataset, HubError> {
-        let HubSource { name, revision, endpoint, token, .. } = self.source;
-        let client = Client::new(connect(self.retry.timings)?, endpoint, token.as_ref(), self.retry)?;
+        let HubSource { name, revision, endpoint, token, permissions, .. } = self.source;
+        let http = connect(self.retry.timings)?;
+        let client = Client::new(http, endpoint, token.as_ref(), permissions, self.retry)?;
         let asked = RequestTarget { kind: self.source.kind, name, revision, path: None };
         let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;

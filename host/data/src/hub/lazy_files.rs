@@ -174,14 +174,15 @@ impl LazyHubFiles {
         entries: &[&'e HubEntry],
         retry: RetryPolicy<'_>,
     ) -> Result<Vec<(&'e HubEntry, Result<(), HubError>)>, HubError> {
-        let HubSource { name, revision, endpoint, token, timings, kind, .. } = &self.source;
+        let HubSource { name, revision, endpoint, token, timings, kind, permissions, .. } = &self.source;
         let connection = match kept.take() {
             Some(connection) => connection,
             None => Connection { runtime: super::fetch::runtime()?, http: connect(*timings)? },
         };
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
-            let client = Client::new(connection.http.clone(), endpoint, token.as_ref(), retry)?;
+            let http = connection.http.clone();
+            let client = Client::new(http, endpoint, token.as_ref(), permissions, retry)?;
             let asked = RequestTarget { kind: *kind, name, revision, path: None };
             let _lock = folder.lock(retry).await?;
             let one = async |entry: &'e HubEntry| {

@@ -1,6 +1,7 @@
 //! References to a model file of a hub.
 
 use super::{HubError, HubFile, HubKind, HubProgress, HubSource, HubTimings, fetch};
+use gage_config::Permissions;
 use gage_core::Digest;
 use gage_secrets::SecretString;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub struct ModelReference {
     name: String,
     revision: String,
     path: String,
+    permissions: Permissions,
 }
 
 /// A fetched model file.
@@ -67,6 +69,7 @@ impl ModelReference {
                 name: format!("{owner}/{name}"),
                 revision: revision.to_owned(),
                 path: (*path).to_owned(),
+                permissions: Permissions::default(),
             });
         }
         if !ModelReference::is_one(text) {
@@ -80,12 +83,18 @@ impl ModelReference {
                 name: format!("{owner}/{name}"),
                 revision: (*revision).to_owned(),
                 path: (*path).to_owned(),
+                permissions: Permissions::default(),
             }),
             _ => Err(format!(
                 "`{text}` is not the address of a file on a hub, from which its digest could be known; fetch it with \
                  `gage-host model fetch`, and write the path that this prints"
             )),
         }
+    }
+
+    /// Returns the reference of a suite that may connect only to some hosts.
+    pub fn restricted(self, permissions: &Permissions) -> ModelReference {
+        ModelReference { permissions: permissions.clone(), ..self }
     }
 
     /// Fetches the file into the cache, unless it is there. `token` is sent to its hub.
@@ -112,6 +121,7 @@ impl ModelReference {
             offline,
             cache,
             timings: HubTimings::default(),
+            permissions: self.permissions,
         };
         let fetched = fetch(&source, progress, is_cancelled)?;
         let Ok([HubFile { path, local, bytes, digest }]) = <[HubFile; 1]>::try_from(fetched.files) else {

@@ -1,5 +1,6 @@
 //! Request to a hub and its result.
 
+use gage_config::Permissions;
 use gage_core::Digest;
 use gage_secrets::SecretString;
 use std::path::PathBuf;
@@ -90,6 +91,8 @@ pub struct HubSource {
     pub cache: PathBuf,
     /// Time limits and retries.
     pub timings: HubTimings,
+    /// The hosts that may be connected to, those of redirects included.
+    pub permissions: Permissions,
 }
 
 /// Time limits and retries of requests to a server.

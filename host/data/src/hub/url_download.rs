@@ -19,6 +19,7 @@ use super::partial::PartialFile;
 use super::retry::RetryPolicy;
 use super::source::{HubKind, HubProgress, HubTimings};
 use super::transfer::Transfer;
+use gage_config::Permissions;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -144,8 +145,10 @@ impl WebModel {
         }
         let (name, address) = (self.name(), shown(&self.url));
         let mut partial = PartialFile::open(folder, "partial", None)?;
+        // The user named the address, not a suite.
+        let permissions = Permissions::default();
         let transfer = Transfer {
-            client: &Client::new(connect(retry.timings)?, &self.url, None, retry)?,
+            client: &Client::new(connect(retry.timings)?, &self.url, None, &permissions, retry)?,
             url: &self.url,
             asked: RequestTarget { kind: HubKind::Model, name: &address, revision: "", path: Some(&address) },
             commit: None,

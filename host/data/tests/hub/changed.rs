@@ -1,7 +1,7 @@
 //! Cached files that were changed from outside.
 
 use crate::support::{NAME, Setup};
-use gage_config::{Environment, load_datasets};
+use gage_config::{Environment, Permissions, load_datasets};
 use gage_data::hub::NoProgress;
 use gage_data::{LocateOptions, locate};
 use gage_recorded_messages::RecordedError as _;
@@ -27,7 +27,7 @@ fn recorded_digests_match_the_rows_that_are_read() {
             progress: &NoProgress,
             is_cancelled: &|| false,
         };
-        locate(&spec, &options)
+        locate(&spec, &options, &Permissions::default())
     };
     find(true).expect("fetched");
     let place = setup.place("train.jsonl");

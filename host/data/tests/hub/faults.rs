@@ -1,7 +1,8 @@
 //! Servers that fail, lie or refuse.
 
 use crate::hub_server::Fault;
-use crate::support::{NAME, NEWER, Setup, assert_parts, files_below, rows, run};
+use crate::support::{COMMIT, NAME, NEWER, Setup, assert_parts, files_below, rows, run};
+use gage_config::{AllowedResources, Permissions};
 use gage_data::hub::{HubError, HubSource};
 
 fn status(status: u16) -> Fault {
@@ -148,4 +149,24 @@ fn unusable_cache_folder_is_an_error() {
     std::fs::write(&cache, "").expect("written");
     let error = run(&HubSource { cache, ..setup.source() }).expect_err("no folder").to_string();
     assert_parts(&error, &["cache of the hub: cannot"]);
+}
+
+#[test]
+fn hosts_of_redirects_need_a_permission_too() {
+    let setup = Setup::with_large(b"{}\n");
+    let fetch = |addresses: &[&str]| {
+        let host = |address: &&str| {
+            let host = address.trim_start_matches("http://").split('/').next().expect("a host");
+            host.parse().expect("a host")
+        };
+        let net = addresses.iter().map(host).collect();
+        let permissions = Permissions::restricted(AllowedResources { net, ..AllowedResources::default() });
+        run(&HubSource { permissions, ..setup.source() })
+    };
+    let (hub, large) = (setup.server.endpoint(), setup.server.address_of(NAME, COMMIT, "train.jsonl"));
+    assert!(matches!(fetch(&[]), Err(HubError::Refused(_))));
+    assert!(setup.server.seen().is_empty());
+    assert!(matches!(fetch(&[&hub]), Err(HubError::Refused(_))));
+    assert!(setup.server.seen_of("train.jsonl").is_empty());
+    fetch(&[&hub, &large]).expect("a dataset");
 }

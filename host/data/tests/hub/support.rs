@@ -1,6 +1,7 @@
 //! Shared parts of the tests.
 
 use crate::hub_server::HubServer;
+use gage_config::Permissions;
 use gage_data::hub::{HubDataset, HubError, HubKind, HubSource, HubTimings, NoProgress, fetch};
 use gage_recorded_messages::RecordedError as _;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,7 @@ impl Setup {
             offline: false,
             cache: self.cache.path().to_owned(),
             timings,
+            permissions: Permissions::default(),
         }
     }
 

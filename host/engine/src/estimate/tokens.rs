@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedTask;
 use gage_backend::{ModelProgram, Vocabulary};
-use gage_config::{BackendKind, BackendSpec};
+use gage_config::{BackendKind, BackendSpec, Permissions};
 use gage_data::TokenCounter;
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ impl<'t> Tokens<'t> {
         task: &PlannedTask,
         backend: Option<&BackendSpec>,
         given: Option<&'t TokenCounter>,
+        permissions: &Permissions,
         notes: &mut Vec<String>,
     ) -> Tokens<'t> {
         let tokenizer_file = task
@@ -43,7 +44,8 @@ impl<'t> Tokens<'t> {
             .spec
             .tokenizer_config
             .as_ref()
-            .and_then(|path| Some(path.parent()?.join("tokenizer.json")).filter(|path| path.is_file()));
+            .and_then(|path| Some(path.parent()?.join("tokenizer.json")))
+            .filter(|path| path.is_file() && permissions.check_file(path).is_ok());
         let found = match (given, backend.map(|backend| &backend.kind)) {
             (Some(counter), _) => Ok(Tokens::Given(counter)),
             (None, Some(BackendKind::LlamaCpp(config))) => {

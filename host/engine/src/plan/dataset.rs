@@ -1,7 +1,7 @@
 //! Prerequisites of a dataset before its rows are read: its plugins and its tokenizer.
 
 use super::plugin_use::PluginUse;
-use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
+use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, Permissions, PreprocessSpec, Problems};
 use gage_core::{FieldError, OptionDisplay};
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
 use gage_template::TokenizerTemplate;
@@ -23,6 +23,8 @@ pub struct PlannedDataset {
     pub option_display: OptionDisplay,
     /// True if a prompt reads the row of a Sample. Samples then hold it.
     pub keeps_row: bool,
+    /// What the suite may reach.
+    pub permissions: Permissions,
 }
 
 impl PlannedDataset {
@@ -35,6 +37,7 @@ impl PlannedDataset {
             tokenizer: None,
             option_display: option_display(spec),
             keeps_row: false,
+            permissions: Permissions::default(),
         }
     }
 
@@ -46,11 +49,13 @@ impl PlannedDataset {
             spec.preprocess.iter().map(|link| preprocessor(link, registry, problems)).collect();
         let hooks: Vec<Option<(HookKind, Arc<DocHook>)>> =
             spec.hooks.iter().map(|hook| doc_hook(hook, registry, problems)).collect();
-        let tokenizer = spec.tokenizer_config.as_ref().and_then(|path| match TokenizerTemplate::read(path) {
-            Ok(template) => Some(Arc::new(template)),
-            Err(error) => {
-                problems.error(spec.spans.of("tokenizer_config"), "tokenizer_config", error.to_string());
-                None
+        let tokenizer = spec.tokenizer_config.as_ref().and_then(|path| {
+            match TokenizerTemplate::read(path, problems.resources.permissions()) {
+                Ok(template) => Some(Arc::new(template)),
+                Err(error) => {
+                    problems.error(spec.spans.of("tokenizer_config"), "tokenizer_config", error.to_string());
+                    None
+                }
             }
         });
         if problems.counts().0 > before {
@@ -63,6 +68,7 @@ impl PlannedDataset {
             tokenizer,
             option_display: option_display(spec),
             keeps_row: false,
+            permissions: problems.resources.permissions().clone(),
         })
     }
 }

@@ -14,8 +14,8 @@ use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
 use gage_core::{OrderedWorkers, OutcomeCounts, ResourceShortage, ShortageWatch, spawn_scoped};
 use gage_record::{
-    AnswerReader, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError, RunFolder, RunIdentity,
-    RunReader,
+    AnswerReader, GrantedPermissions, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError,
+    RunFolder, RunIdentity, RunReader,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -54,6 +54,8 @@ pub struct RescoreContext<'r> {
     pub config: &'r Value,
     /// The digests of the values removed from `config`.
     pub redacted: &'r BTreeMap<String, String>,
+    /// What the suite may reach, if it is a stranger's.
+    pub permissions: Option<&'r GrantedPermissions>,
     /// The scoring of each task.
     pub tasks: &'r [Scoring],
     /// The folder of all runs.
@@ -102,6 +104,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     let folder = RunFolder::create_scoring(root, run_id, parent_run)?;
     let mut manifest = Manifest::new(run_id, context.host_version, identity);
     manifest.parent_run = Some(parent_run.clone());
+    manifest.permissions = context.permissions.cloned();
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     manifest.write(&folder)?;

@@ -76,7 +76,7 @@ impl LocatedDataset {
         problems: &mut Problems,
     ) -> Option<LocatedDataset> {
         let spec = &planned.spec;
-        let located = match locate(spec, options) {
+        let located = match locate(spec, options, &planned.permissions) {
             Ok(located) => located,
             Err(error) => {
                 let key = error.key(spec);

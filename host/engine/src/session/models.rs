@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::plan::model_files::files_of;
-use gage_config::{BackendKind, Problems};
+use gage_config::{BackendKind, Permissions, Problems};
 use gage_data::LocateOptions;
 use gage_data::hub::{ModelHub, ModelReference};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub fn fetch_models(
             if found.contains_key(name) {
                 continue;
             }
-            match fetch_one(text, hub, options) {
+            match fetch_one(text, hub, options, plan.config.resources.permissions()) {
                 Ok(local) => drop(found.insert(name.to_owned(), local)),
                 Err(message) => {
                     is_whole = false;
@@ -37,8 +37,13 @@ pub fn fetch_models(
     is_whole.then_some(found)
 }
 
-fn fetch_one(text: &str, hub: &ModelHub, options: &LocateOptions<'_>) -> Result<PathBuf, String> {
-    let reference = ModelReference::read(text, &hub.endpoint)?;
+fn fetch_one(
+    text: &str,
+    hub: &ModelHub,
+    options: &LocateOptions<'_>,
+    permissions: &Permissions,
+) -> Result<PathBuf, String> {
+    let reference = ModelReference::read(text, &hub.endpoint)?.restricted(permissions);
     let cache = options.cache_folder.ok_or("there is no cache folder; set GAGE_CACHE_DIR")?;
     let fetched = reference
         .fetch(

@@ -11,7 +11,7 @@ function factsOf(run, own) {
     ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
     ["Samples", extentOf(summary, own)],
     ["Coverage", summary && covered(summary.samples)],
-    ["Started (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
+    ["Started (UTC)", visible(run.created_at.replace("T", " ").replace("Z", ""))],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
     ["Tokens", usage > 0 && count(usage)],
     ["Answers from run", run.parent_run && visible(run.parent_run)],

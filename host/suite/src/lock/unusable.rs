@@ -2,10 +2,11 @@
 //! holds. Missing and unreadable files are also differences.
 
 use super::{Lock, MEDIA, SETTINGS};
-use crate::load::{load, portable};
+use crate::load::{SuiteInputs, load, portable};
 use crate::template::OtherTemplate;
 use gage_config::{
-    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource, redacted_digests,
+    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, Permissions, PipelineConfig, PluginSource, Purpose,
+    redacted_digests,
 };
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, Object};
@@ -32,11 +33,10 @@ impl Lock {
     pub fn unusable(
         &self,
         path: &Path,
-        overrides: &[String],
-        variable: &dyn Fn(&str) -> Option<String>,
+        inputs: &SuiteInputs<'_>,
         places: &PluginPlaces<'_>,
     ) -> Vec<Difference> {
-        let loaded = load(path, overrides, variable, false);
+        let loaded = load(path, inputs, Purpose::Run);
         if loaded.origin.as_ref().is_some_and(|origin| origin.name != self.suite()) {
             return Vec::new();
         }
@@ -50,9 +50,8 @@ impl Lock {
             };
             differing.extend(other("suite.template.file_digest".to_owned(), locked, found));
         }
-        let (Some(config), Ok(portable)) = (loaded.config, portable(path, overrides, variable)) else {
-            return differing;
-        };
+        let Some(config) = loaded.config else { return differing };
+        let Ok(portable) = portable(path, inputs) else { return differing };
         let before = self.parts.get(SETTINGS).unwrap_or(&Value::Null);
         let found = RunIdentity {
             config: portable.document,
@@ -61,10 +60,10 @@ impl Lock {
         };
         differing.extend(compare(SETTINGS, before, found.pinned().get(SETTINGS).unwrap_or(&Value::Null)));
         for dataset in &config.datasets {
-            differing.extend(self.dataset(dataset));
+            differing.extend(self.dataset(dataset, inputs.permissions));
         }
         differing.extend(self.models(&config));
-        differing.extend(self.plugins(&config, &crate::files::folder_of(path), places));
+        differing.extend(self.plugins(&config, &crate::files::folder_of(path), places, inputs.permissions));
         differing
     }
 
@@ -73,7 +72,7 @@ impl Lock {
     }
 
     /// Compares the local files of a dataset, the files next to them, and its chat template.
-    fn dataset(&self, spec: &DatasetSpec) -> Vec<Difference> {
+    fn dataset(&self, spec: &DatasetSpec, permissions: &Permissions) -> Vec<Difference> {
         let id = &spec.dataset_id;
         let Some(locked) = self.part("datasets", id) else { return Vec::new() };
         let place = join_place("datasets", id);
@@ -89,7 +88,7 @@ impl Lock {
                 progress: &NoProgress,
                 is_cancelled: &|| false,
             };
-            match locate(&alone, &options) {
+            match locate(&alone, &options, permissions) {
                 Ok(located) => {
                     let found = located.identity.pinned();
                     for key in ["files", "digest", "bytes"] {
@@ -108,7 +107,7 @@ impl Lock {
             differing.extend(compared(field("labels.digest"), digest, path));
         }
         if let Some(path) = &spec.tokenizer_config {
-            let found = match TokenizerTemplate::read(path) {
+            let found = match TokenizerTemplate::read(path, permissions) {
                 Ok(template) => Some(json!(template.digest)),
                 Err(gage_template::TokenizerError::Unreadable { source, .. }) => unreadable(&source),
                 Err(error) => Some(json!(error.to_string())),
@@ -153,7 +152,13 @@ impl Lock {
         differing
     }
 
-    fn plugins(&self, config: &PipelineConfig, folder: &Path, places: &PluginPlaces<'_>) -> Vec<Difference> {
+    fn plugins(
+        &self,
+        config: &PipelineConfig,
+        folder: &Path,
+        places: &PluginPlaces<'_>,
+        permissions: &Permissions,
+    ) -> Vec<Difference> {
         let mut differing = Vec::new();
         for (name, plugin) in self.parts.get("plugins").and_then(Value::as_object).into_iter().flatten() {
             let locked = plugin.get("digest");
@@ -168,7 +173,10 @@ impl Lock {
                 (None, None) => whole.ends_with(".wasm").then(|| PathBuf::from(whole)),
             };
             if let Some(file) = file {
-                differing.extend(compared(field, locked, &file));
+                // The lock of a stranger may name any file.
+                if permissions.check_file(&file).is_ok() {
+                    differing.extend(compared(field, locked, &file));
+                }
                 continue;
             }
             let plain = whole.strip_prefix("aggregation ").unwrap_or(whole);

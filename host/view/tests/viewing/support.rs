@@ -1,6 +1,7 @@
 //! Run folders as the program writes them, and a server that shows them.
 
 use gage_browser::Browser;
+use gage_config::Permissions;
 use gage_core::{MetricResult, Object, Outcome, ScoreCard};
 use gage_figures::{
     Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
@@ -38,7 +39,12 @@ impl Served {
         let root = RunsRoot::open(folder).expect("a folder");
         let address = "127.0.0.1:0".parse().expect("an address");
         let allowed_hosts = vec!["evals.example".to_owned()];
-        let options = ViewerOptions { address, allowed_hosts, requests: |_| Box::new(|_, _| None) };
+        let options = ViewerOptions {
+            address,
+            allowed_hosts,
+            requests: |_, _| Box::new(|_, _| None),
+            permissions: Permissions::default(),
+        };
         let viewer = runtime.block_on(Viewer::bind(root, &options)).expect("a port");
         let address = viewer.address();
         let (stop, stops) = oneshot::channel();

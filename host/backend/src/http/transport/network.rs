@@ -6,7 +6,7 @@ use super::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
+use gage_config::{HttpBackendConfig, HttpConnection, Permissions, Proxy, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
 use hyper_util::client::legacy::connect::HttpInfo;
 use parking_lot::RwLock;
@@ -26,6 +26,8 @@ pub(crate) struct NetworkTransport {
     config: HttpBackendConfig,
     certificates: Vec<reqwest::Certificate>,
     headers: HeaderMap,
+    /// The hosts that may be connected to.
+    permissions: Permissions,
 }
 
 impl NetworkTransport {
@@ -33,10 +35,11 @@ impl NetworkTransport {
     pub(crate) fn new(
         config: &HttpBackendConfig,
         headers: HeaderMap,
+        permissions: Permissions,
     ) -> Result<NetworkTransport, (gage_config::Span, String)> {
         let certificates = certificates_of(&config.connection)?;
         let client = RwLock::new(build(config, certificates.clone(), headers.clone())?);
-        Ok(NetworkTransport { client, config: config.clone(), certificates, headers })
+        Ok(NetworkTransport { client, config: config.clone(), certificates, headers, permissions })
     }
 }
 
@@ -44,6 +47,10 @@ impl NetworkTransport {
 impl Transport for NetworkTransport {
     async fn send(&self, request: TransportRequest<'_>) -> Result<TransportReply, TransportError> {
         let TransportRequest { url, body, closes_connection } = request;
+        self.permissions.check_url(url).map_err(|refusal| TransportError {
+            kind: TransportErrorKind::InvalidRequest,
+            message: refusal.to_string(),
+        })?;
         let mut post = self.client.read().post(url.clone()).body(body);
         if closes_connection {
             post = post.header(CONNECTION, HeaderValue::from_static("close"));

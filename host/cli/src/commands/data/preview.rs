@@ -6,13 +6,13 @@ use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use gage_backend::{OpenOptions, Vocabulary};
-use gage_config::BackendKind;
-use gage_config::Problems;
+use gage_config::{BackendKind, Problems, Purpose};
 use gage_core::Object;
 use gage_core::{OptionDisplay, Sample};
 use gage_data::{Preparation, PreparedSample, Rejection, stream};
 use gage_engine::{LocatedDataset, Plan, PlannedTask, SentRequest, expected_requests, facts_before_run};
 use gage_plugin::Registry;
+use gage_suite::LoadedSuite;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -32,7 +32,13 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
 /// Prints the requests about the first Samples of each task.
 fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let datasets = super::datasets(arguments, false)?;
-    let config = setup::loaded(&arguments.source, &arguments.overrides, false).config;
+    let permissions = super::permissions_of(arguments)?;
+    let LoadedSuite { config, problems, .. } =
+        setup::loaded(&arguments.source, &arguments.overrides, &permissions, Purpose::Run);
+    if problems.resources.is_refused() {
+        terminal::show_problems(&problems);
+        return Ok(ExitCode::Configuration);
+    }
     let Some(config) = config.filter(|config| !config.tasks.is_empty()) else {
         let message = format!("{} has no task that asks a model", arguments.source.display());
         return Ok(terminal::usage_error(&message, Some("name a suite, or leave out --rendered")));

@@ -1,6 +1,7 @@
 //! Table of a plan, 80 columns wide.
 
 use super::detectable;
+use super::uses::SuiteUses;
 use crate::arguments::PlanArguments;
 use crate::terminal::Style;
 use gage_engine::{Estimate, Plan, PluginEstimate, Range, TaskEstimate, TokensBy};
@@ -15,13 +16,21 @@ const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "tim
 
 type Row = [String; TITLES.len()];
 
+/// Width of the names of what a suite uses.
+const USES_COLUMN_WIDTH: usize = 11;
+
+/// The parts of a plan that are shown.
+pub(super) struct PlanParts<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) estimate: &'p Estimate,
+    /// The budgets that the run may exceed, in words.
+    pub(super) exceeded: &'p [String],
+    pub(super) uses: &'p SuiteUses,
+}
+
 /// Formats the plan for display.
-pub(super) fn render(
-    arguments: &PlanArguments,
-    plan: &Plan,
-    estimate: &Estimate,
-    exceeded: &[String],
-) -> String {
+pub(super) fn render(arguments: &PlanArguments, parts: &PlanParts<'_>) -> String {
+    let PlanParts { plan, estimate, exceeded, uses } = *parts;
     let style = Style::of_stdout();
     let mut rows: Vec<Row> = Vec::new();
     for task in &estimate.tasks {
@@ -60,6 +69,8 @@ pub(super) fn render(
     lines.extend(table(&rows, &style));
     lines.extend(plugin_lines(estimate, &style));
     lines.push(String::new());
+    lines.extend(uses_lines(uses, &style));
+    lines.push(String::new());
     let (least, most) = arguments.latency;
     let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
     let mut notes = vec![
@@ -92,6 +103,25 @@ pub(super) fn render(
     }
     lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
     lines.join("\n")
+}
+
+/// Formats what the suite uses outside its own folder.
+fn uses_lines(uses: &SuiteUses, style: &Style) -> Vec<String> {
+    let entries = uses.entries();
+    if entries.is_empty() {
+        return vec![
+            "this suite uses no variables, hosts or plugins, and no files outside its folder".to_owned(),
+        ];
+    }
+    let mut lines = vec![style.bold("this suite uses")];
+    for (kind, text) in entries {
+        let lines_of_kind = words(&text, WIDTH - GAP - USES_COLUMN_WIDTH);
+        for (place, line) in lines_of_kind.iter().filter(|line| !line.is_empty()).enumerate() {
+            let kind = if place == 0 { kind } else { "" };
+            lines.push(format!("  {kind:USES_COLUMN_WIDTH$}{}", line.trim_start()));
+        }
+    }
+    lines
 }
 
 /// Maximum number of plugins that are shown.

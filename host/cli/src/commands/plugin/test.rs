@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 5;
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     let file = file_of(arguments.file.as_deref())?;
     let name = file.display().to_string();
-    let with = setup_for(&file, arguments.config.as_deref())?;
+    let with = setup_for(&file, arguments.config.as_deref(), &arguments.permissions)?;
     let bytes = read(&file, &with)?;
     let host = setup::plugin_host(arguments.print.quiet)?;
     let family = AnyComponent::load(&host, &name, &bytes, &with).map_err(|error| refuse_load(&error))?;

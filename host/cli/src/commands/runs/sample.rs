@@ -3,6 +3,7 @@
 use crate::arguments::RunsShowArguments;
 use crate::commands::compare::{open, unreadable};
 use crate::commands::fields::{field, show_request};
+use crate::commands::permissions::permissions;
 use crate::commands::sent_requests::RunRequests;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
@@ -12,8 +13,9 @@ use gage_record::SampleRecord;
 use serde_json::{Value, json};
 
 pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<ExitCode> {
+    let permissions = permissions(&arguments.permissions)?;
     let run = open(&arguments.named.run, &arguments.named.output_dir)?;
-    let requests = RunRequests::of(&run, &arguments.plugin_folders)?;
+    let requests = RunRequests::of(&run, &arguments.plugin_folders, &permissions)?;
     let mut is_found = false;
     for record in run.records_so_far().map_err(|error| unreadable(error.into()))? {
         let (record, _) = record.map_err(|error| unreadable(error.into()))?;

@@ -148,7 +148,7 @@ fn row(point: &TrendPoint, before: Option<f64>, answer: &TrendOutput) -> [String
     let begun: String = point.created_at.chars().take("2026-01-01T00:00".len()).collect();
     [
         format!("{}{mark}", terminal::shortened(&name, MAX_NAME_CHARS)),
-        begun.replace('T', " "),
+        gage_core::printable_line(&begun.replace('T', " ")).into_owned(),
         figure.value.map_or_else(nothing, |value| format!("{value:.4}")),
         change.unwrap_or_else(nothing),
         interval.unwrap_or_else(nothing),

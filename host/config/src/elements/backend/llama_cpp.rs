@@ -4,10 +4,11 @@ use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
+use crate::resources::{ResourceKind, hub_endpoint};
 use crate::source::Span;
 use gage_core::SamplingParams;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use strum::{IntoStaticStr, VariantArray};
 
@@ -182,6 +183,7 @@ pub struct LlamaCppConfig {
 pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
     let model_path = table.required_text("model_path", problems);
     let model_path_span = table.span_of("model_path");
+    model_path.iter().for_each(|text| use_model(table, "model_path", text, problems));
     let chat_template = match table.text("chat_template", problems).as_deref() {
         None | Some("model") => ChatTemplate::Model,
         Some("none") => ChatTemplate::None,
@@ -194,13 +196,15 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
             ChatTemplate::Text(text.to_owned())
         }
     };
+    let mmproj = table.text("mmproj", problems);
     let mmproj_span = table.span_of("mmproj");
+    mmproj.iter().for_each(|text| use_model(table, "mmproj", text, problems));
     refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
         model_path_span,
         mmproj_span,
         chat_template_span: table.span_of("chat_template"),
-        mmproj: table.text("mmproj", problems).map(PathBuf::from),
+        mmproj: mmproj.map(PathBuf::from),
         image_max_tokens: table.number("image_max_tokens", 1..=1 << 16, problems),
         context_length: table.number("context_length", 1..=1 << 24, problems),
         slots: table.number("slots", 1..=64, problems).unwrap_or(8),
@@ -226,6 +230,44 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     };
     check_together(&config, table, problems);
     model_path.map(|_| config)
+}
+
+/// Records the hub of a model file, or its local files.
+fn use_model(table: &MappingReader<'_>, key: &str, text: &str, problems: &mut Problems) {
+    let address = match text.strip_prefix("hub:") {
+        Some(_) => Some(hub_endpoint()),
+        None => {
+            Some(text.to_owned()).filter(|text| text.starts_with("http://") || text.starts_with("https://"))
+        }
+    };
+    match address {
+        Some(address) => {
+            if let Some(hub) = ResourceKind::hub_of(&address) {
+                table.uses(key, hub, problems);
+            }
+        }
+        None => {
+            let path = Path::new(text);
+            table.uses_file(key, path, problems);
+            other_parts(path).iter().for_each(|part| table.uses_file(key, part, problems));
+        }
+    }
+}
+
+/// Returns the other files of a model that is split into several: `name-00001-of-00003.gguf`. llama.cpp finds them by
+/// their names.
+fn other_parts(path: &Path) -> Vec<PathBuf> {
+    let number = |digits: &str| (digits.len() == 5).then(|| digits.parse::<u32>().ok()).flatten();
+    let parts = || {
+        let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
+        let (front, count) = stem.rsplit_once("-of-")?;
+        let (front, own) = front.rsplit_once('-')?;
+        Some((front, number(own)?, number(count)?))
+    };
+    let Some((front, own, count)) = parts() else { return Vec::new() };
+    let others = (1..=count).filter(|part| *part != own);
+    let paths = others.map(|part| path.with_file_name(format!("{front}-{part:05}-of-{count:05}.gguf")));
+    paths.filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
 fn hang_timeout(table: &mut MappingReader<'_>, problems: &mut Problems) -> Duration {
@@ -281,6 +323,7 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
     let mut lora = MappingReader::open(node, table.path_of("lora"), problems)?;
     let path = lora.required_text("path", problems);
     let path_span = lora.span_of("path");
+    path.iter().for_each(|path| lora.uses_file("path", Path::new(path), problems));
     let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
     lora.finish(problems);
     path.map(|path| LoraConfig { path: PathBuf::from(path), path_span, scale })

@@ -1,10 +1,11 @@
 //! Settings of the media of Samples.
 
 use super::chain::PreprocessSpec;
-use super::source::expand_home;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
+use crate::source::expand_home;
 use std::path::PathBuf;
 
 /// Location of media, and how they are sent.
@@ -42,15 +43,22 @@ impl MediaSpec {
         preprocess: &[PreprocessSpec],
         problems: &mut Problems,
     ) -> MediaSpec {
-        let of_kwargs = || root_of(preprocess).and_then(Node::as_text).map(expand_home);
-        let content_root = content_root.or_else(of_kwargs);
+        let content_root = content_root.or_else(|| {
+            let node = root_of(preprocess)?;
+            let root = expand_home(node.as_text()?);
+            let kind = ResourceKind::File(root.clone());
+            problems.add_resource(node.span, &table.path_of("content_root"), kind);
+            Some(root)
+        });
         let embed_local_media = table.boolean("embed_local_media", problems).unwrap_or(false);
         let node = table.free_map("media", problems);
         let mut media = table.section(node, "media", problems);
         let roots = media.texts("allowed_roots", problems).unwrap_or_default();
+        let allowed_roots: Vec<PathBuf> = roots.iter().map(|root| expand_home(root)).collect();
+        allowed_roots.iter().for_each(|root| media.uses_file("allowed_roots", root, problems));
         let spec = MediaSpec {
             content_root,
-            allowed_roots: roots.iter().map(|root| expand_home(root)).collect(),
+            allowed_roots,
             embed_local_media,
             min_pixels: media.integer("min_pixels", 1..=1 << 30, problems),
             max_pixels: media.integer("max_pixels", 1..=1 << 30, problems),

@@ -4,6 +4,8 @@ use crate::elements::backend::http::check_address;
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
+use crate::source::expand_home;
 use gage_secrets::SecretString;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -149,7 +151,11 @@ fn read_files(
         let shown = shown.unwrap_or_else(|| settled.display().to_string());
         (settled, shown)
     });
-    let (paths, shown) = both.unzip();
+    let (paths, shown): (Vec<PathBuf>, Vec<String>) = both.unzip();
+    let items = node.as_list().unwrap_or(std::slice::from_ref(node));
+    for (path, item) in paths.iter().zip(items) {
+        problems.add_resource(item.span, &table.path_of("path"), ResourceKind::File(path.clone()));
+    }
     Some(FilesSpec { format, paths, shown, columns, records })
 }
 
@@ -184,6 +190,11 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
         let message = "`data_files` takes the place of `subset` and `split`; give one or the other";
         problems.error(node.span, &table.path_of("data_files"), message);
     }
+    let token = table.text("token", problems).filter(|token| !token.is_empty());
+    let offline = table.boolean("offline", problems).unwrap_or(false);
+    if let Some(hub) = ResourceKind::hub_of(&endpoint).filter(|_| !offline) {
+        table.uses("endpoint", hub, problems);
+    }
     Some(HubSpec {
         hub_id,
         revision,
@@ -191,29 +202,20 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
         split,
         data_files,
         endpoint: endpoint.trim_end_matches('/').to_owned(),
-        token: table
-            .text("token", problems)
-            .filter(|token| !token.is_empty())
-            .map(|token| SecretString::new("token", &token)),
-        offline: table.boolean("offline", problems).unwrap_or(false),
+        token: token.map(|token| SecretString::new("token", &token)),
+        offline,
     })
 }
 
-/// Reads a path, in which a leading `~` is the user's home folder.
+/// Reads the path of a file or a folder, in which a leading `~` is the user's home folder.
 pub(super) fn read_path(
     table: &mut MappingReader<'_>,
     key: &'static str,
     problems: &mut Problems,
 ) -> Option<PathBuf> {
-    table.text(key, problems).map(|text| expand_home(&text))
-}
-
-pub(super) fn expand_home(text: &str) -> PathBuf {
-    let below = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match (below, std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(text),
-    }
+    let path = expand_home(&table.text(key, problems)?);
+    table.uses_file(key, &path, problems);
+    Some(path)
 }
 
 /// Reads a mapping from paths to a value or a list of values.

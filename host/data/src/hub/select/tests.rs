@@ -16,6 +16,7 @@ fn source() -> HubSource {
         offline: true,
         cache: std::path::PathBuf::new(),
         timings: Default::default(),
+        permissions: Default::default(),
     }
 }
 

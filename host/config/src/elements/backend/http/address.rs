@@ -3,6 +3,7 @@
 use super::HttpKind;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
 use crate::secrets::masked_addresses;
 
 /// Reads `base_url`. An invalid address is reported, and the result is `None`.
@@ -17,6 +18,9 @@ pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut
     if let Err((message, help)) = check(&text, "base_url") {
         table.error("base_url", message, problems).help(help);
         return None;
+    }
+    if let Some(host) = ResourceKind::host_of(&text) {
+        table.uses("base_url", host, problems);
     }
     Some(text.trim_end_matches('/').to_owned())
 }

@@ -3,6 +3,7 @@
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
 use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
@@ -79,8 +80,16 @@ impl ApiKey {
             (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
             (None, None, None) => KeySource::Nobody,
         };
+        match &source {
+            KeySource::Variable(name) => {
+                table.uses("api_key_env", ResourceKind::Variable(name.clone()), problems);
+            }
+            KeySource::File(path) => table.uses_file("api_key_file", path, problems),
+            KeySource::Nobody | KeySource::Given(..) => {}
+        }
         // The variable's value may also occur elsewhere in the suite.
         if let KeySource::Variable(name) = &source
+            && problems.resources.permissions().check_env(name).is_ok()
             && let Ok(value) = std::env::var(name)
         {
             gage_secrets::register_secret(&value);

@@ -4,6 +4,7 @@ use super::address;
 use crate::elements::backend::seconds;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
+use crate::resources::ResourceKind;
 use crate::source::Span;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,14 +69,15 @@ pub struct HttpLimits {
 impl HttpConnection {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpConnection {
         let read_timeout = table.float("read_timeout", 0.001..=86_400.0, problems);
-        let certificate = table.text("ca_certificate", problems);
+        let certificate = table.text("ca_certificate", problems).map(PathBuf::from);
+        certificate.iter().for_each(|path| table.uses_file("ca_certificate", path, problems));
         let certificate_span = table.span_of("ca_certificate");
         let mebibytes: usize = table.number("max_response_mib", 1..=1024, problems).unwrap_or(8);
         HttpConnection {
             read_timeout: read_timeout.map(Duration::from_secs_f64),
             timeout: seconds(table, "timeout", 120.0, problems),
             proxy: read_proxy(table, problems),
-            ca_certificate: certificate.map(|path| (PathBuf::from(path), certificate_span)),
+            ca_certificate: certificate.map(|path| (path, certificate_span)),
             most_response_bytes: mebibytes << 20,
         }
     }
@@ -91,6 +93,9 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
                     "use `environment`, `none`, or an address like http://proxy:3128; one with a user and a password \
                      goes into the variable HTTPS_PROXY or HTTP_PROXY",
                 );
+            }
+            if let Some(host) = ResourceKind::host_of(text) {
+                table.uses("proxy", host, problems);
             }
             Proxy::Address(text.to_owned())
         }

@@ -1,0 +1,134 @@
+//! The flags that say what a suite may reach.
+
+use clap::Args;
+use gage_config::AllowedHost;
+use std::path::PathBuf;
+
+/// What a suite may reach. A command that loads a suite has these flags.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PermissionArguments {
+    /// Treat the suite as a stranger's: it gets no environment variable, no file outside its folder, and no host, except
+    /// those allowed.
+    #[arg(long)]
+    pub(crate) untrusted: bool,
+
+    /// Treat the suite as your own, whatever the policy file says.
+    #[arg(long, conflicts_with = "untrusted")]
+    pub(crate) trusted: bool,
+
+    /// With --untrusted: environment variables that the suite may read, separated by commas.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        requires = "untrusted",
+        conflicts_with = "trusted"
+    )]
+    pub(crate) allow_env: Vec<String>,
+
+    /// With --untrusted: a folder that the suite may read and write; may be given several times.
+    #[arg(long, value_name = "DIR", requires = "untrusted", conflicts_with = "trusted")]
+    pub(crate) allow_read: Vec<PathBuf>,
+
+    /// With --untrusted: hosts that the suite may connect to, each with a port or for all ports, separated by commas.
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        requires = "untrusted",
+        conflicts_with = "trusted"
+    )]
+    pub(crate) allow_net: Vec<AllowedHost>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::environment::command;
+    use clap::Command;
+
+    /// Commands that load no suite, each with the reason.
+    const WITHOUT_SUITE: &[(&str, &str)] = &[
+        ("completions", "no suite"),
+        ("env", "no suite"),
+        ("export", RUN),
+        ("import gage", "the suite is converted as a text, and no variable in it is replaced"),
+        ("init", "the template is copied as a text, and no variable in it is replaced"),
+        ("judge calibrate", RUN),
+        ("man-pages", "no suite"),
+        ("model bench", "no suite"),
+        ("model fetch", "no suite"),
+        ("model inspect", "no suite"),
+        ("model list", "no suite"),
+        ("plugin bench", "no suite"),
+        ("plugin build", "no suite"),
+        ("plugin inspect", "no suite"),
+        ("plugin new", "no suite"),
+        ("runs baseline", RUN),
+        ("runs gc", RUN),
+        ("runs list", RUN),
+        ("runs repair", RUN),
+        ("runs trend", RUN),
+        ("schema", "no suite"),
+        (crate::arguments::COMPILE, "no suite"),
+    ];
+    const RUN: &str = "reads recorded runs, and loads no plugin of their suites";
+
+    const FLAGS: [&str; 5] = ["untrusted", "trusted", "allow-env", "allow-read", "allow-net"];
+
+    /// Calls a function with each command that has no subcommands, and its name.
+    fn each_command(command: &Command, name: &str, call: &mut dyn FnMut(&str, &Command)) {
+        if !command.has_subcommands() {
+            return call(name, command);
+        }
+        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            each_command(inner, format!("{name} {}", inner.get_name()).trim(), call);
+        }
+    }
+
+    #[test]
+    fn every_command_that_loads_a_suite_takes_permissions() {
+        let mut problems = Vec::new();
+        let mut seen = Vec::new();
+        each_command(&command(&|_| None), "", &mut |name, command| {
+            let has = |flag: &&str| command.get_arguments().any(|arg| arg.get_long() == Some(*flag));
+            let takes_suite = command.get_arguments().any(|arg| {
+                let values = arg.get_value_names().unwrap_or_default();
+                values.iter().any(|value| ["CONFIG", "SUITE|FILE"].contains(&&**value))
+            });
+            seen.push(name.to_owned());
+            let is_listed = WITHOUT_SUITE.iter().any(|(listed, _)| *listed == name);
+            let count = FLAGS.iter().filter(|flag| has(flag)).count();
+            match (count, is_listed) {
+                (5, false) => {}
+                (0, true) if !takes_suite => {}
+                _ => {
+                    problems.push(format!("{name}: {count} flags, listed: {is_listed}, suite: {takes_suite}"))
+                }
+            }
+        });
+        let is_gone = |listed: &&str| !seen.iter().any(|name| name == listed);
+        problems.extend(WITHOUT_SUITE.iter().map(|(name, _)| *name).filter(is_gone).map(str::to_owned));
+        assert_eq!(problems, [""; 0]);
+    }
+
+    #[test]
+    fn permissions_need_the_flag_that_they_limit() {
+        let parse = |arguments: &[&str]| {
+            let words = ["gage-host", "validate", "suite.yaml"].into_iter().chain(arguments.iter().copied());
+            command(&|_| None).try_get_matches_from(words).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(parse(&["--untrusted", "--allow-env", "A,B", "--allow-net", "h:80,h2"]), Ok(()));
+        for (arguments, expected) in [
+            (vec!["--allow-env", "A"], "--untrusted"),
+            (vec!["--allow-read", "data"], "--untrusted"),
+            (vec!["--allow-net", "h"], "--untrusted"),
+            (vec!["--trusted", "--allow-net", "h"], "cannot be used with"),
+            (vec!["--trusted", "--untrusted"], "cannot be used with"),
+            (vec!["--untrusted", "--allow-net", "*.example.com"], "is a pattern"),
+            (vec!["--untrusted", "--allow-net", "https://example.com"], "is more than a host name"),
+        ] {
+            let error = parse(&arguments).expect_err("refused");
+            assert!(error.contains(expected), "{arguments:?}: {error}");
+        }
+    }
+}
