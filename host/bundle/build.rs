@@ -19,6 +19,7 @@ fn main() {
         "gage-plugin-preprocess",
         "gage-plugin-reasoning",
         "gage-plugin-score",
+        "gage-plugin-template",
         "gage-plugin-text",
         "gage-plugin-timing",
         "gage-plugin-tools",

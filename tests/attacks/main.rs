@@ -3,6 +3,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod chat_templates;
 #[cfg(unix)]
 mod foreign_folders;
 mod json_values;

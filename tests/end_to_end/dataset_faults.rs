@@ -50,8 +50,8 @@ fn broken_chat_template_is_found_before_the_run() {
     let template = "{% for m in messages %}\n{{ m.content|trimm }}{% endfor %}";
     workspace.write("model/tokenizer_config.json", json!({"chat_template": template}).to_string());
     let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-    let expected =
-        "the chat template cannot be compiled: line 2: there is no filter `trimm`; did you mean `trim`?";
+    let expected = "the chat template of model/tokenizer_config.json cannot be compiled: line 2: there is no filter \
+                    `trimm`; did you mean `trim`?";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }
 

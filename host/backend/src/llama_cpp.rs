@@ -5,6 +5,7 @@
 //! `model_client`. Nothing here links llama.cpp: see the crate `gage-llama`.
 
 mod backend;
+mod chat_renderer;
 mod details;
 mod hang_watchdog;
 mod image_placement;

@@ -81,7 +81,7 @@ async fn open_kind(
             let model = llama_options(config, &options.model_files);
             let backend = {
                 let pinned = options.kernel_variants.get(&spec.backend_id);
-                llama_cpp::open(model, &options.model_program, config.kernels, pinned).await
+                llama_cpp::open(model, &options.model_program, config.kernels, pinned, registry).await
             };
             Ok((backend.map_err(|error| fail(config.model_path_span, error))?, None))
         }

@@ -12,12 +12,14 @@ macro_rules! component {
             name: $name,
             world: $world,
             members: $members,
+            is_internal: false,
             bytes: include_bytes!(concat!(env!("OUT_DIR"), "/gage-plugin-", $name, ".wasm")),
         }
     };
 }
 
-/// All of them, each with the names of its members as the component itself gives them.
+/// All of them, each with the names of its members as the component itself gives them. The internal ones are used by the
+/// program alone.
 pub const COMPONENTS: &[BundledComponent] = &[
     component!(
         "aggregate",
@@ -108,6 +110,10 @@ pub const COMPONENTS: &[BundledComponent] = &[
             "brier",
         ]
     ),
+    BundledComponent {
+        is_internal: true,
+        ..component!("template", World::RoleAdapter, &["chat_template", "prompt"])
+    },
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),
     component!("tools", World::RoleAdapter, &["context_from_field", "tool_table"]),

@@ -3,16 +3,16 @@
 
 mod batch;
 mod hooks;
+mod prompts;
 
 use crate::loader::MAX_ROW_VALUES;
 use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::{AnswerProblem, Message, OptionDisplay, Sample, parse_json};
+use gage_core::{AnswerProblem, OptionDisplay, Sample, parse_json};
 use gage_plugin::{DocHook, Preprocessor};
 use gage_template::{ROW_KEY, TokenizerTemplate};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// A row prepared for the run.
@@ -129,7 +129,7 @@ impl Preparation {
             });
         }
         if let Some(tokenizer) = &self.tokenizer {
-            batch.each(|sample| render(sample, tokenizer, self.option_display));
+            prompts::render(&mut batch, tokenizer, self.option_display);
         }
         Some(batch.finish(keep))
     }
@@ -157,42 +157,4 @@ fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
     let Some(first) = problems.first() else { return Ok(()) };
     let message: Vec<String> = problems.iter().map(ToString::to_string).collect();
     Err(Rejection::of_sample("sampling_params", message.join("; "), Some(first.pointer.clone())))
-}
-
-/// Renders the conversation into `inputs.prompt`, unless the row already has a rendered prompt, and records that in
-/// the flags of the Sample.
-fn render(
-    sample: &mut Sample,
-    tokenizer: &TokenizerTemplate,
-    display: OptionDisplay,
-) -> Result<(), Rejection> {
-    if sample.rendered_prompt().is_some() {
-        return Ok(());
-    }
-    let conversation = sample.conversation(display);
-    let prompt = match tokenizer.of(&sample.tools).render(&conversation, &sample.tools) {
-        Ok(prompt) => prompt,
-        // A text-only template cannot take media; the messages are sent, and the receiver renders them.
-        Err(_) if conversation.iter().any(Message::has_media) => return Ok(()),
-        Err(error) => {
-            return Err(Rejection::of_sample(
-                "chat_template",
-                error.to_string(),
-                Some("/messages".to_owned()),
-            ));
-        }
-    };
-    if prompt.trim().is_empty() {
-        let message =
-            "the chat template rendered an empty text; it may expect the content of messages in another form";
-        return Err(Rejection::of_sample("chat_template", message.to_owned(), Some("/messages".to_owned())));
-    }
-    sample.inputs.insert("prompt".to_owned(), Value::String(prompt));
-    let flag = |text: &str| Some(text.to_owned());
-    sample.chat_template_mode = flag("preprocess");
-    sample.rendered_by = flag("preprocess");
-    sample.template_source = flag("tokenizer");
-    sample.cache_suffix = flag("-chat_template");
-    sample.tokenizer_path = Some(tokenizer.path.display().to_string());
-    Ok(())
 }

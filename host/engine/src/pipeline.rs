@@ -8,6 +8,7 @@ pub(crate) mod guest_prompt;
 pub(crate) mod infer;
 pub(crate) mod lockstep;
 pub(crate) mod post_process;
+pub(crate) mod prompt_calls;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod reply_media;

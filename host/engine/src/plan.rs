@@ -264,7 +264,7 @@ impl Plan {
     ) -> Vec<Arc<PlannedDataset>> {
         add_plugins(config, registry, problems);
         for prompt in &config.prompts {
-            drop(compile_prompt(prompt, &Object::new(), problems));
+            drop(compile_prompt(prompt, &Object::new(), registry, problems));
         }
         let chosen = |spec: &&DatasetSpec| dataset_id.is_none_or(|id| spec.dataset_id == id);
         let planned = config.datasets.iter().filter(chosen);
@@ -344,7 +344,7 @@ fn plan_task(
     let support_roles = support::plan_support(config, task, registry, problems);
     let tools = support::plan_tools(config, task, registry, problems);
     let role = config.inference_role_of(task);
-    let prompt = role.and_then(|role| plan_prompt(config, role, problems));
+    let prompt = role.and_then(|role| plan_prompt(config, role, registry, problems));
     let backend = role.and_then(|role| config.backend_of(role));
     if let Some(backend) = backend {
         check_request(task, backend, problems);
@@ -423,7 +423,7 @@ fn request_task(
         sampling_params: config.sampling_params_of(task),
         backend: config.backend_of(role)?.clone(),
         ends_run: false,
-        prompt: plan_prompt(config, role, problems)?,
+        prompt: plan_prompt(config, role, registry, problems)?,
         support,
         follow_ups,
         tools,

@@ -7,7 +7,7 @@ use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodReques
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleView, SamplingParams};
 use gage_record::{ErrorNote, Stage};
-use gage_template::PromptContext;
+use gage_template::{PromptContext, PromptInput, PromptRenderer};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -78,7 +78,8 @@ pub(crate) fn prompt_size(
     let sample = SampleView::Read(sample);
     // The output of support steps is not known yet. A prompt that needs it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
-    let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
+    let rendered = rendered_prompt(task, &sample, &Value::Null);
+    let request = match (parts.request(task, &id, rendered, &Value::Null, 0), fallback) {
         (Ok(request), _) => request,
         (Err(_), Some(tokens)) if tokens > 0.0 => return Some(PromptSize { tokens, has_media: false }),
         (Err(_), _) => return None,
@@ -166,13 +167,13 @@ impl PromptParts {
         }
     }
 
-    /// Builds the request for this repeat. Support output goes to the role's prompt. If the role has none, the context
-    /// of the support steps goes before the conversation.
+    /// Builds the request for this repeat. `rendered` are the messages of the role's prompt, which shows the support output.
+    /// If the role has no prompt, the context of the support steps goes before the conversation.
     pub(crate) fn request(
         self,
         task: &PlannedTask,
         id: &str,
-        sample: &SampleView,
+        rendered: Option<Result<Vec<Message>, ErrorNote>>,
         support_output: &Value,
         repeat: u64,
     ) -> Result<Request, ErrorNote> {
@@ -180,7 +181,7 @@ impl PromptParts {
         // With the same seed for all repeats, each would get the same answer.
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
         let mut rendered_prompt = self.rendered;
-        let messages = match &task.prompt {
+        let messages = match rendered {
             None => match support_context::context_of(support_output) {
                 None => self.messages,
                 Some(context) => {
@@ -193,11 +194,7 @@ impl PromptParts {
                     Messages::from(with_context(self.messages.into_vec(), &context))
                 }
             },
-            Some(prompt) => {
-                let payload = support_context::payload_of(support_output);
-                let rendered = prompt.render(&prompt_context(task, &sample.value(), &payload));
-                Messages::from(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?)
-            }
+            Some(rendered) => Messages::from(rendered?),
         };
         let messages = with_media(messages, self.prompt_media);
         let note = |kind: &str, message: &str, pointer: &str| Err(prompt_note(kind, message, Some(pointer)));
@@ -318,6 +315,28 @@ fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
         None => messages.insert(0, Message::text(Role::System, context)),
     }
     messages
+}
+
+/// Returns the input of the prompt of the model under test.
+pub(crate) fn prompt_input(
+    task: &PlannedTask,
+    prompt: &PromptRenderer,
+    sample: &SampleView,
+    support_output: &Value,
+) -> PromptInput {
+    let payload = support_context::payload_of(support_output);
+    prompt.input(&prompt_context(task, &sample.value(), &payload))
+}
+
+/// Renders the prompt of the model under test, if the suite has one. Blocks.
+pub(crate) fn rendered_prompt(
+    task: &PlannedTask,
+    sample: &SampleView,
+    support_output: &Value,
+) -> Option<Result<Vec<Message>, ErrorNote>> {
+    let prompt = task.prompt.as_ref()?;
+    let rendered = prompt.render(&prompt_input(task, prompt, sample, support_output));
+    Some(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None)))
 }
 
 /// Returns the context in which the prompt of the model under test is rendered.

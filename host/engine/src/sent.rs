@@ -6,12 +6,13 @@ use crate::pipeline::post_process::follow_up::{ORIGINAL_ANSWER, set_answer};
 use crate::pipeline::post_process::judging::{add_shown_media, judge_messages};
 use crate::plan::{PlannedSupportRole, PlannedTask};
 use crate::request::support_context::payload_of;
-use crate::request::{PromptParts, Request};
+use crate::request::{PromptParts, Request, rendered_prompt};
 use crate::sample::result::SampleResult;
 use gage_backend::{ACCEPTED_MEDIA_FACT, CHAT_TEMPLATE_FACT};
 use gage_core::{FinishReason, MediaKind, Message, ModelOutput, Object, Outcome, Sample, SampleView};
+use gage_plugin::Registry;
 use gage_record::{SampleRecord, SampleTiming};
-use gage_template::ChatTemplate;
+use gage_template::{ChatTemplate, ContentForm, Conversation, TemplateSandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,6 +67,45 @@ impl SentRequest {
     }
 }
 
+/// Facts of a run's backends, by id, with the chat templates that this program applied for them.
+pub struct BackendFacts {
+    facts: BTreeMap<String, Object>,
+    templates: BTreeMap<String, ChatTemplate>,
+}
+
+impl BackendFacts {
+    /// Compiles the chat templates. Conversations for a template that cannot be compiled are not rendered.
+    pub fn new(facts: BTreeMap<String, Object>, registry: &Registry) -> BackendFacts {
+        let compiled =
+            |(id, facts): (&String, &Object)| Some((id.clone(), template_of(id, facts, registry)?));
+        BackendFacts { templates: facts.iter().filter_map(compiled).collect(), facts }
+    }
+
+    /// Returns the facts of a backend.
+    fn of(&self, backend_id: &str) -> Option<&Object> {
+        self.facts.get(backend_id)
+    }
+
+    /// Renders a conversation with the chat template of a backend, if it has one. Messages with media are not rendered: the
+    /// places of media depend on the model.
+    fn rendered(&self, backend_id: &str, messages: &[Message], tools: &[Value]) -> Option<String> {
+        if messages.is_empty() || messages.iter().any(Message::has_media) {
+            return None;
+        }
+        let conversation = Conversation::new(messages, tools, ContentForm::Text);
+        self.templates.get(backend_id)?.render(&conversation).ok()
+    }
+}
+
+/// Compiles the chat template in the facts of a backend.
+fn template_of(backend_id: &str, facts: &Object, registry: &Registry) -> Option<ChatTemplate> {
+    let source = facts.get(CHAT_TEMPLATE_FACT)?;
+    let text = |key: &str| source[key].as_str().unwrap_or_default();
+    let sandbox = TemplateSandbox::load(registry).ok()?;
+    let (bos_token, eos_token) = (text("bos_token"), text("eos_token"));
+    ChatTemplate::compile(&sandbox, backend_id, text("text"), bos_token, eos_token).ok()
+}
+
 /// Returns the request about a Sample to the model under test.
 ///
 /// # Errors
@@ -77,7 +117,9 @@ fn model_request(
 ) -> Result<SentRequest, String> {
     let parts = PromptParts::of(task, sample);
     let view = SampleView::Read(Arc::clone(sample));
-    let request = parts.request(task, &sample.id, &view, support_output, 0).map_err(|note| note.message)?;
+    let rendered = rendered_prompt(task, &view, support_output);
+    let request =
+        parts.request(task, &sample.id, rendered, support_output, 0).map_err(|note| note.message)?;
     let (messages, text, continuations) = match request {
         Request::Generate(request) => (request.messages, request.prompt, Vec::new()),
         Request::Loglikelihood { request, .. } => {
@@ -93,46 +135,46 @@ fn model_request(
 }
 
 /// Returns the requests about a recorded sample, in the order in which they were sent: to support roles, to the model, to
-/// the roles that work on its answer, and the first one to each judge that was asked. `facts` are those of the run's
-/// backends; with their chat templates the conversations are rendered as well.
+/// the roles that work on its answer, and the first one to each judge that was asked. With the chat templates of the
+/// backends, the conversations are rendered as well.
 ///
 /// # Errors
 /// If a prompt cannot be rendered, or the record has no valid Sample.
 pub fn recorded_requests(
     task: &PlannedTask,
     record: &SampleRecord,
-    facts: &BTreeMap<String, Object>,
+    backends: &BackendFacts,
 ) -> Result<Vec<SentRequest>, String> {
     let sample = Sample::from_value(record.sample.clone().into_value())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let sample = Arc::new(sample);
-    let mut support = RecordedSupport::new(record, facts);
+    let mut support = RecordedSupport::new(record, backends);
     let mut requests = support.requests(task.support.iter(), None)?;
     if support.has_ended {
         return Ok(requests);
     }
     let mut request = model_request(task, &sample, &support.found)?;
-    request.rendered = rendered(facts.get(&task.role.backend_id), &request.messages, &sample.tools);
+    request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
     requests.push(request);
     let answered = as_answered(record);
     if answered.model_output.is_some() {
         requests.extend(follow_up_requests(task, &answered, &mut support)?);
     }
     if record.judge_output.is_some() {
-        requests.extend(judge_requests(task, answered, facts)?);
+        requests.extend(judge_requests(task, answered, backends)?);
     }
     Ok(requests)
 }
 
 /// Returns the requests about a Sample that no run has asked yet, with a placeholder for each reply that a later request
-/// shows. `facts` are as for [`recorded_requests`].
+/// shows. `backends` are as for [`recorded_requests`].
 ///
 /// # Errors
 /// As for [`recorded_requests`].
 pub fn expected_requests(
     task: &PlannedTask,
     sample: &Arc<Sample>,
-    facts: &BTreeMap<String, Object>,
+    backends: &BackendFacts,
 ) -> Result<Vec<SentRequest>, String> {
     let placeholder = |name: &str| json!({"context": format!("<reply of {name}>")});
     let roles = task.support.iter().chain(task.follow_ups.iter().map(|follow_up| &follow_up.support_role));
@@ -156,13 +198,13 @@ pub fn expected_requests(
         timing: SampleTiming::default(),
         timing_metrics: Vec::new(),
     };
-    recorded_requests(task, &record, facts)
+    recorded_requests(task, &record, backends)
 }
 
 /// The recorded output of support roles, step by step.
 struct RecordedSupport<'r> {
     record: &'r SampleRecord,
-    facts: &'r BTreeMap<String, Object>,
+    backends: &'r BackendFacts,
     sample: Value,
     /// Output of the roles so far.
     found: Value,
@@ -171,9 +213,9 @@ struct RecordedSupport<'r> {
 }
 
 impl<'r> RecordedSupport<'r> {
-    fn new(record: &'r SampleRecord, facts: &'r BTreeMap<String, Object>) -> RecordedSupport<'r> {
+    fn new(record: &'r SampleRecord, backends: &'r BackendFacts) -> RecordedSupport<'r> {
         let sample = record.sample.clone().into_value();
-        RecordedSupport { record, facts, sample, found: Value::Null, has_ended: false }
+        RecordedSupport { record, backends, sample, found: Value::Null, has_ended: false }
     }
 
     /// Returns the requests to roles, and adds their recorded output to that of earlier ones.
@@ -193,7 +235,7 @@ impl<'r> RecordedSupport<'r> {
             let input =
                 SupportInput { sample: &self.sample, found: &payload, history: None, tool_call: None };
             if let Some(messages) = support_messages(planned, &input).map_err(|failure| failure.message)? {
-                let rendered = rendered(self.facts.get(&planned.role.backend_id), &messages, &[]);
+                let rendered = self.backends.rendered(&planned.role.backend_id, &messages, &[]);
                 requests.push(SentRequest { rendered, ..SentRequest::of_messages(name, messages) });
             }
             match self.record.support_output.as_ref().and_then(|output| output.get(name)) {
@@ -238,15 +280,16 @@ fn follow_up_requests(
 fn judge_requests(
     task: &PlannedTask,
     answered: SampleRecord,
-    facts: &BTreeMap<String, Object>,
+    backends: &BackendFacts,
 ) -> Result<Vec<SentRequest>, String> {
     let result = SampleResult::of_record(answered);
     let Some(judges) = &task.judges else { return Ok(Vec::new()) };
     let mut requests = Vec::new();
     for planned in &judges.judges {
-        let facts = facts.get(&planned.role.backend_id);
+        let backend_id = &planned.role.backend_id;
         let mut conversations = judge_messages(planned, &result).map_err(|failure| failure.message)?;
         if judges.sends_media {
+            let facts = backends.of(backend_id);
             let accepted = facts.and_then(|facts| facts.get(ACCEPTED_MEDIA_FACT)).and_then(Value::as_array);
             let accepts = |kind: MediaKind| {
                 accepted.is_some_and(|kinds| kinds.iter().any(|known| known == kind.type_name()))
@@ -255,23 +298,11 @@ fn judge_requests(
         }
         requests.extend(conversations.into_iter().map(|messages| SentRequest {
             judge_id: Some(planned.judge_id.clone()),
-            rendered: rendered(facts, &messages, &[]),
+            rendered: backends.rendered(backend_id, &messages, &[]),
             ..SentRequest::of_messages(&planned.role.adapter_id, messages)
         }));
     }
     Ok(requests)
-}
-
-/// Renders a conversation with the chat template that a backend applied, if its facts have one. Messages with media are
-/// not rendered: the places of media depend on the model.
-fn rendered(facts: Option<&Object>, messages: &[Message], tools: &[Value]) -> Option<String> {
-    let source = facts?.get(CHAT_TEMPLATE_FACT)?;
-    let text = |key: &str| source[key].as_str().unwrap_or_default();
-    if messages.is_empty() || messages.iter().any(Message::has_media) {
-        return None;
-    }
-    let template = ChatTemplate::compile(text("text"), text("bos_token"), text("eos_token")).ok()?;
-    template.render(messages, tools).ok()
 }
 
 /// Returns a record with the model's output as its judges saw it, before extractors changed it.

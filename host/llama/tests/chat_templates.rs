@@ -2,12 +2,13 @@
 //! natively.
 
 use gage_core::{Message, Role};
+use gage_plugin::{HostOptions, PluginHost, Registry};
 use gage_recorded_messages::RecordedError as _;
-use gage_template::ChatTemplate;
+use gage_template::{ChatTemplate, ContentForm, Conversation, TemplateSandbox};
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Template of the Qwen 2.5 files: ChatML, with a default system message.
 const QWEN: &str = r"{%- if messages[0]['role'] == 'system' -%}
@@ -44,6 +45,18 @@ const CONVERSATION: [(Role, &str); 4] = [
     (Role::User, "Und das Doppelte? 两倍 <b>"),
 ];
 
+fn compiled(template: &str, bos_token: &str) -> ChatTemplate {
+    let cache_folder = Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("components"));
+    let host = PluginHost::new(&HostOptions { cache_folder, ..HostOptions::default() }).expect("an engine");
+    let registry = Registry::new(host, gage_plugin_bundle::COMPONENTS);
+    let sandbox = TemplateSandbox::load(&registry).expect("the component");
+    ChatTemplate::compile(&sandbox, "model.gguf", template, bos_token, "").expect("a template")
+}
+
+fn conversation(messages: &[Message]) -> Conversation {
+    Conversation::new(messages, &[], ContentForm::Text)
+}
+
 #[test]
 fn templates_of_families_give_what_llama_cpp_gives() {
     let mut backend = LlamaBackend::init().expect("llama.cpp");
@@ -51,6 +64,8 @@ fn templates_of_families_give_what_llama_cpp_gives() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf");
     let model = LlamaModel::load_from_file(&backend, file, &LlamaModelParams::default()).expect("the model");
     for (family, text, skipped) in [("Qwen", QWEN, 0), ("Llama 3", LLAMA_3, 0), ("Gemma", GEMMA, 1)] {
+        // llama.cpp adds the BOS token during tokenization, not to the text.
+        let template = compiled(text, "");
         let turns = &CONVERSATION[skipped..];
         for length in [1, 3] {
             let turns = &turns[..length.min(turns.len())];
@@ -64,9 +79,7 @@ fn templates_of_families_give_what_llama_cpp_gives() {
             let expected = model.apply_chat_template(&native, &chat, true).expect("a known family");
             let messages: Vec<Message> =
                 turns.iter().map(|(role, text)| Message::text(*role, *text)).collect();
-            // llama.cpp adds the BOS token during tokenization, not to the text.
-            let template = ChatTemplate::compile(text, "", "").expect("a template");
-            let rendered = template.render(&messages, &[]).expect("a conversation that it takes");
+            let rendered = template.render(&conversation(&messages)).expect("a conversation that it takes");
             assert_eq!(rendered, expected, "{family}, {length} messages");
         }
     }
@@ -74,9 +87,10 @@ fn templates_of_families_give_what_llama_cpp_gives() {
 
 #[test]
 fn what_a_family_refuses_is_refused() {
-    let template = ChatTemplate::compile(GEMMA, "<bos>", "").expect("a template");
-    let refused =
-        |messages: &[Message]| template.render(messages, &[]).expect_err("refused").recorded("model_files");
+    let template = compiled(GEMMA, "<bos>");
+    let refused = |messages: &[Message]| {
+        template.render(&conversation(messages)).expect_err("refused").recorded("model_files")
+    };
     assert!(refused(&[Message::text(Role::System, "x")]).contains("System role not supported"));
     let twice = [Message::text(Role::User, "a"), Message::text(Role::User, "b")];
     assert!(refused(&twice).contains("must alternate"));

@@ -4,13 +4,14 @@
 //! limits on work, time and memory, and access only to what the suite grants.
 //!
 //! The module `validate_output` checks everything that a guest returns before any other code sees it. The
-//! crate depends on `gage-core` and `gage-config`, and knows nothing of datasets, models or runs. All calls
-//! block, so they must be made from threads that may block.
+//! crate knows nothing of datasets, models or runs. All calls block, so they must be made from threads that may
+//! block, or through a [`CallCoalescer`].
 
 mod any_component;
 mod batch;
 mod bindings;
 mod cache;
+mod call_coalescer;
 mod capabilities;
 mod compile;
 mod component;
@@ -46,6 +47,7 @@ pub use bindings::llm::{
     RollingLoglikelihoodRequest as LlmRollingRequest, RollingScore,
 };
 pub use bindings::types::{ContinuationScore, FinishReason, Generation, MediaRef, Message, Role, Usage};
+pub use call_coalescer::CallCoalescer;
 pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};

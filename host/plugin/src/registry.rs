@@ -23,6 +23,8 @@ pub struct BundledComponent {
     pub world: World,
     /// Names of its members.
     pub members: &'static [&'static str],
+    /// True if only the program uses it: no suite can name it, and it is not listed.
+    pub is_internal: bool,
     /// Bytes of the component.
     pub bytes: &'static [u8],
 }
@@ -159,6 +161,8 @@ pub struct Registry {
     files: Mutex<HashMap<PathBuf, AnyComponent>>,
     /// Files of the components that were found, for checks while they run.
     used_files: Arc<PinnedFiles>,
+    /// Components that only the program uses, by name. Each is loaded on first use.
+    internal: Mutex<HashMap<&'static str, AnyComponent>>,
 }
 
 /// Bytes of a component, and the file they were read from; `None` if it is bundled.
@@ -167,7 +171,8 @@ type ReadComponent = (Cow<'static, [u8]>, Option<Arc<PinnedFile>>);
 impl Registry {
     /// Creates a registry of the bundled components.
     pub fn new(host: PluginHost, bundled: &'static [BundledComponent]) -> Registry {
-        let registered = bundled.iter().map(|component| RegisteredPlugin {
+        let public = bundled.iter().filter(|component| !component.is_internal);
+        let registered = public.map(|component| RegisteredPlugin {
             id: component.name.to_owned(),
             origin: Origin::Bundled(component.name),
             setup: InstanceSetup::default(),
@@ -182,6 +187,7 @@ impl Registry {
             is_lacking: false,
             files: Mutex::default(),
             used_files: Arc::default(),
+            internal: Mutex::default(),
         }
     }
 
@@ -282,8 +288,9 @@ impl Registry {
     }
 
     fn bundled_named(&self, name: &str) -> Result<&'static BundledComponent, RegistryError> {
-        self.bundled.iter().find(|component| component.name == name).ok_or_else(|| {
-            let known: Vec<&str> = self.bundled.iter().map(|component| component.name).collect();
+        let public = || self.bundled.iter().filter(|component| !component.is_internal);
+        public().find(|component| component.name == name).ok_or_else(|| {
+            let known: Vec<&str> = public().map(|component| component.name).collect();
             RegistryError::Load(LoadError {
                 name: name.to_owned(),
                 message: "no built-in component has this name".to_owned(),
@@ -293,6 +300,33 @@ impl Registry {
                 )),
             })
         })
+    }
+
+    /// Returns a component that only the program uses, with the given settings. It is loaded on first use, and keeps the
+    /// settings of that use.
+    ///
+    /// # Errors
+    /// If the program has no such component, or it cannot be used.
+    pub fn internal<K: AnyKind>(
+        &self,
+        name: &str,
+        setup: &InstanceSetup,
+    ) -> Result<Arc<PluginComponent<K>>, RegistryError> {
+        let lacks = |message: String| LoadError { name: name.to_owned(), message, help: None };
+        let mut bundled = self.bundled.iter().filter(|component| component.is_internal);
+        let bundled = bundled.find(|component| component.name == name);
+        let bundled = bundled.ok_or_else(|| lacks("it is not part of this program".to_owned()))?;
+        let mut loaded = self.internal.lock();
+        let component = match loaded.get(bundled.name) {
+            Some(component) => component.clone(),
+            None => {
+                let component = AnyComponent::load(&self.host, bundled.name, bundled.bytes, setup)?;
+                loaded.insert(bundled.name, component.clone());
+                component
+            }
+        };
+        let found = K::of(&component);
+        Ok(found.ok_or_else(|| lacks(format!("it is a {}, not a {}", component.world(), K::WORLD)))?)
     }
 
     /// Returns all components in registration order. Loads those that were not needed before.

@@ -44,7 +44,7 @@ impl Default for HostSettings {
 impl HostSettings {
     /// Returns true if a component, or a member of one, is among [`HostSettings::components`].
     pub(crate) fn is_bundled(&self, name: &str) -> bool {
-        let mut components = self.components.iter();
+        let mut components = self.components.iter().filter(|component| !component.is_internal);
         components.any(|component| component.name == name || component.members.contains(&name))
     }
 

@@ -1,339 +1,296 @@
-//! Chat templates: how a conversation becomes the single text that a model reads.
-//!
-//! Templates are Jinja, as in model files, and are rendered like Hugging Face's `apply_chat_template`. This
-//! includes `trim_blocks` and `lstrip_blocks`, Python's methods on strings and dictionaries, `tojson` in Python's
-//! format, `raise_exception`, and the variables `messages`, `tools`, `add_generation_prompt`, `bos_token` and
-//! `eos_token`.
+//! Chat templates: how a conversation becomes the single text that a model reads. The component `template` renders them
+//! as Hugging Face's `apply_chat_template` does.
 
-mod json;
+use crate::sandbox::{CallFailure, TemplateSandbox, call, call_once};
+use crate::unknown_name::UnknownName;
+use gage_core::{ContentPart, DEFAULT_MAX_JSON_VALUES, Digest, Message, Object, parse_json, text_of};
+use gage_plugin::RoleAdapter;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::template_lint::{UnknownName, unknown_names};
-use gage_core::{ContentPart, DEFAULT_MAX_JSON_VALUES, Digest, Message, parse_json, text_of};
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Error, ErrorKind, Value, context};
-use minijinja_contrib::pycompat::unknown_method_callback;
+/// Name of the component's member.
+const MEMBER: &str = "chat_template";
 
-const NAME: &str = "chat_template";
-
-/// Maximum number of instructions per rendering; a conversation takes some thousands.
-const FUEL: u64 = 5_000_000;
-
-/// Maximum depth of nested blocks; a macro counts more than once.
-const RECURSION_LIMIT: usize = 300;
-
-/// Error when a conversation is rendered.
-#[derive(Debug, thiserror::Error)]
+/// Error of a chat template. `origin` says where the template is from.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatTemplateError {
     /// The template is not valid Jinja, or uses unsupported features.
-    #[error("the chat template cannot be compiled: {0}")]
-    Compile(String),
+    #[error("the chat template of {origin} cannot be compiled: {reason}")]
+    Compile {
+        /// The origin of the template.
+        origin: String,
+        /// The cause.
+        reason: String,
+    },
     /// The template rejects the conversation, or fails on it.
     #[error(
-        "the chat template cannot render the conversation: {0}; give another template, or messages that it accepts"
+        "the chat template of {origin} cannot render the conversation: {reason}; give another template, or messages that it accepts"
     )]
-    Render(String),
+    Render {
+        /// The origin of the template.
+        origin: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The template needs more time, memory or stack than it may use.
+    #[error(
+        "the chat template of {origin} was stopped: it {reason}; give another template, or fewer messages"
+    )]
+    Stopped {
+        /// The origin of the template.
+        origin: String,
+        /// What it did, after the word `it`.
+        reason: String,
+    },
 }
 
-/// A compiled chat template, or none.
-#[derive(Debug)]
+/// The form in which a template gets the content of messages without media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentForm {
+    /// One text, with the text parts joined.
+    Text,
+    /// A list of parts, even if it is only one text.
+    Parts,
+}
+
+/// A conversation in the form that chat templates expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation(String);
+
+impl Conversation {
+    /// Converts a conversation. If a message contains media, its content is a list of `{type: text, text}` and
+    /// `{type: image}` in either form. Tool call arguments that are JSON in a string are parsed into an object.
+    pub fn new(messages: &[Message], tools: &[Value], form: ContentForm) -> Conversation {
+        let payload = ConversationPayload {
+            messages: messages.iter().map(|message| message_value(message, form)).collect(),
+            tools: if tools.is_empty() { None } else { Some(tools) },
+        };
+        // Values always have a JSON text.
+        Conversation(serde_json::to_string(&payload).unwrap_or_default())
+    }
+}
+
+/// A conversation as the component gets it.
+#[derive(Serialize)]
+struct ConversationPayload<'c> {
+    messages: Vec<Value>,
+    tools: Option<&'c [Value]>,
+}
+
+/// A compiled chat template.
 pub struct ChatTemplate {
-    compiled: Option<(Environment<'static>, Digest)>,
+    member: RoleAdapter,
+    origin: String,
+    digest: Digest,
 }
 
 impl ChatTemplate {
     /// Compiles a template. `bos_token` and `eos_token` are the texts of the tokens that begin and end a sequence,
-    /// empty if the model has none.
-    ///
-    /// `strftime_now` returns a fixed date, 26 July 2024, so that a prompt does not depend on the day of the run.
-    /// Templates that support a missing `strftime_now` fall back to the same date.
+    /// empty if the model has none. Errors name the `origin`, such as the model's file.
     ///
     /// # Errors
     /// Fails if the template is invalid, or names a filter or a test that does not exist.
-    pub fn compile(text: &str, bos_token: &str, eos_token: &str) -> Result<ChatTemplate, ChatTemplateError> {
-        let compile = |error: Error| ChatTemplateError::Compile(chain(&error));
-        let mut environment = Environment::new();
-        let syntax =
-            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(compile)?;
-        environment.set_syntax(syntax);
-        environment.set_fuel(Some(FUEL));
-        environment.set_recursion_limit(RECURSION_LIMIT);
-        environment.set_unknown_method_callback(unknown_method_callback);
-        environment.add_function("raise_exception", raise_exception);
-        environment.add_function("strftime_now", strftime_now);
-        environment.add_filter("tojson", json::tojson);
-        environment.add_global("bos_token", bos_token);
-        environment.add_global("eos_token", eos_token);
-        environment.add_template_owned(NAME, without_generation_blocks(text)).map_err(compile)?;
+    pub fn compile(
+        sandbox: &TemplateSandbox,
+        origin: &str,
+        text: &str,
+        bos_token: &str,
+        eos_token: &str,
+    ) -> Result<ChatTemplate, ChatTemplateError> {
+        let fail = |failure: CallFailure| error_of(origin, failure);
+        let params = json!({"template": text, "bos_token": bos_token, "eos_token": eos_token});
+        let member = sandbox.member(MEMBER, params).map_err(fail)?;
+        let output = call_once(&member, json!({"inspect": true}).to_string()).map_err(fail)?;
         // As in transformers, filters and tests are resolved at compile time, and functions when they are called.
-        let unknown = unknown_names(&environment, NAME).into_iter().find(|unknown| !unknown.is_function);
-        if let Some(UnknownName { line, text, .. }) = unknown {
-            let text = line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
-            return Err(ChatTemplateError::Compile(text));
+        if let Some(unknown) = unknown_of(&output).into_iter().find(|unknown| unknown.kind != "function") {
+            let text = unknown.text();
+            let reason = unknown.line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
+            return Err(ChatTemplateError::Compile { origin: origin.to_owned(), reason });
         }
-        Ok(ChatTemplate { compiled: Some((environment, Digest::of_bytes(text.as_bytes()))) })
-    }
-
-    /// Returns a template-free renderer for base models: the unchanged text of a single message, or the texts of
-    /// several messages joined by `"\n"`. Roles and tools are ignored.
-    pub fn none() -> ChatTemplate {
-        ChatTemplate { compiled: None }
-    }
-
-    /// Returns true if this is [`ChatTemplate::none`].
-    pub fn is_none(&self) -> bool {
-        self.compiled.is_none()
+        Ok(ChatTemplate { member, origin: origin.to_owned(), digest: Digest::of_bytes(text.as_bytes()) })
     }
 
     /// Returns the digest of the template's text.
-    pub fn digest(&self) -> Option<Digest> {
-        self.compiled.as_ref().map(|(_, digest)| *digest)
+    pub fn digest(&self) -> Digest {
+        self.digest
     }
 
-    /// Renders a conversation up to the start of the model's answer.
-    ///
-    /// A template receives the content of a message as one string, with its text parts joined. If the message
-    /// contains media, it receives a list of `{type: text, text}` and `{type: image}`. Tool call arguments that are
-    /// JSON in a string are parsed into an object.
+    /// Returns the digest of the component that renders the template.
+    pub fn renderer_digest(&self) -> Digest {
+        self.member.identity().digest
+    }
+
+    /// Renders conversations up to the start of the model's answer, with one result for each, in order. A conversation
+    /// that fails does not affect the others. Blocks.
+    pub fn render_batch(&self, conversations: &[Conversation]) -> Vec<Result<String, ChatTemplateError>> {
+        let payloads: Vec<String> = conversations.iter().map(|conversation| conversation.0.clone()).collect();
+        let outputs = call(&self.member, &payloads).into_iter();
+        let fail = |failure: CallFailure| error_of(&self.origin, failure);
+        outputs.map(|output| output.and_then(text_in).map_err(fail)).collect()
+    }
+
+    /// Renders one conversation. Blocks.
     ///
     /// # Errors
     /// Fails if the template rejects the conversation, for example because of an unknown role.
-    pub fn render(
-        &self,
-        messages: &[Message],
-        tools: &[serde_json::Value],
-    ) -> Result<String, ChatTemplateError> {
-        self.render_as(messages, tools, message_content)
-    }
-
-    /// Renders a conversation for templates that expect the content of every message as a list of parts, even if it
-    /// is only text.
-    ///
-    /// # Errors
-    /// As for [`ChatTemplate::render`].
-    pub fn render_parts(
-        &self,
-        messages: &[Message],
-        tools: &[serde_json::Value],
-    ) -> Result<String, ChatTemplateError> {
-        self.render_as(messages, tools, |message| message.content.iter().map(part_value).collect())
-    }
-
-    fn render_as(
-        &self,
-        messages: &[Message],
-        tools: &[serde_json::Value],
-        content: impl Fn(&Message) -> Value,
-    ) -> Result<String, ChatTemplateError> {
-        let Some((environment, _)) = &self.compiled else {
-            let texts: Vec<String> = messages.iter().map(|message| text_of(&message.content)).collect();
-            return Ok(texts.join("\n"));
-        };
-        let render = |error: Error| ChatTemplateError::Render(chain(&error));
-        let tools =
-            if tools.is_empty() { Value::from(()) } else { tools.iter().map(json::from_json).collect() };
-        environment
-            .get_template(NAME)
-            .map_err(render)?
-            .render(context! {
-                messages => messages
-                    .iter()
-                    .map(|message| message_value(message, content(message)))
-                    .collect::<Value>(),
-                tools => tools,
-                documents => Value::from(()),
-                add_generation_prompt => true,
-            })
-            .map_err(render)
+    pub fn render(&self, conversation: &Conversation) -> Result<String, ChatTemplateError> {
+        let missing = || Err(error_of(&self.origin, CallFailure::Stopped("returned no result".to_owned())));
+        let results = self.render_batch(std::slice::from_ref(conversation));
+        results.into_iter().next().unwrap_or_else(missing)
     }
 }
 
-/// Returns the content of a message: one text, or a list of parts if it contains media.
-fn message_content(message: &Message) -> Value {
-    match message.has_media() {
-        false => Value::from(text_of(&message.content)),
-        true => message.content.iter().map(part_value).collect(),
+/// Returns the text that stands for a conversation if no template applies: the texts of all messages, joined by line
+/// breaks.
+pub fn joined_texts(messages: &[Message]) -> String {
+    let texts: Vec<String> = messages.iter().map(|message| text_of(&message.content)).collect();
+    texts.join("\n")
+}
+
+fn error_of(origin: &str, failure: CallFailure) -> ChatTemplateError {
+    let origin = origin.to_owned();
+    match failure {
+        CallFailure::InvalidTemplate(reason) => ChatTemplateError::Compile { origin, reason },
+        CallFailure::Rejected { message, .. } => ChatTemplateError::Render { origin, reason: message },
+        CallFailure::Stopped(reason) => ChatTemplateError::Stopped { origin, reason },
     }
+}
+
+fn text_in(mut output: Object) -> Result<String, CallFailure> {
+    match output.swap_remove("text") {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(CallFailure::Stopped("returned no text".to_owned())),
+    }
+}
+
+/// Returns the unknown names of an inspection.
+fn unknown_of(output: &Object) -> Vec<UnknownName> {
+    let unknown = output.get("unknown").and_then(Value::as_array).into_iter().flatten();
+    unknown.filter_map(|name| serde_json::from_value(name.clone()).ok()).collect()
 }
 
 /// Returns the message in the form that templates expect.
-fn message_value(message: &Message, content: Value) -> Value {
-    let mut fields: Vec<(&str, Value)> =
-        vec![("role", Value::from(message.role.name())), ("content", content)];
+fn message_value(message: &Message, form: ContentForm) -> Value {
+    let content = match form {
+        ContentForm::Text if !message.has_media() => Value::from(text_of(&message.content)),
+        _ => message.content.iter().map(part_value).collect(),
+    };
+    let mut fields = Object::new();
+    fields.insert("role".to_owned(), message.role.name().into());
+    fields.insert("content".to_owned(), content);
     if let Some(name) = &message.name {
-        fields.push(("name", Value::from(name)));
+        fields.insert("name".to_owned(), name.as_str().into());
     }
     if !message.tool_calls.is_empty() {
-        fields.push(("tool_calls", message.tool_calls.iter().map(tool_call_value).collect()));
+        fields.insert("tool_calls".to_owned(), message.tool_calls.iter().map(tool_call_value).collect());
     }
     if let Some(id) = &message.tool_call_id {
-        fields.push(("tool_call_id", Value::from(id)));
+        fields.insert("tool_call_id".to_owned(), id.as_str().into());
     }
-    fields.extend(message.extra.iter().map(|(key, value)| (key.as_str(), json::from_json(value))));
-    Value::from_pairs(fields)
+    fields.extend(message.extra.iter().map(|(key, value)| (key.clone(), value.clone())));
+    Value::Object(fields)
 }
 
-/// Returns a part of a message with media: `{"type": "image"}`, or a text.
+/// Returns a part of a message: a text, or the kind of a medium, as in `{"type": "image"}`.
 fn part_value(part: &ContentPart) -> Value {
     match part {
-        ContentPart::Text { text, .. } => Value::from_pairs([("type", "text"), ("text", text.as_str())]),
-        ContentPart::Media { kind, .. } => {
-            Value::from_pairs([("type", kind.type_name().trim_end_matches("_url"))])
-        }
+        ContentPart::Text { text, .. } => json!({"type": "text", "text": text}),
+        ContentPart::Media { kind, .. } => json!({"type": kind.type_name().trim_end_matches("_url")}),
     }
 }
 
-fn tool_call_value(call: &serde_json::Value) -> Value {
+fn tool_call_value(call: &Value) -> Value {
     let mut call = call.clone();
     if let Some(arguments) = call.pointer_mut("/function/arguments")
         && let Some(parsed) =
             arguments.as_str().and_then(|text| parse_json(text.as_bytes(), DEFAULT_MAX_JSON_VALUES).ok())
-        && matches!(parsed, serde_json::Value::Object(_))
+        && matches!(parsed, Value::Object(_))
     {
         *arguments = parsed;
     }
-    json::from_json(&call)
-}
-
-/// Removes `{% generation %}` tags, which mark assistant text for Hugging Face and render as their content.
-fn without_generation_blocks(text: &str) -> String {
-    let mut text = text.to_owned();
-    for open in ["{%", "{%-", "{%+"] {
-        for (name, replacement) in [("generation", "if true"), ("endgeneration", "endif")] {
-            for close in ["%}", "-%}", "+%}"] {
-                text =
-                    text.replace(&format!("{open} {name} {close}"), &format!("{open} {replacement} {close}"));
-            }
-        }
-    }
-    text
-}
-
-fn raise_exception(message: String) -> Result<Value, Error> {
-    Err(Error::new(ErrorKind::InvalidOperation, message))
-}
-
-/// Python's `strftime` for the fixed date; unknown directives stay as they are.
-fn strftime_now(format: String) -> String {
-    let mut text = String::with_capacity(format.len());
-    let mut characters = format.chars();
-    while let Some(character) = characters.next() {
-        if character != '%' {
-            text.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('Y') => text.push_str("2024"),
-            Some('y') => text.push_str("24"),
-            Some('m') => text.push_str("07"),
-            Some('d') => text.push_str("26"),
-            Some('b') => text.push_str("Jul"),
-            Some('B') => text.push_str("July"),
-            Some('a') => text.push_str("Fri"),
-            Some('A') => text.push_str("Friday"),
-            Some('j') => text.push_str("208"),
-            Some('H' | 'M' | 'S') => text.push_str("00"),
-            Some('F') => text.push_str("2024-07-26"),
-            Some('T') => text.push_str("00:00:00"),
-            Some('%') => text.push('%'),
-            Some(other) => text.extend(['%', other]),
-            None => text.push('%'),
-        }
-    }
-    text
-}
-
-/// Formats the error with its causes.
-fn chain(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
+    call
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_sandbox::sandbox;
     use gage_core::Role;
     use gage_recorded_messages::RecordedError as _;
-    use serde_json::json;
 
-    const CHATML: &str = r"{{ bos_token }}
-        {%- for message in messages %}
-            {{- '<|im_start|>' + message['role'] + '\n' + message['content'] | trim + '<|im_end|>\n' }}
-        {%- endfor %}
-        {%- if add_generation_prompt %}
-            {{- '<|im_start|>assistant\n' }}
-        {%- endif %}
-";
+    fn compiled(template: &str) -> Result<ChatTemplate, ChatTemplateError> {
+        ChatTemplate::compile(sandbox(), "model.gguf", template, "<s>", "</s>")
+    }
 
     fn render(template: &str, messages: &[Message]) -> Result<String, String> {
-        let template = ChatTemplate::compile(template, "<s>", "</s>").map_err(|error| error.to_string())?;
-        template.render(messages, &[]).map_err(|error| error.to_string())
+        let conversation = Conversation::new(messages, &[], ContentForm::Text);
+        let rendered = compiled(template).and_then(|template| template.render(&conversation));
+        rendered.map_err(|error| error.recorded("data"))
     }
 
     #[test]
-    fn chatml_renders_as_hugging_face_does() {
+    fn the_texts_of_a_message_are_joined() {
         let mut question = Message::text(Role::User, " 2 + 2? ");
         question.content.push(ContentPart::text("Now."));
         let messages = [Message::text(Role::System, "Be brief."), question];
-        let expected = "<s><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n2 + 2? Now.<|im_end|>\n\
-                        <|im_start|>assistant\n";
-        assert_eq!(render(CHATML, &messages).as_deref(), Ok(expected));
-    }
-
-    #[test]
-    fn templates_use_python_and_the_extensions_of_hugging_face() {
-        let messages = [Message::text(Role::User, "Hi there")];
-        let cases = [
-            ("{% if messages[0].content.startswith('Hi') %}yes{% endif %}", "yes"),
-            ("{{ messages[0].content.split(' ')[-1].upper() }}", "THERE"),
-            ("{{ messages[0].get('name', 'nobody') }}", "nobody"),
-            (
-                "{{ {'a': '<&>', 'b': [1, 2.5, true, none]} | tojson }}",
-                r#"{"a": "<&>", "b": [1, 2.5, true, null]}"#,
-            ),
-            ("{{ [1] | tojson(indent=2) }}", "[\n  1\n]"),
-            ("{{ {'a': 1} | tojson(separators=(',', ':')) }}", r#"{"a":1}"#),
-            ("{{ strftime_now('%d %b %Y') }}", "26 Jul 2024"),
-            ("{%- generation %}\na{%- endgeneration %}b", "ab"),
-            ("{% if tools %}tools{% else %}none{% endif %}", "none"),
-            ("{% for m in messages %}x{% break %}{% endfor %}", "x"),
-            ("{% set ns = namespace(n=0) %}{% set ns.n = 2 %}{{ ns.n }}", "2"),
-            ("a\n    {% if true %}\nb\n    {% endif %}\n", "a\nb\n"),
-        ];
-        for (template, expected) in cases {
-            assert_eq!(render(template, &messages).as_deref(), Ok(expected), "{template}");
-        }
+        let template = "{{ bos_token }}{% for m in messages %}[{{ m.role }}: {{ m.content }}]{% endfor %}";
+        assert_eq!(render(template, &messages).as_deref(), Ok("<s>[system: Be brief.][user:  2 + 2? Now.]"));
     }
 
     #[test]
     fn templates_of_parts_get_parts() {
         let template = "{% for part in messages[0].content %}[{{ part.type }}:{{ part.text }}]{% endfor %}";
-        let template = ChatTemplate::compile(template, "", "").expect("a template");
         let mut message = Message::text(Role::User, "a");
         message.content.push(ContentPart::text("b"));
-        assert_eq!(template.render_parts(&[message], &[]).ok().as_deref(), Some("[text:a][text:b]"));
+        let conversation = Conversation::new(&[message], &[], ContentForm::Parts);
+        let rendered = compiled(template).and_then(|template| template.render(&conversation));
+        assert_eq!(rendered.as_deref(), Ok("[text:a][text:b]"));
     }
 
     #[test]
-    fn an_exception_raised_by_a_template_is_an_error() {
+    fn errors_name_the_origin_of_the_template() {
         let messages = [Message::text(Role::System, "x")];
-        let refused = render("{{ raise_exception('System role not supported') }}", &messages);
-        assert!(refused.is_err_and(|error| error.recorded("data").contains("System role not supported")));
-        let endless =
-            "{% for a in range(9000) %}{% for b in range(9000) %}{% set x = a * b %}{% endfor %}{% endfor %}";
-        assert!(render(endless, &messages).is_err(), "fuel");
-        assert!(render("{% if %}", &messages).is_err_and(|error| error.contains("compiled")));
-        let unknown = "{% if tools %}\n{{ tools|tojsn }}{% endif %}";
-        let expected = "the chat template cannot be compiled: line 2: there is no filter `tojsn`; did you mean `tojson`?";
-        assert_eq!(render(unknown, &messages).err().as_deref(), Some(expected));
+        for (template, expected) in [
+            (
+                "{{ raise_exception('System role not supported') }}",
+                "the chat template of model.gguf cannot render the conversation: invalid operation: System role not \
+                 supported (in chat_template:1); give another template, or messages that it accepts",
+            ),
+            (
+                "{% if tools %}\n{{ tools|tojsn }}{% endif %}",
+                "the chat template of model.gguf cannot be compiled: line 2: there is no filter `tojsn`; did you mean \
+                 `tojson`?",
+            ),
+        ] {
+            assert_eq!(render(template, &messages).err().as_deref(), Some(expected));
+        }
+        let endless = "{% for a in range(9000) %}{% for b in range(9000) %}{% endfor %}{% endfor %}";
+        let expected = "the chat template of model.gguf was stopped: it ";
+        assert!(render(endless, &messages).is_err_and(|error| error.starts_with(expected)));
+        assert!(
+            render("{% if %}", &messages).is_err_and(|error| error.contains("cannot be compiled: syntax"))
+        );
         let unreached = "{% if false %}{{ of_another_program() }}{% endif %}a";
         assert_eq!(render(unreached, &messages).as_deref(), Ok("a"));
+    }
+
+    #[test]
+    fn a_conversation_that_fails_leaves_the_others_as_they_are() {
+        let template = "{% if messages[0].content == 'loop' %}{% for a in range(9000) %}{% for b in range(9000) %}\
+                        {% endfor %}{% endfor %}{% elif messages[0].content == 'no' %}{{ raise_exception('no') }}\
+                        {% endif %}{{ messages[0].content }}";
+        let template = compiled(template).expect("a template");
+        let texts = ["a", "loop", "b", "no", "c"];
+        let conversation =
+            |text: &&str| Conversation::new(&[Message::text(Role::User, *text)], &[], ContentForm::Text);
+        let conversations: Vec<Conversation> = texts.iter().map(conversation).collect();
+        let rendered = template.render_batch(&conversations);
+        let is_stopped = matches!(rendered[1], Err(ChatTemplateError::Stopped { .. }));
+        let is_rejected = matches!(rendered[3], Err(ChatTemplateError::Render { .. }));
+        assert!(is_stopped && is_rejected, "{rendered:?}");
+        let rest: Vec<&str> = rendered.iter().filter_map(|one| one.as_deref().ok()).collect();
+        assert_eq!(rest, ["a", "b", "c"]);
     }
 
     #[test]
@@ -348,9 +305,8 @@ mod tests {
 
     #[test]
     fn without_a_template_texts_stand_as_they_are() {
-        let one = [Message::text(Role::User, "Once upon ")];
         let two = [Message::text(Role::System, "a"), Message::text(Role::User, "b")];
-        assert_eq!(ChatTemplate::none().render(&one, &[]).ok().as_deref(), Some("Once upon "));
-        assert_eq!(ChatTemplate::none().render(&two, &[]).ok().as_deref(), Some("a\nb"));
+        assert_eq!(joined_texts(&two[..1]), "a");
+        assert_eq!(joined_texts(&two), "a\nb");
     }
 }

@@ -1,20 +1,24 @@
 //! Jinja templates: the chat templates of models, and the prompts of a suite.
 //!
-//! Both are untrusted: each rendering has a limit on steps, nesting depth and bytes. Imports `gage-core` and
-//! `gage-config`; independent of models, datasets and runs.
+//! Both are written by others, so no template is compiled or rendered in this process. The component `template` does that
+//! in the sandbox of `gage-plugin`, with limits on time, memory, stack and the length of a text. This crate prepares its
+//! input, names the template in its errors, and fences text of models. It is independent of models, datasets and runs.
 
 mod chat;
 mod injection_fence;
 mod known_names;
 mod name_uses;
-mod null_values;
 mod prompt;
+mod sandbox;
 mod taint;
-mod template_lint;
+#[cfg(test)]
+mod test_sandbox;
 mod tokenizer;
+mod unknown_name;
 
-pub use chat::{ChatTemplate, ChatTemplateError};
+pub use chat::{ChatTemplate, ChatTemplateError, ContentForm, Conversation, joined_texts};
 pub use injection_fence::InjectionFence;
 pub use known_names::{KnownFields, KnownNames, ROW_KEY};
-pub use prompt::{NameProblem, PromptContext, PromptError, PromptRenderer};
-pub use tokenizer::{TokenizerError, TokenizerTemplate};
+pub use prompt::{NameProblem, PromptContext, PromptError, PromptInput, PromptRenderer};
+pub use sandbox::TemplateSandbox;
+pub use tokenizer::{TokenizerConfig, TokenizerError, TokenizerTemplate};

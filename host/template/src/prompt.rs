@@ -1,21 +1,22 @@
-//! Prompts: templates of the configuration, rendered for a sample.
+//! Prompts: templates of the configuration, rendered for a sample by the component `template`.
 
 use crate::InjectionFence;
 use crate::known_names::{KnownNames, NameFault, ROW_KEY, VARIABLES};
-use crate::name_uses::{NameUse, name_uses};
-use crate::null_values;
-use crate::taint::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
-use crate::template_lint::{UnknownName, unknown_names};
+use crate::name_uses::NameUse;
+use crate::sandbox::{CallFailure, TemplateSandbox, call, call_once};
+use crate::taint::{TaintedTexts, unmarked};
+use crate::unknown_name::UnknownName;
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
-use minijinja::value::{Kwargs, Serde, StringInput};
-use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
+use gage_plugin::RoleAdapter;
+use gage_taint_marks::{TextSource, with_marked};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of steps of a template, which stops endless loops.
-const FUEL: u64 = 1_000_000;
+/// Name of the component's member.
+const MEMBER: &str = "prompt";
 
 /// Maximum size of a message.
 const MAX_PROMPT_BYTES: usize = 8 << 20;
@@ -69,12 +70,12 @@ pub struct PromptContext<'c> {
     pub role_type: &'c str,
 }
 
-/// The compiled templates of one prompt. A template sees `sample`, `row`, `params`, `payload`, `history`, `adapter_id`
-/// and `role_type`, and `raw`, which is the same as `row`. A plain name is a parameter or a field of the row. An
-/// undefined variable is an error, not an empty text, and so is a null value that would become a text. A condition may
-/// test an undefined variable, which is false.
+/// The templates of one prompt. A template sees `sample`, `row`, `params`, `payload`, `history`, `adapter_id` and
+/// `role_type`, and `raw`, which is the same as `row`. A plain name is a parameter or a field of the row. An undefined
+/// variable is an error, not an empty text, and so is a null value that would become a text. A condition may test an
+/// undefined variable, which is false.
 pub struct PromptRenderer {
-    environment: Environment<'static>,
+    member: RoleAdapter,
     prompt_id: String,
     roles: Vec<Role>,
     params: Object,
@@ -86,47 +87,78 @@ pub struct PromptRenderer {
     digest: Digest,
 }
 
+/// A prompt with the values of a sample, ready to be rendered.
+#[derive(Clone, Debug)]
+pub struct PromptInput {
+    payload: String,
+    /// The fence around text of models.
+    fence: Option<InjectionFence>,
+}
+
+/// A prompt's values as the component gets them.
+#[derive(Serialize)]
+struct PromptPayload<'p> {
+    values: BTreeMap<&'p str, Variable<'p>>,
+    model_output: Option<&'p Object>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Variable<'v> {
+    Value(&'v Value),
+    Object(&'v Object),
+    List(&'v [Value]),
+    Text(&'v str),
+}
+
+/// What the component knows about templates without rendering them.
+#[derive(Deserialize)]
+struct Inspection {
+    faults: Vec<TemplateFault>,
+    unknown: Vec<(usize, UnknownName)>,
+    uses: Vec<(usize, NameUse)>,
+    /// The names of all variables that the templates read and do not set.
+    reads: BTreeSet<String>,
+}
+
+/// An invalid template.
+#[derive(Deserialize)]
+struct TemplateFault {
+    template: usize,
+    line: Option<usize>,
+    text: String,
+}
+
 impl PromptRenderer {
     /// Compiles a prompt; `params` override the prompt's own.
     ///
     /// # Errors
     /// Returns every invalid template. If all are valid, returns every unknown filter, test, function and other
     /// template that they name.
-    pub fn new(spec: &PromptSpec, params: &Object) -> Result<PromptRenderer, Vec<PromptError>> {
-        let mut environment = Environment::new();
-        // Strict, except that a condition may test a variable that is missing.
-        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-        environment.set_fuel(Some(FUEL));
-        // Required for errors that name the failing expression.
-        environment.set_debug(true);
-        environment.add_filter("indent", indent);
-        // Its widths are unlimited, and prompts do not need it.
-        environment.remove_filter("format");
-        // Prompts are not HTML, regardless of the prompt id's suffix.
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_formatter(write_value);
-        see_through(&mut environment);
-        null_values::add_operators(&mut environment);
-        let mut errors = Vec::new();
+    pub fn new(
+        sandbox: &TemplateSandbox,
+        spec: &PromptSpec,
+        params: &Object,
+    ) -> Result<PromptRenderer, Vec<PromptError>> {
         let count = spec.messages.len();
-        for (number, message) in spec.messages.iter().enumerate() {
-            let name = name_of(&spec.prompt_id, number, count);
-            if let Err(error) = environment.add_template_owned(name.clone(), message.template.clone()) {
-                errors.push(describe(number, name, &error));
-            }
-        }
-        if errors.is_empty() {
-            errors.extend((0..count).flat_map(|number| {
-                let template = name_of(&spec.prompt_id, number, count);
-                let unknown = unknown_names(&environment, &template).into_iter();
-                unknown.map(move |UnknownName { line, text, .. }| PromptError {
-                    message: number,
-                    template: template.clone(),
-                    line,
-                    text,
-                })
-            }));
-        }
+        let name = |number: usize| name_of(&spec.prompt_id, number, count);
+        let error = |message: usize, line: Option<usize>, text: String| PromptError {
+            message,
+            template: name(message),
+            line,
+            text,
+        };
+        let templates = spec.messages.iter().enumerate();
+        let templates: Vec<Value> = templates
+            .map(|(number, message)| json!({"name": name(number), "text": message.template}))
+            .collect();
+        let (member, found) = inspected(sandbox, &templates)
+            .map_err(|failure| vec![error_of(&spec.prompt_id, count, failure)])?;
+        let mut errors: Vec<PromptError> =
+            found.faults.into_iter().map(|fault| error(fault.template, fault.line, fault.text)).collect();
+        errors.extend(
+            found.unknown.into_iter().map(|(number, unknown)| error(number, unknown.line, unknown.text())),
+        );
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -138,25 +170,18 @@ impl PromptRenderer {
             .map(|message| json!({"role": message.role.name(), "template": message.template}))
             .collect();
         let digest = Digest::of_json(&json!({"messages": messages, "params": merged}));
-        let roles = spec.messages.iter().map(|message| message.role).collect();
-        let names = (0..count).map(|number| name_of(&spec.prompt_id, number, count));
-        let uses = names.clone().enumerate().flat_map(|(number, name)| {
-            name_uses(&environment, &name).into_iter().map(move |one| (number, one))
-        });
-        let uses = uses.collect();
-        let read = read_names(&environment, names);
         let is_plain = |name: &&String| !VARIABLES.contains(&name.as_str());
-        let plain_names: Vec<String> = read.iter().filter(is_plain).cloned().collect();
-        let reads_row = read.iter().any(|name| name == "row" || name == "raw")
+        let plain_names: Vec<String> = found.reads.iter().filter(is_plain).cloned().collect();
+        let reads_row = found.reads.iter().any(|name| name == "row" || name == "raw")
             || plain_names.iter().any(|name| !merged.contains_key(name));
         Ok(PromptRenderer {
-            environment,
+            member,
             prompt_id: spec.prompt_id.clone(),
-            roles,
+            roles: spec.messages.iter().map(|message| message.role).collect(),
             params: merged,
             plain_names,
             reads_row,
-            names: uses,
+            names: found.uses,
             digest,
         })
     }
@@ -188,95 +213,100 @@ impl PromptRenderer {
         self.digest
     }
 
-    /// Renders the messages for a sample. Empty messages are omitted.
-    ///
-    /// # Errors
-    /// Fails if a variable is undefined, the template does not terminate, or all messages are empty.
-    pub fn render(&self, context: &PromptContext<'_>) -> Result<Vec<Message>, PromptError> {
-        self.render_with(context, None, MAX_PROMPT_BYTES, |text| text)
+    /// Returns the input of a sample.
+    pub fn input(&self, context: &PromptContext<'_>) -> PromptInput {
+        PromptInput { payload: self.payload_of(context, None), fence: None }
     }
 
-    /// Renders the messages for a judge of a model's output, which templates see as `payload.model_output`.
-    /// `labels` are for the model's text, and for the text of support steps, which is the rest of `payload`. Each
-    /// stretch of such text is fenced, even if it was cut, joined with other text or filtered. The fence is
-    /// returned with the messages. Words of the program (roles and types of messages, finish reasons), and names of
-    /// functions in the Sample, are not fenced.
-    ///
-    /// # Errors
-    /// As for [`render`](PromptRenderer::render).
-    pub fn render_fenced(
+    /// Returns the input for a judge of a model's output, which templates see as `payload.model_output`. `labels` are for
+    /// the model's text, and for the text of support steps, which is the rest of `payload`. Each stretch of such text is
+    /// fenced, even if it was cut, joined with other text or filtered. Words of the program (roles and types of messages,
+    /// finish reasons), and names of functions in the Sample, are not fenced.
+    pub fn fenced_input(
         &self,
         context: &PromptContext<'_>,
         model_output: &Object,
         labels: [&str; 2],
-    ) -> Result<(Vec<Message>, InjectionFence), PromptError> {
+    ) -> (PromptInput, InjectionFence) {
         let mut marked = TaintedTexts::about(context.sample);
         let model_output = marked.answer(model_output);
         let payload = marked.support(context.payload);
         let fence = InjectionFence::around(&labels, &marked.text);
         let sample = unmarked(context.sample);
         let context = PromptContext { sample: &sample, payload: &payload, ..*context };
-        // A marked character takes four bytes.
-        let messages = self.render_with(&context, Some(model_output), 4 * MAX_PROMPT_BYTES, |text| {
-            with_marked(&text, |source, stretch| match source {
-                TextSource::Answer => fence.enclose(0, stretch),
-                TextSource::Support => fence.enclose(1, stretch),
-            })
-        })?;
-        Ok((messages, fence))
+        let payload = self.payload_of(&context, Some(&model_output));
+        (PromptInput { payload, fence: Some(fence.clone()) }, fence)
     }
 
-    /// Renders the messages, with marks in the text of a model's output; `most` is the maximum length of a message
-    /// before `finished` is applied.
-    fn render_with(
-        &self,
-        context: &PromptContext<'_>,
-        model_output: Option<minijinja::Value>,
-        most: usize,
-        finished: impl Fn(String) -> String,
-    ) -> Result<Vec<Message>, PromptError> {
-        let row = context.sample.get(ROW_KEY).map(|row| minijinja::Value::from(Serde(row)));
-        let sample = minijinja::Value::from(Serde(&shown_sample(context.sample)));
-        let payload =
-            context.payload.iter().map(|(key, value)| (key.as_str(), minijinja::Value::from(Serde(value))));
-        let is_fenced = model_output.is_some();
-        let model_output = model_output.map(|output| ("model_output", output));
-        let payload =
-            minijinja::Value::from_pairs(payload.chain([("sample", sample.clone())]).chain(model_output));
-        let mut values = vec![
-            ("sample", sample),
-            ("payload", payload),
-            ("history", minijinja::Value::from(Serde(context.history))),
-            ("params", minijinja::Value::from(Serde(&self.params))),
-            ("adapter_id", context.adapter_id.into()),
-            ("role_type", context.role_type.into()),
-        ];
-        if is_fenced {
-            values.push((IS_FENCED, true.into()));
-        }
+    /// Renders the messages of each input, with one result for each, in order. Empty messages are omitted. An input that
+    /// fails does not affect the others. Blocks.
+    pub fn render_batch(&self, inputs: &[PromptInput]) -> Vec<Result<Vec<Message>, PromptError>> {
+        let payloads: Vec<String> = inputs.iter().map(|input| input.payload.clone()).collect();
+        let outputs = call(&self.member, &payloads).into_iter();
+        let messages = |(output, input): (Result<Object, CallFailure>, &PromptInput)| {
+            let texts = output.and_then(texts_in);
+            let texts = texts.map_err(|failure| error_of(&self.prompt_id, self.roles.len(), failure))?;
+            self.messages_of(texts, input.fence.as_ref())
+        };
+        outputs.zip(inputs).map(messages).collect()
+    }
+
+    /// Renders the messages of one input. Blocks.
+    ///
+    /// # Errors
+    /// Fails if a variable is undefined, the sandbox ends the template, or all messages are empty.
+    pub fn render(&self, input: &PromptInput) -> Result<Vec<Message>, PromptError> {
+        let missing = || {
+            let failure = CallFailure::Stopped("returned no result".to_owned());
+            Err(error_of(&self.prompt_id, self.roles.len(), failure))
+        };
+        self.render_batch(std::slice::from_ref(input)).into_iter().next().unwrap_or_else(missing)
+    }
+
+    /// Returns the variables as JSON.
+    fn payload_of(&self, context: &PromptContext<'_>, model_output: Option<&Object>) -> String {
+        let row = context.sample.get(ROW_KEY);
+        let sample = shown_sample(context.sample);
+        let mut values = BTreeMap::from([
+            ("sample", Variable::Value(&sample)),
+            ("payload", Variable::Object(context.payload)),
+            ("history", Variable::List(context.history)),
+            ("params", Variable::Object(&self.params)),
+            ("adapter_id", Variable::Text(context.adapter_id)),
+            ("role_type", Variable::Text(context.role_type)),
+        ]);
         for name in &self.plain_names {
-            let of_row = || context.sample.get(ROW_KEY)?.get(name);
+            let of_row = || row?.get(name);
             if let Some(value) = self.params.get(name).or_else(of_row) {
-                values.push((name.as_str(), minijinja::Value::from(Serde(value))));
+                values.insert(name, Variable::Value(value));
             }
         }
         if let Some(row) = row {
-            values.extend([("row", row.clone()), ("raw", row)]);
+            values.insert("row", Variable::Value(row));
         }
-        let values = minijinja::Value::from_pairs(values);
+        // Values always have a JSON text.
+        serde_json::to_string(&PromptPayload { values, model_output }).unwrap_or_default()
+    }
+
+    /// Returns the messages with rendered texts, one for each template.
+    fn messages_of(
+        &self,
+        texts: Vec<String>,
+        fence: Option<&InjectionFence>,
+    ) -> Result<Vec<Message>, PromptError> {
         let mut messages = Vec::with_capacity(self.roles.len());
-        for (number, role) in self.roles.iter().enumerate() {
-            let mut text = BoundedWriter { bytes: Vec::new(), most };
-            let name = name_of(&self.prompt_id, number, self.roles.len());
-            self.environment
-                .get_template(&name)
-                .and_then(|template| {
-                    null_values::render(&self.environment, &template, values.clone(), &mut text)
-                })
-                .map_err(|error| describe(number, name.clone(), &error))?;
-            let text = finished(String::from_utf8_lossy(&text.bytes).into_owned());
+        for ((number, role), text) in self.roles.iter().enumerate().zip(texts) {
+            let text = match fence {
+                None => text,
+                Some(fence) => with_marked(&text, |source, stretch| match source {
+                    TextSource::Answer => fence.enclose(0, stretch),
+                    TextSource::Support => fence.enclose(1, stretch),
+                }),
+            };
             if text.len() > MAX_PROMPT_BYTES {
-                return Err(PromptError { message: number, template: name, line: None, text: too_long() });
+                let template = name_of(&self.prompt_id, number, self.roles.len());
+                let text = format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes");
+                return Err(PromptError { message: number, template, line: None, text });
             }
             if !text.trim().is_empty() {
                 messages.push(Message::text(*role, text));
@@ -308,56 +338,24 @@ fn shown_sample(sample: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// Returns the variables that templates read and do not set, each once.
-fn read_names(environment: &Environment<'_>, templates: impl Iterator<Item = String>) -> BTreeSet<String> {
-    let mut read = BTreeSet::new();
-    for name in templates {
-        if let Ok(template) = environment.get_template(&name) {
-            read.extend(template.undeclared_variables(false));
-        }
-    }
-    read.retain(|name| !environment.globals().any(|(global, _)| global == name));
-    read
+/// Compiles templates, and returns what is known about them.
+fn inspected(
+    sandbox: &TemplateSandbox,
+    templates: &[Value],
+) -> Result<(RoleAdapter, Inspection), CallFailure> {
+    let member = sandbox.member(MEMBER, json!({ "templates": templates }))?;
+    let output = call_once(&member, json!({"inspect": true}).to_string())?;
+    let found = serde_json::from_value(Value::Object(output));
+    let found = found.map_err(|error| CallFailure::Stopped(format!("returned no inspection: {error}")))?;
+    Ok((member, found))
 }
 
-/// Collects a template's output, up to a limit.
-struct BoundedWriter {
-    bytes: Vec<u8>,
-    most: usize,
-}
-
-impl std::io::Write for BoundedWriter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.bytes.len() + bytes.len() > self.most {
-            return Err(std::io::Error::other(too_long()));
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
+fn texts_in(mut output: Object) -> Result<Vec<String>, CallFailure> {
+    let texts = output.swap_remove("texts").map(serde_json::from_value);
+    match texts {
+        Some(Ok(texts)) => Ok(texts),
+        _ => Err(CallFailure::Stopped("returned no texts".to_owned())),
     }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-fn too_long() -> String {
-    format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes")
-}
-
-/// The filter `indent` with a width that cannot exhaust the memory.
-fn indent(
-    value: StringInput<'_>,
-    width: Option<usize>,
-    first: Option<bool>,
-    blank: Option<bool>,
-    further: Kwargs,
-) -> Result<minijinja::Value, minijinja::Error> {
-    let named: Option<usize> = further.peek("width")?;
-    if width.or(named).is_some_and(|width| width > 1_000) {
-        let kind = ErrorKind::InvalidOperation;
-        return Err(minijinja::Error::new(kind, "`indent` takes a width of at most 1000"));
-    }
-    minijinja::filters::indent(value, width, first, blank, further)
 }
 
 /// Returns `piqa`, or `piqa, message 2` if the prompt has several messages.
@@ -368,17 +366,25 @@ fn name_of(prompt_id: &str, number: usize, count: usize) -> String {
     }
 }
 
-fn describe(message: usize, template: String, error: &minijinja::Error) -> PromptError {
-    let mut text = match (error.kind(), error.detail()) {
-        // The detail names the variable, and says that it is undefined.
-        (ErrorKind::UndefinedError, Some(detail)) => detail.to_owned(),
-        (kind, Some(detail)) => format!("{kind}: {detail}"),
-        (kind, None) => kind.to_string(),
-    };
-    if let Some(source) = std::error::Error::source(error) {
-        text = format!("{text}: {source}");
+/// Returns the error of a prompt with a number of templates. The pointer of a rejection has the number of the template and
+/// the line: `/0/3`.
+fn error_of(prompt_id: &str, count: usize, failure: CallFailure) -> PromptError {
+    let whole = |text: String| PromptError { message: 0, template: prompt_id.to_owned(), line: None, text };
+    match failure {
+        CallFailure::InvalidTemplate(reason) => whole(reason),
+        CallFailure::Stopped(reason) => whole(format!("it {reason}")),
+        CallFailure::Rejected { message: text, pointer } => {
+            let mut numbers = pointer.iter().flat_map(|pointer| pointer.split('/')).skip(1);
+            let mut next = || numbers.next().and_then(|number| number.parse::<usize>().ok());
+            let (number, line) = (next(), next());
+            match number.filter(|number| *number < count) {
+                Some(message) => {
+                    PromptError { message, template: name_of(prompt_id, message, count), line, text }
+                }
+                None => whole(text),
+            }
+        }
     }
-    PromptError { message, template, line: error.line(), text }
 }
 
 #[cfg(test)]

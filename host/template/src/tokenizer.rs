@@ -1,11 +1,13 @@
 //! The chat template of a tokenizer, in Hugging Face's layout: `tokenizer_config.json`, and optionally
 //! `chat_template.jinja` next to it.
 
-use crate::chat::{ChatTemplate, ChatTemplateError};
+use crate::chat::{ChatTemplate, ChatTemplateError, ContentForm, Conversation};
+use crate::sandbox::TemplateSandbox;
 use gage_config::{Permissions, Refusal};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{
-    ChangedFile, Digest, FileFingerprint, FileUse, PinnedFile, PinnedFiles, max_json_values, parse_json,
+    ChangedFile, Digest, FileFingerprint, FileUse, Message, PinnedFile, PinnedFiles, max_json_values,
+    parse_json,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -40,14 +42,21 @@ pub enum TokenizerError {
         /// The error message.
         message: String,
     },
-    /// The chat template is invalid.
-    #[error("{}: {source}", path.display())]
-    Template {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: ChatTemplateError,
-    },
+}
+
+/// The text of a tokenizer's chat template, and its file.
+pub struct TokenizerConfig {
+    template: String,
+    /// The text of a separate template for conversations with tools, if any.
+    with_tools: Option<String>,
+    bos_token: String,
+    eos_token: String,
+    /// Path of the configuration file.
+    pub path: PathBuf,
+    /// The digest of the template and both tokens: of everything that determines a prompt except the messages.
+    pub digest: Digest,
+    /// The files that were read.
+    files: PinnedFiles,
 }
 
 /// A tokenizer's chat template, and its file.
@@ -58,18 +67,18 @@ pub struct TokenizerTemplate {
     with_tools: Option<ChatTemplate>,
     /// Path of the configuration file.
     pub path: PathBuf,
-    /// The digest of the template and both tokens: of everything that determines a prompt except the messages.
+    /// As in [`TokenizerConfig::digest`].
     pub digest: Digest,
     /// The files that were read.
     files: PinnedFiles,
 }
 
-impl TokenizerTemplate {
+impl TokenizerConfig {
     /// Reads `tokenizer_config.json`, given its path or its folder.
     ///
     /// # Errors
-    /// Fails if it cannot or may not be read, is not a tokenizer configuration, or has no valid chat template.
-    pub fn read(path: &Path, permissions: &Permissions) -> Result<TokenizerTemplate, TokenizerError> {
+    /// Fails if it cannot or may not be read, is not a tokenizer configuration, or has no chat template.
+    pub fn read(path: &Path, permissions: &Permissions) -> Result<TokenizerConfig, TokenizerError> {
         let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
         let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
         let files = PinnedFiles::default();
@@ -92,35 +101,64 @@ impl TokenizerTemplate {
             }
         };
         let (bos_token, eos_token) = (token(&config, "bos_token"), token(&config, "eos_token"));
-        let compile = |text: &str| {
-            ChatTemplate::compile(text, bos_token, eos_token)
-                .map_err(|source| TokenizerError::Template { path: path.clone(), source })
-        };
-        let template = compile(&text)?;
-        let text_with_tools = if beside.is_file() { None } else { chat_template(&config, "tool_use") };
-        let with_tools = text_with_tools.as_deref().map(compile).transpose()?;
+        let with_tools = if beside.is_file() { None } else { chat_template(&config, "tool_use") };
         let mut identity = json!({"template": text, "bos_token": bos_token, "eos_token": eos_token});
-        if let Some(text) = text_with_tools {
-            identity["tool_use"] = text.into();
+        if let Some(text) = &with_tools {
+            identity["tool_use"] = text.as_str().into();
         }
-        Ok(TokenizerTemplate { template, with_tools, path, digest: Digest::of_json(&identity), files })
+        let digest = Digest::of_json(&identity);
+        let (bos_token, eos_token) = (bos_token.to_owned(), eos_token.to_owned());
+        Ok(TokenizerConfig { template: text, with_tools, bos_token, eos_token, path, digest, files })
     }
 
+    /// Compiles the template.
+    ///
+    /// # Errors
+    /// Fails if it is invalid.
+    pub fn compile(self, sandbox: &TemplateSandbox) -> Result<TokenizerTemplate, ChatTemplateError> {
+        let TokenizerConfig { template, with_tools, bos_token, eos_token, path, digest, files } = self;
+        let origin = path.display().to_string();
+        let compile = |text: &str| ChatTemplate::compile(sandbox, &origin, text, &bos_token, &eos_token);
+        let template = compile(&template)?;
+        let with_tools = with_tools.as_deref().map(compile).transpose()?;
+        Ok(TokenizerTemplate { template, with_tools, path, digest, files })
+    }
+}
+
+impl TokenizerTemplate {
     /// Checks that the files still hold this template, which itself is in memory. Deleted and replaced files pass.
     ///
     /// # Errors
     /// If they hold another template.
     pub fn check_files(&self) -> Result<(), ChangedFile> {
         let checked = self.files.check(FileUse::Open);
-        // The files have other keys, too.
-        let is_same = || TokenizerTemplate::read(&self.path).is_ok_and(|now| now.digest == self.digest);
+        // The files have other keys, too. They could be read before.
+        let now = || TokenizerConfig::read(&self.path, &Permissions::default());
+        let is_same = || now().is_ok_and(|now| now.digest == self.digest);
         if checked.is_err() && is_same() { Ok(()) } else { checked }
     }
 
-    /// Returns the template of a conversation with these tools. As in transformers, a template named `tool_use`
-    /// applies if there are tools.
-    pub fn of(&self, tools: &[Value]) -> &ChatTemplate {
-        self.with_tools.as_ref().filter(|_| !tools.is_empty()).unwrap_or(&self.template)
+    /// Renders conversations, each with its tools, with one result for each, in order. As in transformers, a template
+    /// named `tool_use` applies if there are tools. Blocks.
+    pub fn render_batch(
+        &self,
+        conversations: &[(Vec<Message>, &[Value])],
+    ) -> Vec<Result<String, ChatTemplateError>> {
+        let uses_tools = |place: &usize| self.with_tools.is_some() && !conversations[*place].1.is_empty();
+        let (with_tools, others): (Vec<usize>, Vec<usize>) = (0..conversations.len()).partition(uses_tools);
+        let mut results: Vec<Option<Result<String, ChatTemplateError>>> = vec![None; conversations.len()];
+        for (template, places) in [(self.with_tools.as_ref(), with_tools), (Some(&self.template), others)] {
+            let Some(template) = template else { continue };
+            let converted = |place: &usize| {
+                let (messages, tools) = &conversations[*place];
+                Conversation::new(messages, tools, ContentForm::Text)
+            };
+            let of_template: Vec<Conversation> = places.iter().map(converted).collect();
+            for (place, result) in places.into_iter().zip(template.render_batch(&of_template)) {
+                results[place] = Some(result);
+            }
+        }
+        results.into_iter().flatten().collect()
     }
 }
 
@@ -158,7 +196,8 @@ fn token<'config>(config: &'config Map<String, Value>, key: &str) -> &'config st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_core::{Message, Role};
+    use crate::test_sandbox::sandbox;
+    use gage_core::Role;
 
     fn rendered(config: &Value, beside: Option<&str>) -> Result<String, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -168,9 +207,12 @@ mod tests {
             std::fs::write(folder.path().join("chat_template.jinja"), text)
                 .map_err(|error| error.to_string())?;
         }
-        let read = TokenizerTemplate::read(folder.path(), &Permissions::default());
-        let read = read.map_err(|error| error.to_string())?;
-        read.of(&[]).render(&[Message::text(Role::User, "hi")], &[]).map_err(|error| error.to_string())
+        let config = TokenizerConfig::read(folder.path(), &Permissions::default());
+        let template = config.map_err(|error| error.to_string())?;
+        let template = template.compile(sandbox()).map_err(|error| error.to_string())?;
+        let no_tools: &[Value] = &[];
+        let conversations = [(vec![Message::text(Role::User, "hi")], no_tools)];
+        template.render_batch(&conversations).remove(0).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -178,14 +220,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let named = json!({"chat_template": [
             {"name": "tool_use", "template": "{{ tools | length }} tools"},
-            {"name": "default", "template": "no tools"},
+            {"name": "default", "template": "no tools: {{ messages[0].content }}"},
         ]});
         std::fs::write(folder.path().join("tokenizer_config.json"), named.to_string()).expect("written");
-        let read = TokenizerTemplate::read(folder.path(), &Permissions::default()).expect("a template");
+        let config = TokenizerConfig::read(folder.path(), &Permissions::default()).expect("a template");
+        let template = config.compile(sandbox()).expect("a template");
         let tools = [json!({"type": "function", "function": {"name": "f"}})];
-        let messages = [Message::text(Role::User, "hi")];
-        let rendered = |tools: &[Value]| read.of(tools).render(&messages, tools).expect("rendered");
-        assert_eq!((rendered(&tools), rendered(&[])), ("1 tools".to_owned(), "no tools".to_owned()));
+        let turn = |text: &str| vec![Message::text(Role::User, text)];
+        let conversations = [(turn("a"), &tools[..0]), (turn("b"), &tools[..]), (turn("c"), &tools[..0])];
+        let rendered: Vec<String> = template.render_batch(&conversations).into_iter().flatten().collect();
+        assert_eq!(rendered, ["no tools: a", "1 tools", "no tools: c"]);
     }
 
     #[test]
@@ -234,6 +278,6 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         }
         let nowhere = Path::new("nowhere/tokenizer_config.json");
-        assert!(TokenizerTemplate::read(nowhere, &Permissions::default()).is_err());
+        assert!(TokenizerConfig::read(nowhere, &Permissions::default()).is_err());
     }
 }

@@ -25,6 +25,7 @@ mod server;
 mod start;
 mod storm;
 mod table;
+mod templates;
 mod words;
 
 use anyhow::{Context as _, bail};
@@ -44,6 +45,7 @@ const MEASUREMENTS: [(&str, Measurement); 10] = [
     ("growth", growth::measure),
     ("metrics", metrics::measure),
     ("sandbox", sandbox::measure),
+    ("templates", templates::measure),
 ];
 
 fn main() -> anyhow::Result<()> {

@@ -1,7 +1,8 @@
 //! The llama.cpp backend as the rest of the program sees it.
 
+use super::chat_renderer::ChatRenderer;
 use super::details::details_of;
-use super::image_placement::{images_of, rendered_with, with_marked_images};
+use super::image_placement::{images_of, with_marked_images};
 use super::json_schema_support::check_schema;
 use super::model_client::{ModelClient, internal};
 use super::model_program::ModelProgram;
@@ -23,7 +24,8 @@ use gage_model_protocol::{
     Answer, Completion, Constraint, GenerateTask, GrammarSource, Job, JobResult, KernelVariant, LoadedModel,
     ModelFacts, ModelOptions, Prompt, ScoredText, Task,
 };
-use gage_template::ChatTemplate;
+use gage_plugin::Registry;
+use gage_template::{ChatTemplate, ContentForm, TemplateSandbox, joined_texts};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -36,7 +38,8 @@ const NO_MARK: &str = "its text uses all noncharacters";
 /// Backend for a model that llama.cpp runs.
 struct LlamaCppBackend {
     info: BackendInfo,
-    template: ChatTemplate,
+    /// The chat template; `None` if messages are passed to the model unchanged.
+    template: Option<ChatRenderer>,
     special_tokens: SpecialTokens,
     default_params: SamplingParams,
     constraint: Option<Constraint>,
@@ -49,7 +52,7 @@ struct LlamaCppBackend {
 /// Loads a model in its own process, and computes the digest of its file in the meantime.
 ///
 /// The model is freed when the backend is dropped. `pinned` is the kernel variant that a lock pins, which takes
-/// precedence over `kernels`.
+/// precedence over `kernels`. The registry has the component that renders the chat template.
 ///
 /// # Errors
 /// If the file is not a model that llama.cpp can load, an option is out of range, or the chat template cannot be
@@ -59,6 +62,7 @@ pub async fn open(
     program: &ModelProgram,
     kernels: Kernels,
     pinned: Option<&KernelVariant>,
+    registry: &Registry,
 ) -> Result<Arc<dyn Backend>, String> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
@@ -78,7 +82,10 @@ pub async fn open(
     let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
 
     warn_of_less(&model, &loaded);
-    let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
+    let (source, template_source) = template_of(&options.chat_template, &loaded.facts);
+    let origin = origin_of(&options.chat_template, &model.model_path);
+    let template =
+        source.map(|text| compiled_template(registry, &origin, text, &loaded.facts)).transpose()?;
     let mut details = details_of(&loaded, &model);
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
@@ -87,15 +94,12 @@ pub async fn open(
         details.insert("lora_digest".to_owned(), digest.to_string().into());
     }
     details.insert("chat_template".to_owned(), template_source.into());
-    if let Some(digest) = template.digest() {
-        details.insert("chat_template_digest".to_owned(), digest.to_string().into());
-        let text = match &options.chat_template {
-            ChatTemplateChoice::Text(text) => Some(text),
-            ChatTemplateChoice::Model | ChatTemplateChoice::None => loaded.facts.chat_template.as_ref(),
-        };
+    if let Some(template) = &template {
+        details.insert("chat_template_digest".to_owned(), template.digest().to_string().into());
+        details.insert("chat_template_renderer".to_owned(), template.renderer_digest().to_string().into());
         let (bos, eos) = (&loaded.facts.bos_token, &loaded.facts.eos_token);
-        details
-            .insert(CHAT_TEMPLATE_FACT.to_owned(), json!({"text": text, "bos_token": bos, "eos_token": eos}));
+        let fact = json!({"text": source, "bos_token": bos, "eos_token": eos});
+        details.insert(CHAT_TEMPLATE_FACT.to_owned(), fact);
     }
     if let Some(path) = &model.mmproj {
         let digest = pinned_digest(&client, path).await?;
@@ -104,7 +108,7 @@ pub async fn open(
     let grammar = loaded.grammar.clone().map(Constraint::Grammar);
     Ok(Arc::new(LlamaCppBackend {
         info: info_of(&model, &gguf, &loaded, details),
-        template,
+        template: template.map(ChatRenderer::new),
         constraint: grammar.or_else(|| choices.map(Constraint::Choices)),
         special_tokens: SpecialTokens::new(loaded.facts.special_tokens),
         default_params: options.default_params,
@@ -163,27 +167,40 @@ fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, Strin
     })
 }
 
-/// Returns the chat template and its origin.
-fn template_of(
-    choice: &ChatTemplateChoice,
-    facts: &ModelFacts,
-) -> Result<(ChatTemplate, &'static str), String> {
-    let (text, origin) = match (choice, &facts.chat_template) {
-        (ChatTemplateChoice::None, _) => return Ok((ChatTemplate::none(), "none")),
+/// Returns the text of the chat template, and where it is from.
+fn template_of<'t>(choice: &'t ChatTemplateChoice, facts: &'t ModelFacts) -> (Option<&'t str>, &'static str) {
+    match (choice, &facts.chat_template) {
+        (ChatTemplateChoice::None, _) => (None, "none"),
         (ChatTemplateChoice::Model, None) => {
             tracing::warn!(
                 "the model file has no chat template, so messages are passed to the model unchanged; \
                  `chat_template: none` does the same without this warning"
             );
-            return Ok((ChatTemplate::none(), "none: the model file has no template"));
+            (None, "none: the model file has no template")
         }
-        (ChatTemplateChoice::Model, Some(text)) => (text, "the model file"),
-        (ChatTemplateChoice::Text(text), _) => (text, "the configuration"),
-    };
-    match ChatTemplate::compile(text, &facts.bos_token, &facts.eos_token) {
-        Ok(template) => Ok((template, origin)),
-        Err(reason) => Err(format!("{reason}; it comes from {origin}: set another one, or `none`")),
+        (ChatTemplateChoice::Model, Some(text)) => (Some(text.as_str()), "the model file"),
+        (ChatTemplateChoice::Text(text), _) => (Some(text.as_str()), "the configuration"),
     }
+}
+
+/// Returns the origin of a chat template as errors name it.
+fn origin_of(choice: &ChatTemplateChoice, model: &Path) -> String {
+    let model = model.file_name().unwrap_or(model.as_os_str()).to_string_lossy();
+    match choice {
+        ChatTemplateChoice::Text(_) => format!("the suite for {model}"),
+        ChatTemplateChoice::Model | ChatTemplateChoice::None => model.into_owned(),
+    }
+}
+
+fn compiled_template(
+    registry: &Registry,
+    origin: &str,
+    text: &str,
+    facts: &ModelFacts,
+) -> Result<ChatTemplate, String> {
+    let sandbox = TemplateSandbox::load(registry).map_err(|error| error.to_string())?;
+    ChatTemplate::compile(&sandbox, origin, text, &facts.bos_token, &facts.eos_token)
+        .map_err(|error| format!("{error}; set another one as `chat_template`, or `none`"))
 }
 
 fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
@@ -214,7 +231,7 @@ fn output_of(generated: Completion) -> ModelOutput {
 
 impl LlamaCppBackend {
     /// Renders the conversation, and the texts that may follow it, as the model reads them.
-    fn prompt(
+    async fn prompt(
         &self,
         id: &str,
         messages: &[Message],
@@ -248,8 +265,14 @@ impl LlamaCppBackend {
             None => Cow::Borrowed(messages),
             Some(mark) => Cow::Owned(self.special_tokens.marked_messages(messages, mark)),
         };
-        let rendered = rendered_with(&self.template, &marked, tools, image_mark, images.len());
-        let text = rendered.map_err(rejected)?;
+        let text = match (&self.template, image_mark) {
+            (None, _) => Ok(joined_texts(&marked)),
+            (Some(template), None) => template.render(&marked, tools, ContentForm::Text).await,
+            (Some(template), Some(mark)) => {
+                template.render_with_images(&marked, tools, mark, images.len()).await
+            }
+        };
+        let text = text.map_err(rejected)?;
         let continuations = continuations.iter().map(|continuation| {
             let text = match mark {
                 None => continuation.text.clone(),
@@ -257,7 +280,7 @@ impl LlamaCppBackend {
             };
             scored_text(continuation, text)
         });
-        let has_special_tokens = !self.template.is_none();
+        let has_special_tokens = self.template.is_some();
         let prompt = Prompt { text, has_special_tokens, mark, image_mark, images };
         Ok((prompt, continuations.collect()))
     }
@@ -286,8 +309,7 @@ impl LlamaCppBackend {
     ) -> Result<Option<char>, String> {
         let texts =
             texts_of(messages).chain(continuations.iter().map(|continuation| continuation.text.as_str()));
-        let is_templated = !self.template.is_none();
-        if !is_templated || !texts.clone().any(|text| self.special_tokens.occur_in(text)) {
+        if self.template.is_none() || !texts.clone().any(|text| self.special_tokens.occur_in(text)) {
             return Ok(None);
         }
         tracing::warn!(
@@ -326,7 +348,7 @@ impl Backend for LlamaCppBackend {
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = *request;
-        let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[])?;
+        let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[]).await?;
         let task = GenerateTask {
             prompt,
             params: params.over(&self.default_params),
@@ -345,7 +367,7 @@ impl Backend for LlamaCppBackend {
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
         let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
-        let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations)?;
+        let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations).await?;
         let done = self.ask(id, Task::Score { prompt, continuations }).await?;
         reply(done, |answer| match answer {
             Answer::Scored { scores, usage } => Some(LoglikelihoodOutput { scores, usage: Some(usage) }),

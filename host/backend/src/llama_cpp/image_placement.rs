@@ -7,8 +7,6 @@
 use crate::api::{BackendError, BackendErrorKind};
 use crate::conversation::inline_media;
 use gage_core::{ContentPart, Message};
-use gage_template::ChatTemplate;
-use serde_json::Value;
 
 /// Returns the files of all images in base64, in the order of the conversation.
 ///
@@ -51,38 +49,6 @@ pub fn with_marked_images(messages: &[Message], mark: char) -> Vec<Message> {
     messages.iter().map(shown).collect()
 }
 
-/// Renders the conversation as text with one marker per image.
-///
-/// If a template drops markers when a message's content is a single text, it is given the content as a list of parts.
-///
-/// # Errors
-/// If the template refuses the conversation, or omits images.
-pub fn rendered_with(
-    template: &ChatTemplate,
-    messages: &[Message],
-    tools: &[Value],
-    mark: Option<char>,
-    count: usize,
-) -> Result<String, String> {
-    let first = template.render(messages, tools).map_err(|error| error.to_string());
-    let Some(mark) = mark else { return first };
-    let shown = |text: &str| text.matches(mark).count();
-    match &first {
-        Ok(text) if shown(text) == count => return first,
-        _ => {}
-    }
-    match template.render_parts(messages, tools) {
-        Ok(text) if shown(&text) == count => Ok(text),
-        _ => {
-            let found = shown(&first?);
-            Err(format!(
-                "the chat template shows {found} of {count} images; give another one as `chat_template`, which writes \
-                 the text of every part of a message once"
-            ))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,26 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn images_stand_where_the_message_has_them() {
-        let messages = with_marked_images(&conversation(), '~');
-        let of_text = "{% for m in messages %}[{{ m.content | trim }}]{% endfor %}";
-        let of_parts =
-            "{% for m in messages %}[{% for p in m.content %}{{ p.text }}|{% endfor %}]{% endfor %}";
-        for (template, expected) in [
-            (of_text, Ok("[s][a ~ b]")),
-            (of_parts, Ok("[s|][a |~| b|]")),
-            ("{{ messages[0].content }}", Err("0 of 1 images")),
-            ("{{ messages[1].content }}{{ messages[1].content }}", Err("2 of 1 images")),
-            ("{{ raise_exception('no') }}", Err("no")),
-        ] {
-            let compiled = ChatTemplate::compile(template, "", "").expect("a template");
-            match (rendered_with(&compiled, &messages, &[], Some('~'), 1), expected) {
-                (Ok(text), Ok(expected)) => assert_eq!(text, expected),
-                (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{reason}"),
-                (found, _) => panic!("{template}: {found:?}"),
-            }
-        }
-        let plain = rendered_with(&ChatTemplate::none(), &messages, &[], Some('~'), 1);
-        assert_eq!(plain.as_deref(), Ok("s\na ~ b"));
+    fn a_marker_stands_in_place_of_an_image() {
+        let marked = with_marked_images(&conversation(), '~');
+        let texts: Vec<String> = marked.iter().map(|message| gage_core::text_of(&message.content)).collect();
+        assert_eq!(texts, ["s", "a ~ b"]);
+        assert_eq!(marked[1].content.len(), 3);
     }
 }

@@ -3,7 +3,7 @@
 use super::setup;
 use crate::terminal;
 use gage_config::{Permissions, Problems, Purpose};
-use gage_engine::{Plan, SentRequest, recorded_requests};
+use gage_engine::{BackendFacts, Plan, SentRequest, recorded_requests};
 use gage_figures::RecordedRun;
 use gage_html::RequestsOf;
 use gage_record::SampleRecord;
@@ -16,7 +16,7 @@ pub(super) fn of_runs<'r>(runs: &'r [RecordedRun], permissions: &Permissions) ->
         let warn = |error: &anyhow::Error| terminal::eprint_line(format_args!("warning: {error:#}"));
         RunRequests::of(run, &[], permissions).inspect_err(warn).ok()
     };
-    let runs: Vec<Option<RunRequests<'_>>> = runs.iter().map(of_run).collect();
+    let runs: Vec<Option<RunRequests>> = runs.iter().map(of_run).collect();
     Box::new(move |run, record| {
         let requests = runs.get(run)?.as_ref()?.of_record(record).ok()?;
         Some(requests.iter().map(SentRequest::to_json).collect())
@@ -24,27 +24,29 @@ pub(super) fn of_runs<'r>(runs: &'r [RecordedRun], permissions: &Permissions) ->
 }
 
 /// Rebuilds the requests of a run.
-pub(super) struct RunRequests<'r> {
-    run: &'r RecordedRun,
-    plan: Option<Plan>,
+pub(super) struct RunRequests {
+    /// `None` if the run has no configuration.
+    planned: Option<(Plan, BackendFacts)>,
 }
 
-impl<'r> RunRequests<'r> {
+impl RunRequests {
     /// Plans the requests of a run. A request that cannot be rebuilt gives a warning with the reason. No request can be
     /// rebuilt if the recorded suite may not use its plugins.
     ///
     /// # Errors
     /// If the registry of plugins cannot be built.
     pub(super) fn of(
-        run: &'r RecordedRun,
+        run: &RecordedRun,
         plugin_folders: &[PathBuf],
         permissions: &Permissions,
-    ) -> anyhow::Result<RunRequests<'r>> {
+    ) -> anyhow::Result<RunRequests> {
         let mut problems = Problems::restricted(permissions.with_folder(Path::new(run.folder())));
-        let plan = match run.config() {
+        let planned = match run.config() {
             Some(config) if problems.check_resources_of(&config.resources, Purpose::Plugins) => {
                 let mut registry = setup::registry(plugin_folders, true)?;
-                Some(Plan::requests(config.clone(), &mut registry, &mut problems))
+                let plan = Plan::requests(config.clone(), &mut registry, &mut problems);
+                let backends = BackendFacts::new(run.manifest().facts.clone(), &registry);
+                Some((plan, backends))
             }
             _ => None,
         };
@@ -57,7 +59,7 @@ impl<'r> RunRequests<'r> {
             };
             terminal::eprint_line(format_args!("warning: {}", gage_core::printable_line(&message)));
         });
-        Ok(RunRequests { run, plan })
+        Ok(RunRequests { planned })
     }
 
     /// Returns the requests about a recorded sample.
@@ -65,10 +67,11 @@ impl<'r> RunRequests<'r> {
     /// # Errors
     /// The reason why they cannot be rebuilt.
     pub(super) fn of_record(&self, record: &SampleRecord) -> Result<Vec<SentRequest>, String> {
-        let mut tasks = self.plan.iter().flat_map(|plan| &plan.tasks);
-        match tasks.find(|task| task.spec.task_id == record.task_id) {
-            Some(task) => recorded_requests(task, record, &self.run.manifest().facts),
-            None => Err("the manifest of the run has no such task".to_owned()),
+        let missing = || Err("the manifest of the run has no such task".to_owned());
+        let Some((plan, backends)) = &self.planned else { return missing() };
+        match plan.tasks.iter().find(|task| task.spec.task_id == record.task_id) {
+            Some(task) => recorded_requests(task, record, backends),
+            None => missing(),
         }
     }
 }

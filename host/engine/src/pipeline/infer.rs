@@ -1,18 +1,18 @@
 //! Inference: builds and sends the request of a sample, and turns the reply into its result.
 
-pub(crate) mod call_coalescer;
 pub(crate) mod support_role;
 pub(crate) mod tool_calls;
 pub(crate) mod tool_loop;
 
+use super::prompt_calls::PromptCalls;
 use super::role_client::{RoleClient, RoleError, RoleReply};
 use super::task_state::TaskState;
 use crate::limits::permits::{RequestSlot, SampleSlot};
-use crate::request::{PromptParts, Request, prompt_note};
+use crate::request::{PromptParts, Request, prompt_input, prompt_note};
 use crate::sample::answer_outcome::{milliseconds, outcome_of};
 use crate::sample::result::SampleResult;
 use gage_backend::{Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput};
-use gage_core::{ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
+use gage_core::{Message, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
 use gage_observe::{SampleScope, in_sample_scope};
 use gage_record::{ErrorNote, SampleTiming, Stage, StageTimes};
@@ -26,6 +26,8 @@ use tool_loop::ToolLoop;
 pub(crate) struct InferenceStep {
     pub(crate) task: Arc<TaskState>,
     pub(crate) client: RoleClient,
+    /// The prompt of the suite for the model, if it has one.
+    pub(crate) prompt: Option<PromptCalls>,
     pub(crate) media: Arc<MediaStore>,
     /// The roles that supply context for the model, in order.
     pub(crate) support: Vec<SupportRole>,
@@ -79,7 +81,13 @@ impl InferenceStep {
         let building = Instant::now();
         let parts = PromptParts::of(planned, &read);
         let has_own_params = parts.has_own_params;
-        let request = parts.request(planned, &read.id, &sample, &support_output, index % planned.spec.repeat);
+        let rendered = match &self.prompt {
+            None => None,
+            // Boxed, so that samples without a prompt reserve no space for it.
+            Some(prompt) => Some(Box::pin(self.render(prompt, &sample, &support_output)).await),
+        };
+        let repeat = index % planned.spec.repeat;
+        let request = parts.request(planned, &read.id, rendered, &support_output, repeat);
         // Boxed, because every function that it passes through would move it.
         let mut result = Box::new(SampleResult {
             index,
@@ -114,6 +122,17 @@ impl InferenceStep {
             Ok(request) => self.send(PreparedRequest { request, own_params, slot, result }).await,
             Err(error) => Some(result.into_invalid(error)),
         }
+    }
+
+    /// Renders the prompt of the suite.
+    async fn render(
+        &self,
+        prompt: &PromptCalls,
+        sample: &SampleView,
+        support_output: &Value,
+    ) -> Result<Vec<Message>, ErrorNote> {
+        let input = prompt_input(&self.task.planned, prompt.renderer(), sample, support_output);
+        prompt.render(input).await.map_err(|message| prompt_note("prompt", message, None))
     }
 
     /// Sends a request: once, or turn by turn if the task has tools.

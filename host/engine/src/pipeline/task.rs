@@ -4,6 +4,7 @@ use super::dispatcher::{DispatchReport, Dispatcher};
 use super::infer::InferenceStep;
 use super::infer::support_role::SupportRole;
 use super::post_process::PostInferenceSteps;
+use super::prompt_calls::PromptCalls;
 use super::read::{PrefetchSender, ReadContext, ReadOutput, read};
 use super::reply_media::ReplyMediaStore;
 use super::result_router::{ResultRouter, Sinks};
@@ -103,6 +104,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         },
         inference: InferenceStep {
             client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
+            prompt: planned.prompt.as_ref().map(|prompt| PromptCalls::new(prompt, resources.workers)),
             media: Arc::clone(&preparation.media),
             task: Arc::clone(&task),
             support: resources.support,

@@ -31,7 +31,7 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
                 }
             }
             BackendKind::LlamaCpp(llama) => {
-                check_chat_template(llama, problems);
+                check_chat_template(llama, registry, problems);
                 for (key, name, span) in files_of(llama) {
                     match reference_of(name) {
                         Some(Ok(_)) => {}

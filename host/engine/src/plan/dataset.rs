@@ -1,11 +1,13 @@
 //! Prerequisites of a dataset before its rows are read: its plugins and its tokenizer.
 
 use super::plugin_use::PluginUse;
+use super::templates::load_sandbox;
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, Permissions, PreprocessSpec, Problems};
 use gage_core::{FieldError, OptionDisplay};
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
-use gage_template::TokenizerTemplate;
+use gage_template::{TokenizerConfig, TokenizerTemplate};
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A dataset, ready to be read.
@@ -49,15 +51,10 @@ impl PlannedDataset {
             spec.preprocess.iter().map(|link| preprocessor(link, registry, problems)).collect();
         let hooks: Vec<Option<(HookKind, Arc<DocHook>)>> =
             spec.hooks.iter().map(|hook| doc_hook(hook, registry, problems)).collect();
-        let tokenizer = spec.tokenizer_config.as_ref().and_then(|path| {
-            match TokenizerTemplate::read(path, problems.resources.permissions()) {
-                Ok(template) => Some(Arc::new(template)),
-                Err(error) => {
-                    problems.error(spec.spans.of("tokenizer_config"), "tokenizer_config", error.to_string());
-                    None
-                }
-            }
-        });
+        let tokenizer = spec
+            .tokenizer_config
+            .as_ref()
+            .and_then(|path| compiled_tokenizer(path, spec, registry, problems));
         if problems.counts().0 > before {
             return None;
         }
@@ -70,6 +67,31 @@ impl PlannedDataset {
             keeps_row: false,
             permissions: problems.resources.permissions().clone(),
         })
+    }
+}
+
+/// Compiles the chat template of a tokenizer.
+fn compiled_tokenizer(
+    path: &Path,
+    spec: &DatasetSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Arc<TokenizerTemplate>> {
+    let (span, key) = (spec.spans.of("tokenizer_config"), "tokenizer_config");
+    let config = match TokenizerConfig::read(path, problems.resources.permissions()) {
+        Ok(config) => config,
+        Err(error) => {
+            problems.error(span, key, error.to_string());
+            return None;
+        }
+    };
+    let sandbox = load_sandbox(registry, span, key, problems)?;
+    match config.compile(&sandbox) {
+        Ok(template) => Some(Arc::new(template)),
+        Err(error) => {
+            problems.error(span, key, error.to_string());
+            None
+        }
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) fn plan_judges(
         .map(|spec| {
             let judge = PluginUse::of_call(&spec.judge, "judge").configure::<JudgeKind>(registry, problems);
             let role = config.judge_role_of(spec)?;
-            let prompt = plan_prompt(config, role, problems);
+            let prompt = plan_prompt(config, role, registry, problems);
             let judge = judge.filter(|judge| reads_prompt(judge, spec.judge.span, role, problems));
             Some(Arc::new(PlannedJudge {
                 judge_id: spec.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone()),

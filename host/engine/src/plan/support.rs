@@ -40,7 +40,7 @@ impl PlannedSupportRole {
             }
             None => None,
         };
-        let prompt = plan_prompt(config, role, problems)?;
+        let prompt = plan_prompt(config, role, registry, problems)?;
         Some(Arc::new(PlannedSupportRole { role: role.clone(), prompt, adapter }))
     }
 }

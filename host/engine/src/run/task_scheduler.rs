@@ -237,7 +237,7 @@ impl<'r> TaskScheduler<'r> {
             .as_ref()
             .map(|judges| {
                 let media = JudgeMediaSources { samples: dataset.media(), replies: self.reply_media.run() };
-                JudgeStep::new(judges, session, &self.permits, media).ok_or_else(lost)
+                JudgeStep::new(judges, session, &self.permits, media, options.workers).ok_or_else(lost)
             })
             .transpose()?;
         let embedding = planned

@@ -1,7 +1,7 @@
 //! Checks of prompts against the first rows of their dataset, before anything is sent.
 
 use crate::plan::PlannedTask;
-use crate::request::{PromptParts, Request};
+use crate::request::{PromptParts, Request, prompt_context, rendered_prompt};
 use crate::sample::eval_config::unknown_ids;
 use crate::sample::output_keys::TOOL_USAGE;
 use crate::session::datasets::Datasets;
@@ -180,7 +180,8 @@ fn check_rendering(
     }
     let mut first = None;
     for sample in samples {
-        match prompt.render(&crate::request::prompt_context(task, &sample.to_value(), &Object::new())) {
+        let input = prompt.input(&prompt_context(task, &sample.to_value(), &Object::new()));
+        match prompt.render(&input) {
             Ok(_) => return,
             Err(error) => first = first.or(Some(error)),
         }
@@ -343,7 +344,8 @@ fn check_options(task: &PlannedTask, samples: &[Arc<Sample>], problems: &mut Pro
 fn shows_options(task: &PlannedTask, sample: &Arc<Sample>) -> bool {
     let parts = PromptParts::of(task, sample);
     let view = SampleView::Read(Arc::clone(sample));
-    match parts.request(task, &sample.id, &view, &Value::Null, 0) {
+    let rendered = rendered_prompt(task, &view, &Value::Null);
+    match parts.request(task, &sample.id, rendered, &Value::Null, 0) {
         Ok(Request::Generate(request)) => match &request.prompt {
             // The chat template rendered the conversation.
             Some(_) => task.dataset.option_display == OptionDisplay::AfterQuestion,

@@ -82,12 +82,28 @@ async fn a_model_without_a_template_takes_messages_as_they_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failing_template_is_reported_for_file_or_request() {
     let message = refused(&tiny_file(), ", chat_template: '{% if %}'").await;
-    assert!(message.contains("set another one, or `none`"), "{message}");
+    assert!(message.contains("set another one as `chat_template`, or `none`"), "{message}");
     let backend = tiny(", chat_template: \"{{ raise_exception('no users') }}\"").await;
     let error = try_generate(backend.as_ref(), "What is 1 + 1?", SamplingParams::default())
         .await
         .expect_err("refused");
     assert!(error.message.contains("no users"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_template_stops_only_its_request() {
+    let hostile = "{% set ns = namespace(s='a', l=[]) %}{% for i in range(messages[0].content|int) %}\
+                   {% set ns.s = ns.s ~ ns.s %}{% set ns.l = [ns.l] %}{% endfor %}Answer: ";
+    let backend = tiny(&format!(", chat_template: \"{hostile}\"")).await;
+    let params = || SamplingParams { max_new_tokens: Some(2), ..SamplingParams::default() };
+    let (doubled, harmless) = tokio::join!(
+        try_generate(backend.as_ref(), "90000", params()),
+        try_generate(backend.as_ref(), "1", params())
+    );
+    let error = doubled.expect_err("stopped");
+    let expected = "the chat template of the suite for gage-tiny.gguf was stopped: it ";
+    assert!(error.message.contains(expected), "{error}");
+    assert!(harmless.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread")]

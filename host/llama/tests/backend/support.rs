@@ -8,7 +8,7 @@ use gage_config::{Environment, load};
 use gage_core::{ContinuationScore, Message, ModelOutput, Role, SamplingParams};
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Returns the path of the tiny model.
 pub fn tiny_file() -> PathBuf {
@@ -34,10 +34,18 @@ pub async fn open_file(file: &Path, settings: &str) -> Result<Arc<dyn Backend>, 
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
     let (config, problems) = load("test.yaml", &text, &[], &environment);
     let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
-    let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let registry = Registry::new(host, &[]);
     let options = OpenOptions { model_program: model_program(), ..OpenOptions::default() };
-    open(&config.backends[0], &registry, &options).await
+    open(&config.backends[0], registry(), &options).await
+}
+
+/// Returns a registry with the component that renders chat templates, which is compiled once for all tests.
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let cache_folder = Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("components"));
+        let host = PluginHost::new(&HostOptions { cache_folder, ..HostOptions::default() });
+        Registry::new(host.expect("an engine"), gage_plugin_bundle::COMPONENTS)
+    })
 }
 
 /// Opens the tiny model with some settings.

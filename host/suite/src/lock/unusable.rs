@@ -13,7 +13,7 @@ use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
 use gage_data::{LocateOptions, NoProgress, locate};
 use gage_record::{Difference, RunIdentity, compare, join_place};
-use gage_template::TokenizerTemplate;
+use gage_template::{TokenizerConfig, TokenizerError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -107,9 +107,9 @@ impl Lock {
             differing.extend(compared(field("labels.digest"), digest, path));
         }
         if let Some(path) = &spec.tokenizer_config {
-            let found = match TokenizerTemplate::read(path, permissions) {
-                Ok(template) => Some(json!(template.digest)),
-                Err(gage_template::TokenizerError::Unreadable { source, .. }) => unreadable(&source),
+            let found = match TokenizerConfig::read(path, permissions) {
+                Ok(config) => Some(json!(config.digest)),
+                Err(TokenizerError::Unreadable { source, .. }) => unreadable(&source),
                 Err(error) => Some(json!(error.to_string())),
             };
             differing.extend(other(field("chat_template"), locked.get("chat_template"), found));

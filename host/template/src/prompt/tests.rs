@@ -1,6 +1,7 @@
 //! Tests of prompts, as tables of templates and their results.
 
 use super::*;
+use crate::test_sandbox::sandbox;
 use gage_config::{PromptMessage, Span};
 use serde_json::json;
 
@@ -15,7 +16,7 @@ fn prompt(template: &str) -> PromptSpec {
 }
 
 fn rendered(template: &str) -> Result<String, String> {
-    let renderer = PromptRenderer::new(&prompt(template), &Object::new())
+    let renderer = PromptRenderer::new(sandbox(), &prompt(template), &Object::new())
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let sample = json!({"metadata": {"option_map": {"B": "two", "A": "one"}}});
     let payload = Object::from_iter([("model_output".to_owned(), json!({"answer": "five"}))]);
@@ -26,7 +27,7 @@ fn rendered(template: &str) -> Result<String, String> {
         adapter_id: "dut",
         role_type: "dut_model",
     };
-    let messages = renderer.render(&context).map_err(|error| error.to_string())?;
+    let messages = renderer.render(&renderer.input(&context)).map_err(|error| error.to_string())?;
     Ok(gage_core::text_of(&messages[0].content))
 }
 
@@ -45,7 +46,7 @@ fn a_template_sees_what_came_before() {
 #[test]
 fn the_digest_is_that_of_templates_and_params() {
     let digest = |template, params| {
-        PromptRenderer::new(&prompt(template), &params).map(|renderer| renderer.digest()).ok()
+        PromptRenderer::new(sandbox(), &prompt(template), &params).map(|renderer| renderer.digest()).ok()
     };
     let other = Object::from_iter([("subject".to_owned(), json!("law"))]);
     assert_eq!(digest("a", Object::new()), digest("a", Object::new()));
@@ -55,8 +56,9 @@ fn the_digest_is_that_of_templates_and_params() {
 
 #[test]
 fn templates_that_no_sample_can_render_fail_early() {
-    let errors_of =
-        |template| PromptRenderer::new(&prompt(template), &Object::new()).err().unwrap_or_default();
+    let errors_of = |template| {
+        PromptRenderer::new(sandbox(), &prompt(template), &Object::new()).err().unwrap_or_default()
+    };
     let errors = errors_of("{% if false %}\n{{ sample.a|uper }}{% endif %}\n{% include 'b' %}");
     let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(said.len(), 2, "{said:?}");
@@ -76,10 +78,13 @@ fn unknown_names_and_endless_loops_are_errors() {
         ("{{ sample.nothing[:2] }}", "`sample.nothing` is undefined"),
         ("{{ 'a' ~ sample.nothing }}", "`sample.nothing` is undefined"),
         ("\n{{ sample. }}", "line 2"),
-        ("{% for i in range(100000) %}{% for j in range(100000) %}{{ i }}{% endfor %}{% endfor %}", "fuel"),
+        (
+            "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}",
+            "the template `p`: it ",
+        ),
         ("   ", "empty"),
         ("{% for i in range(99) %}{{ 'x' * 100000 }}{% endfor %}", "longer than"),
-        ("{{ 'a'|indent(3000000000, true) }}", "at most 1000"),
+        ("{{ 'a'|indent(3000000000, true) }}", "the template `p`: it "),
     ] {
         let error = rendered(template).expect_err(template);
         assert!(error.contains(expected), "{template}: {error}");
@@ -130,7 +135,7 @@ fn null_is_never_written() {
 fn null_renderer(template: &str) -> Result<PromptRenderer, String> {
     let params =
         Object::from_iter([("none".to_owned(), json!(null)), ("inner".to_owned(), json!({"a": null}))]);
-    PromptRenderer::new(&prompt(template), &params).map_err(|errors| format!("{errors:?}"))
+    PromptRenderer::new(sandbox(), &prompt(template), &params).map_err(|errors| format!("{errors:?}"))
 }
 
 fn context_of<'c>(sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
@@ -139,15 +144,17 @@ fn context_of<'c>(sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
 
 fn with_null(template: &str) -> Result<String, String> {
     let (sample, payload) = (json!({}), Object::new());
-    let messages = null_renderer(template)?.render(&context_of(&sample, &payload));
+    let renderer = null_renderer(template)?;
+    let messages = renderer.render(&renderer.input(&context_of(&sample, &payload)));
     Ok(gage_core::text_of(&messages.map_err(|error| error.to_string())?[0].content))
 }
 
 fn fenced_with_null(template: &str) -> Result<String, String> {
     let (sample, payload) = (json!({}), Object::new());
+    let renderer = null_renderer(template)?;
     let context = context_of(&sample, &payload);
-    let rendered = null_renderer(template)?.render_fenced(&context, &Object::new(), ["ANSWER", "SUPPORT"]);
-    let (messages, _) = rendered.map_err(|error| error.to_string())?;
+    let (input, _) = renderer.fenced_input(&context, &Object::new(), ["ANSWER", "SUPPORT"]);
+    let messages = renderer.render(&input).map_err(|error| error.to_string())?;
     Ok(gage_core::text_of(&messages[0].content))
 }
 
@@ -157,7 +164,7 @@ fn fenced(template: &str, output: Value) -> Result<String, String> {
 }
 
 fn fenced_with(template: &str, output: Value, payload: Value) -> Result<String, String> {
-    let renderer = PromptRenderer::new(&prompt(template), &Object::new())
+    let renderer = PromptRenderer::new(sandbox(), &prompt(template), &Object::new())
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let (Value::Object(output), Value::Object(payload)) = (output, payload) else { panic!("objects") };
     let tools = json!([{"type": "function", "function": {"name": "search"}}]);
@@ -168,8 +175,8 @@ fn fenced_with(template: &str, output: Value, payload: Value) -> Result<String, 
         adapter_id: "judge",
         role_type: "judge_model",
     };
-    let rendered = renderer.render_fenced(&context, &output, ["ANSWER", "SUPPORT"]);
-    let (messages, fence) = rendered.map_err(|error| error.to_string())?;
+    let (input, fence) = renderer.fenced_input(&context, &output, ["ANSWER", "SUPPORT"]);
+    let messages = renderer.render(&input).map_err(|error| error.to_string())?;
     let begin = fence.enclose(0, "");
     let code = begin.split([' ', ']']).nth(2).unwrap_or_default();
     Ok(gage_core::text_of(&messages[0].content).replace(code, "#"))

@@ -10,11 +10,13 @@ use gage_config::{BackendKind, Problems, Purpose};
 use gage_core::Object;
 use gage_core::{OptionDisplay, Sample};
 use gage_data::{Preparation, PreparedSample, Rejection, stream};
-use gage_engine::{LocatedDataset, Plan, PlannedTask, SentRequest, expected_requests, facts_before_run};
+use gage_engine::{
+    BackendFacts, LocatedDataset, Plan, PlannedTask, SentRequest, expected_requests, facts_before_run,
+};
 use gage_plugin::Registry;
 use gage_suite::LoadedSuite;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// Number of Samples shown per dataset.
@@ -62,7 +64,7 @@ fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
 
 /// The models of a plan, as far as they tell how requests reach them.
 struct ShownModels {
-    facts: BTreeMap<String, Object>,
+    facts: BackendFacts,
     /// The vocabularies of local models, by backend.
     vocabularies: HashMap<String, Vocabulary>,
     /// The backends of roles.
@@ -84,6 +86,7 @@ impl ShownModels {
         });
         let roles = plan.config.role_adapters.iter();
         let backends = roles.map(|role| (role.adapter_id.clone(), role.backend_id.clone())).collect();
+        let facts = BackendFacts::new(facts, registry);
         Ok(ShownModels { facts, vocabularies: local.collect(), backends })
     }
 

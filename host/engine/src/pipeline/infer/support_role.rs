@@ -1,8 +1,8 @@
 //! The roles that support a model: their output becomes context for the model, or answers its tool calls.
 
-use super::call_coalescer::CallCoalescer;
 use crate::limits::permits::RolePermits;
 use crate::pipeline::guest_prompt;
+use crate::pipeline::prompt_calls::PromptCalls;
 use crate::pipeline::role_client::RoleClient;
 use crate::pipeline::task_state::TaskState;
 use crate::plan::PlannedSupportRole;
@@ -11,8 +11,8 @@ use crate::sample::failure::{SampleFailure, StepError};
 use crate::session::Session;
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
 use gage_core::{Message, ModelOutput, Object, Outcome, SampleView, SamplingParams, Usage};
-use gage_plugin::{AdapterReply, ItemError, PreparedCall, RoleAdapter};
-use gage_template::PromptContext;
+use gage_plugin::{AdapterReply, CallCoalescer, ItemError, PreparedCall, RoleAdapter};
+use gage_template::{PromptContext, PromptInput, PromptRenderer};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub(crate) struct SupportRole {
     planned: Arc<PlannedSupportRole>,
     calls: Option<AdapterCalls>,
+    /// The prompt of the role, if it has one.
+    prompt: Option<PromptCalls>,
     /// Client of the role's model, if it has one.
     client: Option<RoleClient>,
 }
@@ -54,7 +56,7 @@ pub(crate) struct SupportInput<'p> {
 }
 
 impl SupportRole {
-    /// Opens a role. `workers` bounds the concurrent calls of its component.
+    /// Opens a role. `workers` bounds the concurrent calls of its component, and those of its prompt.
     pub(crate) fn new(
         planned: &Arc<PlannedSupportRole>,
         session: &Session,
@@ -65,6 +67,7 @@ impl SupportRole {
         SupportRole {
             planned: Arc::clone(planned),
             calls,
+            prompt: planned.prompt.as_ref().map(|prompt| PromptCalls::new(prompt, workers)),
             client: RoleClient::for_role(&planned.role, session, permits),
         }
     }
@@ -83,8 +86,8 @@ impl SupportRole {
     ) -> Result<SupportOutput, StepError> {
         let own = &self.planned.role.sampling_params;
         let Some(calls) = &self.calls else {
-            let reply =
-                self.generate(task, sample_id, rendered(&self.planned, payload)?, own.clone()).await?;
+            let messages = self.render(payload).await?;
+            let reply = self.generate(task, sample_id, messages, own.clone()).await?;
             let usage = reply.usage;
             return Ok(SupportOutput {
                 output: Object::from_iter([("context".to_owned(), reply.answer.into())]),
@@ -101,6 +104,13 @@ impl SupportRole {
         let usage = reply.usage;
         let answered = AdapterReply { payload, reply: output_to_guest(reply) };
         Ok(SupportOutput { output: adapter_result(calls.parse.call(answered).await)?, usage })
+    }
+
+    /// Renders the messages of a role without a component.
+    async fn render(&self, payload: &SupportInput<'_>) -> Result<Vec<Message>, SampleFailure> {
+        let prompt = self.prompt.as_ref().ok_or_else(no_prompt)?;
+        let input = prompt_input(&self.planned, prompt.renderer(), payload);
+        prompt.render(input).await.map_err(prompt_failure)
     }
 
     async fn generate(
@@ -130,13 +140,17 @@ impl SupportRole {
 }
 
 /// Returns the conversation that a role gets about a payload. `None` if its component needs no model, or if the role has
-/// neither a component nor a prompt. Blocks while a component prepares it.
+/// neither a component nor a prompt. Blocks.
 pub(crate) fn support_messages(
     planned: &PlannedSupportRole,
     payload: &SupportInput<'_>,
 ) -> Result<Option<Vec<Message>>, SampleFailure> {
     let Some(adapter) = &planned.adapter else {
-        return planned.prompt.as_ref().map(|_| rendered(planned, payload)).transpose();
+        let rendered = planned.prompt.as_ref().map(|prompt| {
+            let input = prompt_input(planned, prompt, payload);
+            prompt.render(&input).map_err(|error| prompt_failure(error.to_string()))
+        });
+        return rendered.transpose();
     };
     let payload = serde_json::to_string(payload)
         .map_err(|error| SampleFailure::of_plugin("internal", error.to_string()))?;
@@ -149,22 +163,28 @@ pub(crate) fn support_messages(
     }
 }
 
-/// Renders the messages of a role without a component.
-fn rendered(planned: &PlannedSupportRole, payload: &SupportInput<'_>) -> Result<Vec<Message>, SampleFailure> {
+/// Returns the input of a role's prompt.
+fn prompt_input(
+    planned: &PlannedSupportRole,
+    prompt: &PromptRenderer,
+    payload: &SupportInput<'_>,
+) -> PromptInput {
     let role = &planned.role;
-    let Some(prompt) = &planned.prompt else {
-        return Err(SampleFailure::of_plugin("no_prompt", "the role has neither an adapter nor a prompt"));
-    };
-    let context = PromptContext {
+    prompt.input(&PromptContext {
         sample: payload.sample,
         payload: payload.found,
         history: payload.history.unwrap_or_default(),
         adapter_id: &role.adapter_id,
         role_type: role.role_type.name(),
-    };
-    prompt
-        .render(&context)
-        .map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))
+    })
+}
+
+fn no_prompt() -> SampleFailure {
+    SampleFailure::of_plugin("no_prompt", "the role has neither an adapter nor a prompt")
+}
+
+fn prompt_failure(message: String) -> SampleFailure {
+    SampleFailure::new(Outcome::InvalidSample, "prompt", message)
 }
 
 impl AdapterCalls {

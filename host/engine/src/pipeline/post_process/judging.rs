@@ -5,6 +5,7 @@ mod media;
 
 use crate::limits::permits::RolePermits;
 use crate::pipeline::guest_prompt;
+use crate::pipeline::prompt_calls::PromptCalls;
 use crate::pipeline::role_client::RoleClient;
 use crate::pipeline::task_state::TaskState;
 use crate::plan::{PlannedJudge, PlannedJudges};
@@ -23,7 +24,7 @@ use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usa
 use gage_observe::{SampleScope, in_sample_scope};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Prompt, Verdict};
 use gage_record::Stage;
-use gage_template::{InjectionFence, PromptContext, PromptRenderer};
+use gage_template::{InjectionFence, PromptContext, PromptInput, PromptRenderer};
 use media::JudgeMedia;
 pub(crate) use media::{JudgeMediaSources, add_shown_media};
 use serde_json::Value;
@@ -42,6 +43,8 @@ pub(crate) struct JudgeStep {
 struct OpenJudge {
     planned: Arc<PlannedJudge>,
     client: RoleClient,
+    /// The prompt of the suite, if it has one.
+    prompt: Option<PromptCalls>,
     /// The media that it sees, if any.
     media: Option<JudgeMedia>,
 }
@@ -50,17 +53,20 @@ struct OpenJudge {
 type JudgePrompt = (Vec<Message>, SamplingParams);
 
 impl JudgeStep {
+    /// `workers` bounds the concurrent calls of each prompt.
     pub(crate) fn new(
         planned: &PlannedJudges,
         session: &Session,
         permits: &RolePermits,
         media: JudgeMediaSources<'_>,
+        workers: usize,
     ) -> Option<JudgeStep> {
         let sends_media = planned.sends_media;
         let open = |planned: &Arc<PlannedJudge>| {
             let client = RoleClient::for_role(&planned.role, session, permits)?;
             let media = sends_media.then(|| JudgeMedia::new(&planned.judge_id, client.backend(), media));
-            Some(OpenJudge { planned: Arc::clone(planned), client, media })
+            let prompt = planned.prompt.as_ref().map(|prompt| PromptCalls::new(prompt, workers));
+            Some(OpenJudge { planned: Arc::clone(planned), client, prompt, media })
         };
         let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
         Some(JudgeStep { judges, combine: planned.combine, attempts: planned.attempts })
@@ -217,9 +223,10 @@ impl OpenJudge {
         case: &JudgeCase,
         result: &SampleResult,
     ) -> Result<(Vec<JudgePrompt>, Option<InjectionFence>), SampleFailure> {
-        if let Some(prompt) = &self.planned.prompt {
-            let (prompt, fence) = prompt_of_suite(&self.planned, prompt, result)?;
-            return Ok((vec![prompt], Some(fence)));
+        if let Some(prompt) = &self.prompt {
+            let (input, fence) = suite_input(&self.planned, prompt.renderer(), result);
+            let messages = prompt.render(input).await.map_err(prompt_failure)?;
+            return Ok((vec![(messages, self.planned.role.sampling_params.clone())], Some(fence)));
         }
         let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
         let rendered = call_blocking(move || judge.render(&cases).into_iter().next()).await?;
@@ -227,28 +234,28 @@ impl OpenJudge {
     }
 }
 
-/// Returns the first conversations that a judge gets about a recorded answer. Blocks while a component renders them.
+/// Returns the first conversations that a judge gets about a recorded answer. Blocks.
 pub(crate) fn judge_messages(
     planned: &PlannedJudge,
     result: &SampleResult,
 ) -> Result<Vec<Vec<Message>>, SampleFailure> {
-    let prompts = match &planned.prompt {
-        Some(prompt) => vec![prompt_of_suite(planned, prompt, result)?.0],
-        None => {
-            let rendered = judge_of(planned, result)?.render(&[case_of(result)]).into_iter().next();
-            let missing = || SampleFailure::of_plugin("internal", "the judge gave no result");
-            prompts_of_component(planned, rendered.ok_or_else(missing)??)?
-        }
-    };
+    if let Some(prompt) = &planned.prompt {
+        let (input, _) = suite_input(planned, prompt, result);
+        let messages = prompt.render(&input).map_err(|error| prompt_failure(error.to_string()))?;
+        return Ok(vec![messages]);
+    }
+    let rendered = judge_of(planned, result)?.render(&[case_of(result)]).into_iter().next();
+    let missing = || SampleFailure::of_plugin("internal", "the judge gave no result");
+    let prompts = prompts_of_component(planned, rendered.ok_or_else(missing)??)?;
     Ok(prompts.into_iter().map(|(messages, _)| messages).collect())
 }
 
-/// Renders the prompt that the suite has for a judge.
-fn prompt_of_suite(
+/// Returns the input of the prompt that the suite has for a judge, and the fence around text of models.
+fn suite_input(
     planned: &PlannedJudge,
     prompt: &PromptRenderer,
     result: &SampleResult,
-) -> Result<(JudgePrompt, InjectionFence), SampleFailure> {
+) -> (PromptInput, InjectionFence) {
     let role = &planned.role;
     let context = PromptContext {
         sample: &result.sample.value(),
@@ -257,10 +264,11 @@ fn prompt_of_suite(
         adapter_id: &role.adapter_id,
         role_type: role.role_type.name(),
     };
-    let rendered = prompt.render_fenced(&context, &output_for_judges(result), LABELS);
-    let (messages, fence) =
-        rendered.map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))?;
-    Ok(((messages, role.sampling_params.clone()), fence))
+    prompt.fenced_input(&context, &output_for_judges(result), LABELS)
+}
+
+fn prompt_failure(message: String) -> SampleFailure {
+    SampleFailure::new(Outcome::InvalidSample, "prompt", message)
 }
 
 /// Reads the prompts that a component made.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// Maximum number of items in one call.
-const MAX_BATCH_CALLS: usize = 32;
+const MAX_BATCH_CALLS: usize = 64;
 
-/// Coalesces the calls of one component function.
-pub(crate) struct CallCoalescer<T, R> {
+/// Coalesces the calls of one component function. A caller that is dropped leaves the others undisturbed.
+pub struct CallCoalescer<T, R> {
     shared: Arc<CoalescerState<T, R>>,
 }
 
@@ -35,8 +35,9 @@ struct CallQueue<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
-    /// `call` returns a result for each item, in order. Each result must depend on its item alone.
-    pub(crate) fn new(
+    /// Makes at most `max_running` calls at a time. `call` returns a result for each item, in order. Each result must
+    /// depend on its item alone.
+    pub fn new(
         max_running: usize,
         call: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
     ) -> CallCoalescer<T, R> {
@@ -44,8 +45,8 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
         CallCoalescer { shared: Arc::new(CoalescerState { call: Box::new(call), max_running, queue }) }
     }
 
-    /// Returns the result for an item, or `None` if the call panicked.
-    pub(crate) async fn call(&self, item: T) -> Option<R> {
+    /// Returns the result for an item, or `None` if the call panicked. Must be called within a tokio runtime.
+    pub async fn call(&self, item: T) -> Option<R> {
         let (sender, receiver) = oneshot::channel();
         let starts_worker = {
             let mut queue = self.shared.queue.lock();

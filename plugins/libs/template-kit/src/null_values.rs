@@ -7,6 +7,7 @@ use minijinja::machinery::{self, CodeGenerator, Instruction, Instructions};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{StringInput, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, Template, Value};
+use std::collections::BTreeMap;
 
 /// Filter that stands for the operator `~`. No template can name it.
 const CONCATENATION: &str = "~";
@@ -17,16 +18,56 @@ const SLICE: &str = "[:]";
 /// Name of the block that holds the whole template. No template can name it.
 const BODY: &str = " body";
 
-/// Maximum number of values that are examined within a list or an object.
-const MAX_EXAMINED: usize = 1_000_000;
-
 /// Adds the filters that stand for operators.
 pub(crate) fn add_operators(environment: &mut Environment<'static>) {
     environment.add_filter(CONCATENATION, concatenate);
     environment.add_filter(SLICE, slice);
 }
 
-/// Returns whether a template has operators that [`render`] replaces.
+/// A compiled template whose operators are filters.
+pub(crate) struct FilterTemplate {
+    /// Instructions that do nothing, from which the block is called.
+    start: Instructions<'static>,
+    blocks: BTreeMap<&'static str, Instructions<'static>>,
+}
+
+impl FilterTemplate {
+    /// Compiles a template of an environment once more if it has operators to replace.
+    pub(crate) fn compile(
+        environment: &Environment<'_>,
+        name: &'static str,
+        source: &'static str,
+    ) -> Result<Option<FilterTemplate>, Error> {
+        if !has_operators(&environment.get_template(name)?) {
+            return Ok(None);
+        }
+        let parsed = machinery::parse(source, name, SyntaxConfig::default())?;
+        let mut generator = CodeGenerator::new(name, source);
+        generator.compile_stmt(&parsed);
+        let (mut body, mut blocks) = generator.finish();
+        replace_operators(&mut body);
+        blocks.values_mut().for_each(replace_operators);
+        // Only a block can be rendered into a writer, which bounds the length of the text.
+        blocks.insert(BODY, body);
+        Ok(Some(FilterTemplate { start: Instructions::new(name, source), blocks }))
+    }
+
+    /// Renders the template in an environment that has the filters of [`add_operators`].
+    pub(crate) fn render(
+        &self,
+        environment: &Environment<'_>,
+        values: Value,
+        output: impl std::io::Write,
+    ) -> Result<(), Error> {
+        let mut unused = String::new();
+        let mut nowhere = machinery::make_string_output(&mut unused);
+        let (_, mut state) =
+            machinery::eval(environment, &self.start, values, &self.blocks, &mut nowhere, AutoEscape::None)?;
+        state.render_block_to_write(BODY, output)
+    }
+}
+
+/// Returns whether a template has operators that filters replace.
 fn has_operators(template: &Template<'_, '_>) -> bool {
     let compiled = machinery::get_compiled_template(template);
     let mut all = std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
@@ -40,34 +81,6 @@ fn has_operators(template: &Template<'_, '_>) -> bool {
         }
         false
     })
-}
-
-/// Renders a template of an environment that has the filters of [`add_operators`]. A template with operators is compiled
-/// again each time; few have any.
-pub(crate) fn render(
-    environment: &Environment<'_>,
-    template: &Template<'_, '_>,
-    values: Value,
-    output: impl std::io::Write,
-) -> Result<(), Error> {
-    if !has_operators(template) {
-        return template.render_captured_to(values, output).map(drop);
-    }
-    let (name, source) = (template.name(), template.source());
-    let parsed = machinery::parse(source, name, SyntaxConfig::default())?;
-    let mut generator = CodeGenerator::new(name, source);
-    generator.compile_stmt(&parsed);
-    let (mut body, mut blocks) = generator.finish();
-    replace_operators(&mut body);
-    blocks.values_mut().for_each(replace_operators);
-    // Only a block can be rendered into a writer, which bounds the length of the text.
-    blocks.insert(BODY, body);
-    let start = Instructions::new(name, source);
-    let mut unused = String::new();
-    let mut nowhere = machinery::make_string_output(&mut unused);
-    let (_, mut state) =
-        machinery::eval(environment, &start, values, &blocks, &mut nowhere, AutoEscape::None)?;
-    state.render_block_to_write(BODY, output)
 }
 
 /// Replaces operators by filters with the same operands.
@@ -137,8 +150,7 @@ fn has_null(value: &Value) -> bool {
         return false;
     }
     let mut left = vec![value.clone()];
-    for _ in 0..MAX_EXAMINED {
-        let Some(value) = left.pop() else { return false };
+    while let Some(value) = left.pop() {
         match value.kind() {
             ValueKind::None => return true,
             ValueKind::Seq | ValueKind::Iterable => left.extend(value.try_iter().into_iter().flatten()),
@@ -155,20 +167,23 @@ fn has_null(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use gage_sdk::json;
 
-    fn rendered(template: &str) -> Result<String, Error> {
+    fn rendered(template: &'static str) -> Result<String, Error> {
         let mut environment = Environment::new();
         environment.set_formatter(|output, state, value| {
             reject_null(value)?;
             minijinja::escape_formatter(output, state, value)
         });
         add_operators(&mut environment);
-        environment.add_template_owned("t", template.to_owned())?;
+        environment.add_template("t", template)?;
         let values = json!({"text": "abc", "list": [1, null], "object": {"a": {"b": null}}});
         let mut text = Vec::new();
         let values = Value::from(minijinja::value::Serde(&values));
-        render(&environment, &environment.get_template("t")?, values, &mut text)?;
+        match FilterTemplate::compile(&environment, "t", template)? {
+            Some(template) => template.render(&environment, values, &mut text)?,
+            None => drop(environment.get_template("t")?.render_captured_to(values, &mut text)?),
+        }
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 

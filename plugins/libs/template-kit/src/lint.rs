@@ -4,7 +4,14 @@
 use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
+use serde::Serialize;
 use std::collections::HashSet;
+
+/// Maximum number of reported names.
+const MAX_REPORTED_NAMES: usize = 100;
+
+/// Maximum length of a reported name, which a template may make as long as itself.
+const MAX_NAME_CHARS: usize = 100;
 
 /// Filters that the engine may have; each environment is queried for its own.
 const FILTERS: &str = "abs attr batch bool capitalize chain count d default dictsort e escape first float format \
@@ -18,14 +25,16 @@ const TESTS: &str = "boolean defined divisibleby endingwith eq equalto escaped e
 const CALLABLE: [&str; 4] = ["caller", "loop", "self", "super"];
 
 /// A name in a template that does not exist.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct UnknownName {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnknownName {
     /// The line within the template, from 1.
-    pub(crate) line: Option<usize>,
-    /// The error message, with the most similar known name.
-    pub(crate) text: String,
-    /// True if it is a function call, which is harmless if its line is never reached.
-    pub(crate) is_function: bool,
+    pub line: Option<usize>,
+    /// What the name should be: `filter`, `test`, `function` or `template`.
+    pub kind: &'static str,
+    /// The name. For a template, a list of names, one of them sufficient.
+    pub names: Vec<String>,
+    /// The names that exist; none for a template.
+    pub known: Vec<String>,
 }
 
 /// Returns the unknown names in a template of an environment, line by line. Names that are only known during
@@ -45,6 +54,7 @@ pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Ve
     let mut found = search.found;
     found.sort_by_key(|unknown| unknown.line);
     found.dedup();
+    found.truncate(MAX_REPORTED_NAMES);
     found
 }
 
@@ -133,21 +143,14 @@ impl LintWalk<'_, '_> {
         let exists =
             |name: &Value| name.as_str().is_none_or(|name| self.environment.get_template(name).is_ok());
         if !names.iter().any(exists) {
-            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            let text = format!(
-                "there is no template {}; a template cannot include files, write its text here",
-                names.join(" or ")
-            );
-            self.found.push(UnknownName { line, text, is_function: false });
+            let names = names.iter().take(MAX_REPORTED_NAMES).map(|name| short(&name.to_string())).collect();
+            self.found.push(UnknownName { line, kind: "template", names, known: Vec::new() });
         }
     }
 
-    fn add(&mut self, kind: &str, name: &str, line: Option<usize>, known: Vec<&str>) {
-        let text = match gage_core::nearest(name, known.iter().copied()) {
-            Some(nearest) => format!("there is no {kind} `{name}`; did you mean `{nearest}`?"),
-            None => format!("there is no {kind} `{name}`; expected one of: {}", known.join(", ")),
-        };
-        self.found.push(UnknownName { line, text, is_function: kind == "function" });
+    fn add(&mut self, kind: &'static str, name: &str, line: Option<usize>, known: Vec<&str>) {
+        let known = known.into_iter().map(str::to_owned).collect();
+        self.found.push(UnknownName { line, kind, names: vec![short(name)], known });
     }
 
     /// Applied without a value, an existing filter reports that the value is missing.
@@ -181,6 +184,11 @@ fn constant_argument<'i>(
     constants.collect::<Option<Vec<_>>>()?.first().copied()
 }
 
+/// Returns a name without the characters that are too many to be reported.
+pub(crate) fn short(name: &str) -> String {
+    name.chars().take(MAX_NAME_CHARS).collect()
+}
+
 /// Normalizes a name like the engine: `a . b` is `a.b`.
 fn plain(name: &str) -> String {
     name.chars().filter(|character| !character.is_ascii_whitespace()).collect()
@@ -195,37 +203,42 @@ mod tests {
         environment.remove_filter("format");
         environment.add_template("other", "").expect("a template");
         environment.add_template("t", template).expect("a template");
-        let line = |line: Option<usize>| line.map_or_else(|| "?".to_owned(), |line| line.to_string());
-        let unknown = unknown_names(&environment, "t");
-        unknown.into_iter().map(|unknown| format!("{} {}", line(unknown.line), unknown.text)).collect()
+        let shown = |unknown: UnknownName| {
+            let line = unknown.line.map_or_else(|| "?".to_owned(), |line| line.to_string());
+            format!("{line} {} {}", unknown.kind, unknown.names.join(", "))
+        };
+        unknown_names(&environment, "t").into_iter().map(shown).collect()
     }
 
     #[test]
     fn unknown_names_are_found_in_every_position() {
         for (template, expected) in [
-            ("a\n{{ 'x'|uper }}", "2 there is no filter `uper`; did you mean `upper`?"),
-            (
-                "{% if false %}\n{{ 'x'|trimm }}{% endif %}",
-                "2 there is no filter `trimm`; did you mean `trim`?",
-            ),
-            ("{% filter lwer %}x{% endfilter %}", "1 there is no filter `lwer`; did you mean `lower`?"),
-            (
-                "{% macro m() %}\n\n{{ 1|jion }}{% endmacro %}",
-                "3 there is no filter `jion`; did you mean `join`?",
-            ),
-            ("{% block b %}{{ 1|jion }}{% endblock %}", "1 there is no filter `jion`; did you mean `join`?"),
-            ("{% if x is strng %}{% endif %}", "1 there is no test `strng`; did you mean `string`?"),
-            ("{% if x is not defind %}{% endif %}", "1 there is no test `defind`; did you mean `defined`?"),
-            ("{{ x|map('uper')|list }}", "1 there is no filter `uper`; did you mean `upper`?"),
-            ("{{ x|select('od')|list }}", "1 there is no test `od`; did you mean `odd`?"),
-            ("{{ x|selectattr('n', 'eqq', 1)|list }}", "1 there is no test `eqq`; did you mean `eq`?"),
-            ("{% for i in rnge(3) %}{% endfor %}", "1 there is no function `rnge`; did you mean `range`?"),
+            ("a\n{{ 'x'|uper }}", "2 filter uper"),
+            ("{% if false %}\n{{ 'x'|trimm }}{% endif %}", "2 filter trimm"),
+            ("{% filter lwer %}x{% endfilter %}", "1 filter lwer"),
+            ("{% macro m() %}\n\n{{ 1|jion }}{% endmacro %}", "3 filter jion"),
+            ("{% block b %}{{ 1|jion }}{% endblock %}", "1 filter jion"),
+            ("{% if x is strng %}{% endif %}", "1 test strng"),
+            ("{% if x is not defind %}{% endif %}", "1 test defind"),
+            ("{{ x|map('uper')|list }}", "1 filter uper"),
+            ("{{ x|select('od')|list }}", "1 test od"),
+            ("{{ x|selectattr('n', 'eqq', 1)|list }}", "1 test eqq"),
+            ("{% for i in rnge(3) %}{% endfor %}", "1 function rnge"),
         ] {
             assert_eq!(found(template), [expected], "{template}");
         }
-        let far = found("{{ x|wordwrap_of_my_own }}").join("");
-        assert!(far.contains("`wordwrap_of_my_own`; expected one of: abs, attr"), "{far}");
-        assert!(!far.contains("format"), "one that the environment has not is not proposed: {far}");
+    }
+
+    #[test]
+    fn only_what_the_environment_has_is_proposed() {
+        let mut environment = Environment::new();
+        environment.remove_filter("format");
+        let template = format!("{{{{ x|{} }}}}", "long".repeat(100));
+        environment.add_template_owned("t", template).expect("a template");
+        let unknown = unknown_names(&environment, "t");
+        assert_eq!(unknown[0].names[0].len(), MAX_NAME_CHARS);
+        let is_known = |name: &str| unknown[0].known.iter().any(|known| known == name);
+        assert!(is_known("abs") && is_known("join") && !is_known("format"), "{:?}", unknown[0].known);
     }
 
     #[test]
@@ -238,10 +251,7 @@ mod tests {
             "{% include ['no', 'nor'] %}",
         ] {
             let found = found(statement);
-            assert!(
-                found.iter().any(|text| text.contains("there is no template `no`")),
-                "{statement}: {found:?}"
-            );
+            assert!(found.iter().any(|text| text.contains("template no")), "{statement}: {found:?}");
         }
     }
 

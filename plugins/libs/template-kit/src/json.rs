@@ -1,19 +1,15 @@
-//! JSON within chat templates: input values, and output like Python's `json.dumps`.
+//! JSON in chat templates, written like Python's `json.dumps`.
 
-use minijinja::value::{Kwargs, Serde, ValueKind};
+use gage_sdk::serde_json;
+use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// Converts a JSON value for templates.
-pub(super) fn from_json(value: &serde_json::Value) -> Value {
-    Value::from(Serde(value))
-}
-
 /// The filter `tojson` as in Hugging Face: `json.dumps(value, ensure_ascii=False)`, with the keyword arguments
 /// `indent`, `separators` and `ensure_ascii`, which has no effect.
-pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
+pub(crate) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let indent: Option<Value> = arguments.get("indent")?;
     let separators: Option<Value> = arguments.get("separators")?;
     let _: Option<Value> = arguments.get("ensure_ascii")?;

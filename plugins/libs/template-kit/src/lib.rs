@@ -1,0 +1,18 @@
+//! Jinja templates: chat templates of models, and prompts of suites.
+//!
+//! The component `template` runs this library in the sandbox, which bounds time, memory and stack. The library itself
+//! bounds only the length of a text. It knows nothing of Samples or models.
+
+mod bounded_writer;
+mod chat_template;
+mod json;
+mod lint;
+mod name_uses;
+mod null_values;
+mod prompt;
+mod see_through;
+
+pub use chat_template::ChatTemplate;
+pub use lint::UnknownName;
+pub use name_uses::{NameUse, Need};
+pub use prompt::{Inspection, PromptTemplates, TemplateFault};
