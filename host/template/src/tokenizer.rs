@@ -260,7 +260,8 @@ mod tests {
         let file = folder.path().join("tokenizer_config.json");
         let write = |config: Value| std::fs::write(&file, config.to_string()).expect("written");
         write(json!({"chat_template": "one"}));
-        let read = TokenizerTemplate::read(folder.path()).expect("a template");
+        let config = TokenizerConfig::read(folder.path(), &Permissions::default()).expect("a template");
+        let read = config.compile(sandbox()).expect("a template");
         write(json!({"chat_template": "one", "model_max_length": 4096}));
         assert_eq!(read.check_files(), Ok(()));
         write(json!({"chat_template": "another"}));
