@@ -134,7 +134,11 @@ mod tests {
             // Two slots are free, but another call asked before.
             scope.spawn(|| call(1));
             wait_for_calls(&queue, 3);
-            assert_eq!((queue.state.lock().free, queue.state.lock().served), (2, 1));
+            let free_and_served = {
+                let state = queue.state.lock();
+                (state.free, state.served)
+            };
+            assert_eq!(free_and_served, (2, 1));
             drop(held);
         });
         assert_eq!(*ended.lock(), [4, 1]);
