@@ -125,7 +125,8 @@ fn hostile_templates_of_tokenizers_end_as_errors() {
     let file = folder.path().join("tokenizer_config.json");
     let rendered = |text: &str| {
         std::fs::write(&file, json!({"chat_template": text}).to_string()).expect("written");
-        let config = TokenizerConfig::read(&file, &gage_config::Permissions::default()).map_err(|error| error.to_string())?;
+        let config = TokenizerConfig::read(&file, &gage_config::Permissions::default())
+            .map_err(|error| error.to_string())?;
         let template = config.compile(sandbox()).map_err(|error| error.to_string())?;
         let no_tools: &[Value] = &[];
         let conversations = [(vec![Message::text(Role::User, "hi")], no_tools)];

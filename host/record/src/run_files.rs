@@ -2,7 +2,8 @@
 //! read as a whole has a maximum size.
 
 use crate::format::{
-    CONFIG_FILE, LOCK_FILE, MANIFEST_FILE, MAX_JSON_VALUES, RECORDED_PATH, RESAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE,
+    CONFIG_FILE, LOCK_FILE, MANIFEST_FILE, MAX_JSON_VALUES, RECORDED_PATH, RESAMPLES_FILE, SUMMARY_FILE,
+    TIMINGS_FILE,
 };
 use gage_core::foreign_file::{self, FileLimit};
 use std::fs::File;

@@ -37,14 +37,15 @@ impl TemporaryFile {
         for _ in 0..MAX_ATTEMPTS {
             // It is emptied only once it is locked.
             let mut options = OpenOptions::new();
-            let file = match foreign_file::open_to_write(&path, options.create(true).truncate(false).write(true)) {
-                // A link or a pipe is none of ours. The name is, so it is removed; what a link leads to stays.
-                Err(error) if FileRefusal::find(&error).is_some() => {
-                    fs::remove_file(&path)?;
-                    continue;
-                }
-                opened => opened?,
-            };
+            let file =
+                match foreign_file::open_to_write(&path, options.create(true).truncate(false).write(true)) {
+                    // A link or a pipe is none of ours. The name is, so it is removed; what a link leads to stays.
+                    Err(error) if FileRefusal::find(&error).is_some() => {
+                        fs::remove_file(&path)?;
+                        continue;
+                    }
+                    opened => opened?,
+                };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {

@@ -147,7 +147,8 @@ mod tests {
         let options = ViewerOptions {
             address: any_port(),
             allowed_hosts: Vec::new(),
-            requests: |_| Box::new(|_, _| None),
+            requests: |_, _| Box::new(|_, _| None),
+            permissions: Permissions::default(),
         };
         let root = RunsRoot::open(folder.path()).expect("a folder");
         let viewer = Viewer::bind(root, &options).await.expect("a port");

@@ -34,7 +34,7 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 10] = [
+const MEASUREMENTS: [(&str, Measurement); 11] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),

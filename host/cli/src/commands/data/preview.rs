@@ -7,7 +7,6 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use gage_backend::{OpenOptions, Vocabulary};
 use gage_config::{BackendKind, Problems, Purpose};
-use gage_core::Object;
 use gage_core::{OptionDisplay, Sample};
 use gage_data::{Preparation, PreparedSample, Rejection, stream};
 use gage_engine::{
