@@ -36,7 +36,7 @@ fn hostile_suites_end_with_a_typed_error() {
         ("repeated keys", with(&"k: 0\n".repeat(50_000)), "the key `k` occurs twice"),
         ("merged mappings", with(&merged), "unknown key `b`"),
         ("a long key", with(&format!("? {}\n: 0\n", "k".repeat(2_000))), "the key has 2000 bytes"),
-        ("comments", with(&"# a comment\n".repeat(1_500_000)), "at most 16777216 are read"),
+        ("comments", with(&"# a comment\n".repeat(1_500_000)), "at most 16 MiB are allowed for a suite"),
         ("a question of marks", with(&format!("k: 0 # a://{}\n", "?".repeat(200_000))), "unknown key `k`"),
         ("nested defaults", with(&nested_defaults(30_000)), "nested more than 64 levels deep"),
         ("unclosed defaults", with(&format!("k: '{}'\n", "${A:-".repeat(30_000))), "no closing brace"),

@@ -49,6 +49,7 @@ mod tests {
     /// Commands that load no suite, each with the reason.
     const WITHOUT_SUITE: &[(&str, &str)] = &[
         ("completions", "no suite"),
+        ("doctor", "no suite"),
         ("env", "no suite"),
         ("export", RUN),
         ("import gage", "the suite is converted as a text, and no variable in it is replaced"),

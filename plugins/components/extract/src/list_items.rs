@@ -191,8 +191,8 @@ fn before_and_after_joint(text: &str) -> [&str; 2] {
     joined.map_or([text, ""], |(before, after)| [before, after])
 }
 
-/// Maximum number of items in a list that is not JSON. As JSON, that number of one-letter items exceeds an answer.
-const MAX_ITEMS: usize = 250_000;
+/// Maximum number of items in a list that is not JSON. The host accepts 65,536 JSON values in a result.
+const MAX_ITEMS: usize = 60_000;
 
 /// Returns the non-empty items.
 ///
