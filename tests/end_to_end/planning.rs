@@ -236,7 +236,7 @@ fn plan_counts_tokens_with_the_available_tokenizer() {
     assert_eq!(plan("suite.yaml", &[]), json!(["bytes", 25.0]));
     assert_eq!(plan("suite.yaml", &["--tokenizer", "tokenizer.json"]), json!(["tokenizer", 20.0]));
     let ended = workspace.run(&["plan", "suite.yaml", "--tokenizer", "rows.jsonl"]).expect_code(2);
-    assert!(ended.stderr.contains("rows.jsonl is not a tokenizer"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("rows.jsonl cannot be used: it is not a tokenizer"), "{}", ended.stderr);
 
     let template = json!({"chat_template": "{% for message in messages %}{{ message.content }}{% endfor %}"});
     workspace.write("tokenizer_config.json", template.to_string());
