@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release install bench coverage error-rates test-references peers
+.PHONY: help setup build run test lint docs reference fetch-model release install bench fuzz coverage error-rates test-references peers
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
@@ -50,6 +50,9 @@ bench: setup ## Measure the program and print tables: BENCH="requests storm" mea
 	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks
 	$(if $(filter sandbox,$(or $(BENCH),sandbox)),cargo build --release --locked --package gage-native-costs --manifest-path plugins/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}/plugins-native")
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
+
+fuzz: setup ## Try new inputs of each fuzz target for MINUTES of processor time (TARGETS="suites rows": only of these)
+	cargo run --locked --package gage-fuzz --example fuzz -- $(or $(MINUTES),1) $(TARGETS)
 
 coverage: ## Simulate how often the intervals of figures contain the truth, and print the table
 	cargo run --release --locked --package gage-figures --features test-records --example coverage

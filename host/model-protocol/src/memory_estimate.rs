@@ -32,13 +32,15 @@ impl MemoryNeeds {
         let value = gguf.of_architecture("attention.value_length").unwrap_or(width / heads);
         let elements = (cells.saturating_mul(layers)).saturating_mul(key_heads);
         let bytes = |length: u64, bits: f64| (elements.saturating_mul(length) as f64 * bits / 8.0) as u64;
-        let inner = gguf.of_architecture("feed_forward_length").unwrap_or(4 * width);
+        // The numbers are the file's, so none is trusted to be small.
+        let inner = gguf.of_architecture("feed_forward_length").unwrap_or(width.saturating_mul(4));
         // Logits are held twice, in the graph and in the output buffer, along with the results of a few layers.
         let vocabulary = gguf.vocabulary_size().unwrap_or(0);
         let max_logits_rows =
             u64::try_from(max_logits_rows(usize::try_from(vocabulary).unwrap_or(usize::MAX)));
-        let logits = call_tokens.min(max_logits_rows.unwrap_or(u64::MAX)).saturating_mul(2 * vocabulary);
-        let others = call_tokens.saturating_mul(4 * (width + inner));
+        let rows = call_tokens.min(max_logits_rows.unwrap_or(u64::MAX));
+        let logits = rows.saturating_mul(vocabulary.saturating_mul(2));
+        let others = call_tokens.saturating_mul(width.saturating_add(inner).saturating_mul(4));
         Some(MemoryNeeds {
             weights: gguf.tensor_bytes(),
             cache: bytes(key, bits.0).saturating_add(bytes(value, bits.1)),

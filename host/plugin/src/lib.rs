@@ -20,6 +20,8 @@ mod component_members;
 mod documented_limits;
 mod engine;
 mod figure;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod host;
 mod host_options;
 mod inputs;

@@ -22,6 +22,8 @@ mod scanner;
 mod secret_string;
 mod spellings;
 
+#[cfg(feature = "fuzzing")]
+pub use examined::examined_bytes;
 pub use registry::{
     find_secrets, redact, redact_bytes, redact_value, redact_value_and_numbers, register_secret,
     register_variable_name,

@@ -1,5 +1,6 @@
 //! Generated JSON texts: documents with known member names, written with odd white space and escapes, and then damaged.
 
+use crate::fuzz_input::FuzzInput;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -204,4 +205,11 @@ pub fn damaged(text: &str, damages: &[Damage]) -> String {
         }
     }
     characters.into_iter().collect()
+}
+
+/// Generates texts that are, resemble or once were JSON whose objects have members of these names.
+pub fn documents(names: &'static [&'static str]) -> BoxedStrategy<FuzzInput> {
+    let text =
+        |(document, style, damages): (Json, Style, Vec<Damage>)| damaged(&document.write(style), &damages);
+    (json(names), style(), damages()).prop_map(move |parts| FuzzInput(text(parts).into_bytes())).boxed()
 }

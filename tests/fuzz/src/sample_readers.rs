@@ -1,11 +1,26 @@
 //! The readers and the writer of a Sample, compared with serde_json: the same value, or the same rejection.
 
+use crate::fuzz_input::FuzzInput;
 use crate::json_text::{Json, damaged, damages, json, style};
+use crate::{Target, Verdict};
 use gage_core::{Sample, is_nested_deeper, json_depth};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
+
+/// The readers of a Sample.
+pub const TARGET: Target = Target { name: "sample_readers", cases: 2_000, seeds, inputs, check };
+
+fn seeds() -> Vec<Vec<u8>> {
+    let sample =
+        r#"{"schema_version":"v1","id":"a","messages":[{"role":"user","content":"q"}],"references":[]}"#;
+    vec![sample.into()]
+}
+
+fn inputs() -> BoxedStrategy<FuzzInput> {
+    texts().prop_map(|text| FuzzInput(text.into_bytes())).boxed()
+}
 
 /// Names of members at any depth of a Sample.
 const NAMES: &[&str] = &[
@@ -116,11 +131,13 @@ pub fn texts() -> impl Strategy<Value = String> {
         .prop_map(|(document, style, damages)| damaged(&document.write(style), &damages))
 }
 
+fn check(input: &[u8]) -> Result<Verdict, String> {
+    let Ok(text) = std::str::from_utf8(input) else { return Ok(Verdict::Refused) };
+    compare(text).map(|()| Verdict::of(&Sample::from_text(text)))
+}
+
 /// Compares all readers of a Sample, and the writer, on a text.
-///
-/// # Errors
-/// Says which of them disagree.
-pub fn check(text: &str) -> Result<(), String> {
+fn compare(text: &str) -> Result<(), String> {
     let parsed: Result<Value, _> = serde_json::from_str(text);
     let expected = match &parsed {
         Ok(value) => Sample::from_value(value.clone()).map_err(Some),

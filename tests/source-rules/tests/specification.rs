@@ -1,4 +1,5 @@
-//! Checks the page of the specification: every row has a state, and names the tests or the page that show it.
+//! Checks the page of the specification: every row has a state, and names the tests or the page that show it. Also checks the
+//! pages of faults and of promises, whose rows name tests.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -75,20 +76,35 @@ fn every_requirement_names_what_shows_it() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// Checks that every row of a page's tables with a column of tests names tests that exist.
+fn check_tests_of_page(page: &str, min_rows: usize) {
+    let root = repository();
+    let text = fs::read_to_string(root.join(page)).expect("the page");
+    let mut sources = BTreeMap::new();
+    let (mut has_tests, mut rows) = (false, 0);
+    let mut problems = Vec::new();
+    for line in text.lines() {
+        let last = line.trim_matches('|').rsplit(" | ").next().unwrap_or_default().trim();
+        if !line.starts_with('|') || last == "test" {
+            has_tests = last == "test";
+        } else if has_tests && line.starts_with("| ") && !last.starts_with("---") {
+            rows += 1;
+            let row = Row { number: rows, state: "works".to_owned(), shown_by: last.to_owned() };
+            problems.extend(problem(&row, &mut sources, &root).map(|problem| format!("{problem}: {line}")));
+        }
+    }
+    assert!(problems.is_empty(), "{page}:\n{}", problems.join("\n"));
+    assert!(rows >= min_rows, "{page}: {rows} rows");
+}
+
 /// Every row of the page of faults ends with the test that shows it.
 #[test]
 fn every_fault_names_its_test() {
-    let root = repository();
-    let page = fs::read_to_string(root.join("docs/concepts/what-survives.md")).expect("the page");
-    let mut sources = BTreeMap::new();
-    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && line.contains("::")).collect();
-    assert!(rows.len() > 20, "{} rows", rows.len());
-    let problems: Vec<String> = rows
-        .iter()
-        .filter_map(|row| {
-            let shown_by = row.trim_matches('|').rsplit(" | ").next().unwrap_or_default().to_owned();
-            problem(&Row { number: 0, state: "works".to_owned(), shown_by }, &mut sources, &root)
-        })
-        .collect();
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    check_tests_of_page("docs/concepts/what-survives.md", 30);
+}
+
+/// Every promise about strangers ends with the tests that attack it.
+#[test]
+fn every_promise_names_the_tests_that_attack_it() {
+    check_tests_of_page("docs/concepts/security.md", 70);
 }

@@ -12,6 +12,9 @@ const MAX_SHOWN_CHARACTERS: usize = 500;
 /// Maximum number of tool calls in an answer whose calls are collected one by one.
 pub(crate) const MAX_TOOL_CALLS: usize = 1024;
 
+/// Maximum length of the message of a failure. Servers choose parts of it, such as names of tools.
+const MAX_MESSAGE_CHARACTERS: usize = 2_000;
+
 /// Failure of one attempt of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HttpFailure {
@@ -68,6 +71,11 @@ impl HttpFailure {
     /// Creates the failure for a reply with more than [`MAX_TOOL_CALLS`] tool calls.
     pub(crate) fn too_many_calls() -> HttpFailure {
         HttpFailure::protocol(format!("the answer has more than {MAX_TOOL_CALLS} tool calls"))
+    }
+
+    /// Returns the failure with a message of limited length.
+    pub(super) fn shortened(self) -> HttpFailure {
+        HttpFailure { message: start_of(&self.message, MAX_MESSAGE_CHARACTERS), ..self }
     }
 
     /// Creates the failure for a reply that violates the protocol. A retry may bring a better one.
@@ -182,8 +190,12 @@ impl Refusal<'_> {
 
 /// Returns the start of a server's text, with secrets redacted first: a truncated secret would not be recognized.
 pub(crate) fn shown(text: &str) -> String {
-    let text = redact(text.trim());
-    match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+    start_of(text.trim(), MAX_SHOWN_CHARACTERS)
+}
+
+fn start_of(text: &str, max_characters: usize) -> String {
+    let text = redact(text);
+    match text.char_indices().nth(max_characters) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into_owned(),
     }
@@ -244,6 +256,17 @@ mod tests {
             let wait = backoff.wait("a", 1, Some(asked));
             assert!(wait >= asked && wait <= asked + limit, "{wait:?}");
         }
+    }
+
+    #[test]
+    fn a_message_has_a_limited_length() {
+        let failure = HttpFailure::protocol("é".repeat(MAX_MESSAGE_CHARACTERS + 1)).shortened();
+        assert_eq!(
+            failure.message.chars().count(),
+            MAX_MESSAGE_CHARACTERS + 1,
+            "the mark of the cut included"
+        );
+        assert_eq!(HttpFailure::protocol("short").shortened(), HttpFailure::protocol("short"));
     }
 
     #[test]

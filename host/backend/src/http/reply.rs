@@ -110,8 +110,12 @@ impl<R: ReplyReader> BodyReader<R> {
                 }
                 Ok(())
             };
-            events.feed(&chunk, event, HttpFailure::protocol)?;
+            let fed = events.feed(&chunk, event, HttpFailure::protocol);
             let is_complete = reader.is_complete();
+            // What follows the answer does not count, even if it arrives together with the end of the answer.
+            if !is_complete {
+                fed?;
+            }
             if self.is_kept {
                 self.bytes.extend_from_slice(&chunk);
             }

@@ -213,7 +213,8 @@ impl HttpClient {
         };
         Counters::add(&self.counters.bytes_sent, call.body.len());
         let began = now();
-        let attempt = self.attempt(call, reader, reading, began).await;
+        let mut attempt = self.attempt(call, reader, reading, began).await;
+        attempt.result = attempt.result.map_err(HttpFailure::shortened);
         let latency = now().saturating_duration_since(began);
         let limit = self.config.retry.max_retry_after;
         let (cause, asked, used_tokens) = match &attempt.result {
