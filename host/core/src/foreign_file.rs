@@ -235,5 +235,6 @@ fn read_all(file: File, limit: FileLimit) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;

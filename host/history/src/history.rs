@@ -208,7 +208,8 @@ impl History {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod foreign_index_tests;
 #[cfg(test)]
 mod tests;

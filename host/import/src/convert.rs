@@ -39,17 +39,17 @@ impl Import {
 ///
 /// # Errors
 /// The problems of a text that is not one YAML mapping.
-pub fn import_gage(name: &str, text: &str) -> Result<Import, Problems> {
+pub fn import_gage(name: &str, text: &str) -> Result<Import, Box<Problems>> {
     let mut problems = Problems::default();
     let Some(root) = parse_document(name, text, None, &mut problems).filter(|_| !problems.has_errors())
     else {
-        return Err(problems);
+        return Err(Box::new(problems));
     };
     let Tree::Map(mut document) = Tree::of(&root) else {
         problems
             .error(root.span, "", format!("a suite is a mapping; this is {}", root.kind()))
             .help("give the YAML file of a suite of the older program");
-        return Err(problems);
+        return Err(Box::new(problems));
     };
     let mut notes = Notes::default();
     variables::convert(&mut document, &mut notes);

@@ -1,6 +1,8 @@
 //! Renders chat templates of model families here and with llama.cpp's own engine, which supports these families
 //! natively.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use gage_core::{Message, Role};
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use gage_recorded_messages::RecordedError as _;

@@ -71,6 +71,15 @@ pub(super) fn render(arguments: &PlanArguments, parts: &PlanParts<'_>) -> String
     lines.push(String::new());
     lines.extend(uses_lines(uses, &style));
     lines.push(String::new());
+    for note in notes(arguments, plan, estimate) {
+        lines.extend(words(&note, WIDTH).into_iter().map(|line| style.dim(&line)));
+    }
+    lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
+    lines.join("\n")
+}
+
+/// Returns how the numbers were estimated.
+fn notes(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate) -> Vec<String> {
     let (least, most) = arguments.latency;
     let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
     let mut notes = vec![
@@ -98,11 +107,7 @@ pub(super) fn render(arguments: &PlanArguments, parts: &PlanParts<'_>) -> String
     for task in &estimate.tasks {
         notes.extend(task.notes.iter().map(|note| format!("{}: {note}", task.task_id)));
     }
-    for note in notes {
-        lines.extend(words(&note, WIDTH).into_iter().map(|line| style.dim(&line)));
-    }
-    lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
-    lines.join("\n")
+    notes
 }
 
 /// Formats what the suite uses outside its own folder.
