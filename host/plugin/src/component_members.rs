@@ -16,7 +16,9 @@ use crate::validate_output;
 use crate::work::{PluginWork, WorkCounter};
 use crate::world::World;
 use gage_core::{Digest, EvalContext, FieldError, Object};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 use wasmtime::Store;
@@ -24,6 +26,8 @@ use wasmtime::component::InstancePre;
 
 /// Maximum number of members in a component.
 const MAX_MEMBERS: usize = 256;
+/// Maximum number of checked parameters of a component that are kept.
+const MAX_KEPT_PARAMS: usize = 1_024;
 
 /// A plugin kind, with the calls into its bindings. Sealed: there is one per world.
 pub trait PluginKind: Sized + Send + Sync + 'static {
@@ -88,6 +92,8 @@ pub struct PluginComponent<K: PluginKind> {
     /// Members in the order of their descriptions, and the work of each.
     pub(crate) members: Vec<Member<K>>,
     work: Vec<Arc<WorkCounter>>,
+    /// Checked parameters by member and given parameters. The tasks of a suite mostly share theirs.
+    checked: Mutex<HashMap<(usize, String), Arc<CheckedParams>>>,
 }
 
 impl<K: PluginKind> Deref for PluginComponent<K> {
@@ -170,7 +176,7 @@ impl<K: PluginKind> PluginComponent<K> {
         let counter =
             |one: &MemberDescription| host.works().counter(&loaded.identity.name, K::WORLD, &one.name);
         let work = loaded.descriptions.iter().map(counter).collect();
-        Ok(PluginComponent { loaded, pre, members, work })
+        Ok(PluginComponent { loaded, pre, members, work, checked: Mutex::default() })
     }
 
     /// Configures one of its members, or its only member if no name is given.
@@ -199,21 +205,42 @@ impl<K: PluginKind> PluginComponent<K> {
                 })?
             }
         };
+        let key = (index, params.to_string());
+        let known = self.checked.lock().get(&key).cloned();
+        let params = match known {
+            Some(params) => params,
+            None => {
+                let params = Arc::new(self.check_params(index, params)?);
+                let mut checked = self.checked.lock();
+                if checked.len() < MAX_KEPT_PARAMS {
+                    checked.insert(key, Arc::clone(&params));
+                }
+                params
+            }
+        };
+        Ok(ConfiguredMember { component: Arc::clone(self), index, params })
+    }
+
+    /// Checks parameters of a member against its schema, and lets the component check them.
+    fn check_params(&self, index: usize, params: Value) -> Result<CheckedParams, Vec<FieldError>> {
         let member = &self.members[index];
         let given = params.as_object().cloned().unwrap_or_default();
         let (inputs, own) = split_params(&member.inputs, &member.schema, params, K::WORLD)?;
-        let params = Value::Object(own).to_string();
+        let own = Value::Object(own).to_string();
         let checked = self.linked.call(|store| {
             let plugin = K::instantiate(&self.pre, store)?;
-            K::check(&plugin, store, &self.descriptions[index].name, &params)
+            K::check(&plugin, store, &self.descriptions[index].name, &own)
         });
         match checked {
-            Ok(Ok(())) => Ok(ConfiguredMember { component: Arc::clone(self), index, inputs, params, given }),
+            Ok(Ok(())) => Ok(CheckedParams { inputs, own, given }),
             Ok(Err(error)) => {
                 let error = validate_output::error(error, &self.linked.limits);
                 Err(vec![FieldError { pointer: error.pointer.unwrap_or_default(), message: error.message }])
             }
-            Err(error) => Err(problem(error.while_doing("checking its parameters"))),
+            Err(error) => {
+                let message = error.while_doing("checking its parameters");
+                Err(vec![FieldError { pointer: String::new(), message }])
+            }
         }
     }
 }
@@ -266,8 +293,14 @@ fn check_names(world: World, members: &[MemberDescription]) -> Result<(), String
 pub struct ConfiguredMember<K: PluginKind> {
     pub(crate) component: Arc<PluginComponent<K>>,
     index: usize,
-    pub(crate) inputs: Inputs,
-    params: String,
+    params: Arc<CheckedParams>,
+}
+
+/// Parameters of a member that are checked.
+struct CheckedParams {
+    inputs: Inputs,
+    /// The parameters for the component, as JSON.
+    own: String,
     /// The parameters as given, including those that name paths.
     given: Object,
 }
@@ -275,18 +308,18 @@ pub struct ConfiguredMember<K: PluginKind> {
 impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
     /// Returns its inputs, with the effective paths.
     pub fn inputs(&self) -> &[Input] {
-        &self.inputs.list
+        &self.params.inputs.list
     }
 
     /// Returns whether a sample without a reference keeps the score that the member gives it, because the suite sets
     /// `on_missing_field: ignore`.
     pub fn scores_missing_references(&self) -> bool {
-        self.inputs.scores_missing_references()
+        self.params.inputs.scores_missing_references()
     }
 
     /// Returns whether the suite sets `weight_field`.
     pub fn has_weights(&self) -> bool {
-        self.inputs.has_weights()
+        self.params.inputs.has_weights()
     }
 
     /// Returns the weight of a sample in the aggregation. `None` if the suite sets no `weight_field`.
@@ -294,18 +327,18 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
     /// # Errors
     /// If there is no number of at least 0 at the path.
     pub fn weight(&self, roots: EvalContext<'_>) -> Option<Result<f64, ItemError>> {
-        self.inputs.weight(roots)
+        self.params.inputs.weight(roots)
     }
 
     /// Resolves the inputs of one sample.
     pub fn resolve(&self, sample_id: &str, roots: EvalContext<'_>) -> MetricItem {
-        let inputs = self.inputs.resolve(self.name(), sample_id, roots);
+        let inputs = self.params.inputs.resolve(self.name(), sample_id, roots);
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
     }
 
     /// Takes the inputs by name, without a sample.
     pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
-        let inputs = self.inputs.by_name(values);
+        let inputs = self.params.inputs.by_name(values);
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
     }
 }
@@ -321,7 +354,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     /// # Errors
     /// All problems with the parameters.
     pub fn with_params(&self, changed: &Object) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
-        let mut params = self.given.clone();
+        let mut params = self.params.given.clone();
         params.extend(changed.clone());
         self.component.configure(Some(self.name()), Value::Object(params))
     }
@@ -346,7 +379,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     /// component, the name of the member, and the given parameters.
     pub fn digest(&self) -> Digest {
         let component = self.identity().digest;
-        Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
+        Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.params.given}))
     }
 
     /// Returns the work done so far, by all users of this member of the component.
@@ -364,7 +397,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     }
 
     pub(crate) fn params(&self) -> &String {
-        &self.params
+        &self.params.own
     }
 
     pub(crate) fn limits(&self) -> &Limits {
