@@ -25,7 +25,7 @@ fn only_completion<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Returns the number of typos between two names, ignoring case. `None` if there are more than a third of the
-/// longer name's length (but at least 1), or if a name is longer than [`MAX_COMPARED_BYTES`].
+/// longer name's length (but at least 1), or if a name is longer than 128 bytes.
 pub fn distance(typed: &str, name: &str) -> Option<usize> {
     if typed.len().max(name.len()) > MAX_COMPARED_BYTES {
         return None;
