@@ -204,9 +204,12 @@ impl<'f> Simulation<'f> {
         self.server.end_process();
         let _ = stop_sender.send(());
         let is_killed = driver.join().expect("the runtime does not panic");
-        self.elapsed += time.recv().expect("the time of the process");
+        let passed = time.recv().expect("the time of the process");
+        // After the last request, only threads work. The clock does not wait for them, and may reach the time of the kill.
+        let is_complete = report.as_ref().is_ok_and(|report| report.stopped.is_none());
+        self.elapsed = if is_complete { self.server.last_request().max(before) } else { before + passed };
         match report {
-            _ if is_killed => ProcessEnd::Killed,
+            _ if is_killed && !is_complete => ProcessEnd::Killed,
             Ok(report) => ProcessEnd::Ended(report.stopped),
             Err(RunError::Record(_) | RunError::Shortage(_))
                 if self.storage.failures.load(Ordering::Relaxed) > 0 =>

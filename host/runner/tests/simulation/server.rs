@@ -36,6 +36,8 @@ struct ServerState {
     answers: u64,
     window: (u64, u64),
     requests: u64,
+    /// Time of the last request.
+    last_request: Duration,
     has_ended: bool,
     requests_after_end: u64,
     counts: FaultCounts,
@@ -67,6 +69,7 @@ impl SimulatedServer {
             answers: 0,
             window: (0, 0),
             requests: 0,
+            last_request: Duration::ZERO,
             has_ended: false,
             requests_after_end: 0,
             counts: FaultCounts::default(),
@@ -96,6 +99,11 @@ impl SimulatedServer {
         self.state.lock().counts.clone()
     }
 
+    /// Returns the time of the last request, since the start of the first process.
+    pub(crate) fn last_request(&self) -> Duration {
+        self.state.lock().last_request
+    }
+
     pub(crate) fn requests(&self) -> u64 {
         self.state.lock().requests
     }
@@ -107,6 +115,7 @@ impl SimulatedServer {
         state.requests += 1;
         state.requests_after_end += u64::from(state.has_ended);
         let now = state.process.map_or(Duration::ZERO, |(start, before)| before + start.elapsed());
+        state.last_request = now;
         let connection = state.idle.pop().unwrap_or_else(|| {
             state.connections = state.connections.wrapping_add(1);
             Connection { port: state.connections, generation: state.generation, queue: VecDeque::new() }
