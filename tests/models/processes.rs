@@ -45,20 +45,27 @@ fn under_way_as(
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut log = BufReader::new(child.stderr.take().expect("piped"));
-    let mut model = None;
-    let mut line = String::new();
-    while model.is_none() {
-        line.clear();
-        assert!(log.read_line(&mut line).expect("UTF-8") > 0, "the run ended without a model");
-        let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
-        model = pid.filter(|_| line.contains("in a process of its own")).and_then(|pid| pid.parse().ok());
-    }
+    let model = model_of(&mut log);
     let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
     while std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) < 10 {
         assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
         std::thread::yield_now();
     }
-    (child, model.expect("told"), log)
+    (child, model, log)
+}
+
+/// Reads a log until the line with the process of the model, and returns its id.
+#[cfg(unix)]
+fn model_of(log: &mut impl BufRead) -> u32 {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("UTF-8") > 0, "the run ended without a model");
+        let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+        if let Some(pid) = pid.filter(|_| line.contains("in a process of its own")) {
+            return pid.parse().expect("a number");
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -237,14 +244,94 @@ fn first_interrupt_does_not_wait_for_a_hung_model() {
     assert_eq!(workspace.read("runs/r/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
 }
 
-/// Starts a run with a copy of the model; returns it with the copy, its process and the rest of its log.
+/// Starts a run whose grammar llama.cpp prepares for years, and returns it with the process of its model.
+#[cfg(unix)]
+fn loading_without_end(workspace: &Workspace, further: &[&str]) -> (Child, u32, JoinHandle<String>) {
+    let optional = |rule: u32| [format!("a{rule}?").as_str(); 10].join(" ");
+    let rules: Vec<String> = (0..5).map(|rule| format!("a{rule} ::= {}\\n", optional(rule + 1))).collect();
+    let set = format!("backends.tiny.config.grammar=\"root ::= a0\\n{}a5 ::= [x]\"", rules.concat());
+    let mut command = workspace.program();
+    command.args(["run", &tiny(), "--run-id", "r", "--quiet", "--log", "info", "--set", &set]).args(further);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let model = model_of(&mut log);
+    (child, model, rest_of(log))
+}
+
+#[cfg(unix)]
+#[test]
+fn load_that_hangs_is_an_error() {
+    let workspace = Workspace::new();
+    let set = ["--set", "backends.tiny.config.hang_timeout=1"];
+    let (child, _, log) = loading_without_end(&workspace, &set);
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = log.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert!(log.contains("the model hung") && log.contains("while it loaded the model"), "{log}");
+    assert!(!workspace.path("runs/r").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn load_ends_at_a_signal_and_at_the_time_limit() {
+    for (further, interrupts, code, part) in [
+        (&["--max-time", "1"] as &[&str], false, 4, "max_time 1 s was over while the models were loaded"),
+        (&[], true, 130, "stopped while the models were loaded; no request was sent"),
+    ] {
+        let workspace = Workspace::new();
+        let (child, model, log) = loading_without_end(&workspace, further);
+        if interrupts {
+            signal(child.id(), "INT");
+        }
+        let ended = child.wait_with_output().expect("the program ends");
+        let log = log.join().expect("no panic");
+        assert_eq!(ended.status.code(), Some(code), "{log}");
+        assert!(log.contains(part), "{log}");
+        assert!(!workspace.path("runs/r").exists());
+        #[cfg(target_os = "linux")]
+        wait_until_gone(model);
+    }
+}
+
+/// llama.cpp opens the other parts by itself, and would wait for a pipe.
+#[cfg(unix)]
+#[test]
+fn parts_of_a_split_model_are_regular_files() {
+    let workspace = Workspace::new();
+    let first = workspace.path("m-00001-of-00002.gguf");
+    std::fs::copy(model(), &first).expect("copied");
+    let set = format!("backends.tiny.config.model_path={}", first.display());
+    let run = || workspace.run(&["run", &tiny(), "--quiet", "--set", &set]);
+    let missing = run().expect_code(2).stderr;
+    assert!(missing.contains("m-00002-of-00002.gguf: No such file"), "{missing}");
+    let made = std::process::Command::new("mkfifo").arg(workspace.path("m-00002-of-00002.gguf")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let pipe = run().expect_code(2).stderr;
+    assert!(pipe.contains("m-00002-of-00002.gguf: it is a pipe"), "{pipe}");
+}
+
+/// Starts a run with a copy of the model, and stops the model before it has answered everything. Returns the run with the
+/// copy, the process of the model and the rest of the log.
 #[cfg(unix)]
 fn under_way_with_copy(workspace: &Workspace, run_id: &str) -> (Child, u32, PathBuf, JoinHandle<String>) {
+    /// Fewer lines than the journal of a whole run has.
+    const MAX_LINES: usize = 600;
     let copy = workspace.path("copy.gguf");
     std::fs::copy(model(), &copy).expect("copied");
     let set = format!("backends.tiny.config.model_path={}", copy.display());
-    let (child, pid, log) = under_way_with(workspace, run_id, &["--set", &set]);
-    (child, pid, copy, rest_of(log))
+    loop {
+        let (mut child, pid, log) = under_way_with(workspace, run_id, &["--set", &set]);
+        signal(pid, "STOP");
+        let journal = workspace.read(&format!("runs/{run_id}/journal/000001.jsonl"));
+        if journal.lines().count() < MAX_LINES {
+            return (child, pid, copy, rest_of(log));
+        }
+        // A busy machine ran this test too late.
+        kill(pid);
+        child.kill().and_then(|()| child.wait()).expect("ended");
+        std::fs::remove_dir_all(workspace.path(&format!("runs/{run_id}"))).expect("removed");
+    }
 }
 
 #[cfg(unix)]
@@ -273,7 +360,7 @@ fn replaced_model_is_not_loaded_after_a_crash() {
 #[test]
 fn overwritten_model_ends_the_run_without_figures() {
     let workspace = Workspace::new();
-    let (child, _, copy, rest) = under_way_with_copy(&workspace, "overwritten");
+    let (child, pid, copy, rest) = under_way_with_copy(&workspace, "overwritten");
     // The last byte belongs to a weight: the model still works, with a different number in it.
     let mut bytes = std::fs::read(&copy).expect("read");
     *bytes.last_mut().expect("a byte") ^= 1;
@@ -282,6 +369,7 @@ fn overwritten_model_ends_the_run_without_figures() {
         .open(&copy)
         .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
         .expect("written in place");
+    signal(pid, "CONT");
     let ended = child.wait_with_output().expect("the program ends");
     let log = rest.join().expect("no panic");
     assert_eq!(ended.status.code(), Some(3), "{log}");

@@ -36,6 +36,7 @@ pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
     OutputConstraint, SplitMode,
 };
+pub use elements::backend::model_parts::model_parts;
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};

@@ -76,7 +76,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     // A complete run cannot exceed a budget again. It only rewrites its reports.
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
-    budget.watch_time(stop, context.runtime);
+    budget.watch_time(stop, context.runtime, options.loading);
     let tasks =
         plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget, options.is_lockstep)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();

@@ -4,7 +4,7 @@ use crate::batch::{TokenBatch, shorten};
 use crate::context_parameters::context_parameters;
 use crate::likelihood::{Distribution, most_likely};
 use crate::load::{OpenContext, load_model};
-use crate::model::keeps_prefixes;
+use crate::model::{LoadProgress, keeps_prefixes};
 use crate::runtime::new_context;
 use crate::scheduler::{Event, Scheduler, sequence_count};
 use crate::tokenizer::Tokenizer;
@@ -16,6 +16,8 @@ use gage_model_protocol::{
 };
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::token::LlamaToken;
+use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Numbers of answers generated at once.
@@ -49,7 +51,8 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
         context_length: Some(4 * options.prompt_tokens + options.answer_tokens + 256),
         ..ModelOptions::new(options.model_path.clone())
     };
-    let mut opened = load_model(&mut model_options).map_err(|error| error.to_string())?;
+    let on_progress: LoadProgress = Rc::new(|| ControlFlow::Continue(()));
+    let mut opened = load_model(&mut model_options, &on_progress).map_err(|error| error.to_string())?;
     let OpenContext { model, context, vision, loaded, .. } =
         opened.context(&mut model_options).map_err(|error| error.to_string())?;
     let settings = loaded.settings;

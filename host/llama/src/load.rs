@@ -4,7 +4,7 @@ use crate::build::{build_info, kernels};
 use crate::captured_log::captured;
 use crate::context_parameters::context_parameters;
 use crate::load_error::LoadError;
-use crate::model::{facts_of, keeps_prefixes, load};
+use crate::model::{LoadProgress, facts_of, keeps_prefixes, load};
 use crate::runtime::{new_context, runtime};
 use crate::sampling::grammar;
 use crate::scheduler::sequence_count;
@@ -60,11 +60,11 @@ pub struct OpenModel {
     grammar: Option<String>,
 }
 
-/// Loads the file, with fewer layers on the GPU if not all requested ones fit.
+/// Loads the file, with fewer layers on the GPU if not all requested ones fit. `on_progress` is called during the load.
 ///
 /// # Errors
 /// If the file is not a model, or does not fit.
-pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
+pub fn load_model(options: &mut ModelOptions, on_progress: &LoadProgress) -> Result<OpenModel, LoadError> {
     let grammar = options.grammar.as_ref().map(grammar_of).transpose()?;
     let gguf = Gguf::read(&options.model_path)?;
     if let Some(message) = gguf.no_model(&options.model_path) {
@@ -79,7 +79,7 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
     let mut failed = None;
     for tenths in LADDER {
         let layers = asked * tenths / 10;
-        match load(options, layers) {
+        match load(options, layers, on_progress) {
             Ok(mut model) => {
                 options.gpu_layers = Some(layers);
                 let adapter = add_adapter(&mut model, options)?;

@@ -10,12 +10,21 @@ use gage_model_protocol::{ModelFacts, ModelOptions, to_usize};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// Function that llama.cpp calls after each loaded tensor. `Break` ends the load.
+pub type LoadProgress = Rc<dyn Fn() -> ControlFlow<()>>;
 
 /// Loads the model, with `gpu_layers` layers on the GPU.
 ///
 /// # Errors
 /// If llama.cpp cannot be started or refuses the file.
-pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadError> {
+pub fn load(
+    options: &ModelOptions,
+    gpu_layers: u32,
+    on_progress: &LoadProgress,
+) -> Result<LlamaModel, LoadError> {
     let split_mode = match options.split_mode {
         SplitMode::Row => LlamaSplitMode::Row,
         SplitMode::None => LlamaSplitMode::None,
@@ -23,8 +32,11 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadE
     };
     // This must run before devices are named, because it detects them.
     let runtime = runtime()?;
-    let mut parameters =
-        LlamaModelParams::default().with_n_gpu_layers(gpu_layers).with_split_mode(split_mode);
+    let on_progress = Rc::clone(on_progress);
+    let mut parameters = LlamaModelParams::default()
+        .with_n_gpu_layers(gpu_layers)
+        .with_split_mode(split_mode)
+        .with_progress_callback(move |_| on_progress().is_continue());
     if let Some(main_gpu) = options.main_gpu {
         parameters = parameters.with_main_gpu(i32::try_from(main_gpu).unwrap_or(0));
     }

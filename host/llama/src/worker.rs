@@ -4,11 +4,12 @@ use crate::embedding::Embedder;
 use crate::load::{Adapter, OpenContext, load_model};
 use crate::load_error::LoadError;
 use crate::message_sender::MessageSender;
-use crate::model::keeps_prefixes;
+use crate::model::{LoadProgress, keeps_prefixes};
 use crate::scheduler::{Event, Scheduler};
 use gage_model_protocol::{FromModel, Job, JobError, JobResult, ModelOptions, Settings, Task, ToModel};
 use llama_cpp_2::model::LlamaModel;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Instant;
 
@@ -16,20 +17,23 @@ use std::time::Instant;
 pub fn run(
     mut options: ModelOptions,
     messages: &Receiver<ToModel>,
-    mut send: impl FnMut(FromModel) -> ControlFlow<()>,
+    send: impl FnMut(FromModel) -> ControlFlow<()> + 'static,
 ) {
-    let mut opened = match load_model(&mut options) {
+    let sender = MessageSender::new(send);
+    let during_load = sender.clone();
+    let on_progress: LoadProgress = Rc::new(move || during_load.report_progress(Instant::now()));
+    let mut opened = match load_model(&mut options, &on_progress) {
         Ok(opened) => opened,
-        Err(error) => return refuse(&error, send),
+        Err(error) => return refuse(&error, &sender),
     };
     let shares = keeps_prefixes(&opened.model);
     // The model is borrowed by its contexts, so all work on it happens in this scope.
     let OpenContext { model, context, vision, adapter, loaded } = match opened.context(&mut options) {
         Ok(made) => made,
-        Err(error) => return refuse(&error, send),
+        Err(error) => return refuse(&error, &sender),
     };
     let settings = loaded.settings;
-    if send(FromModel::Opened(Box::new(loaded))).is_break() {
+    if sender.send(FromModel::Opened(Box::new(loaded))).is_break() {
         return;
     }
     let mut worker = Worker {
@@ -39,14 +43,14 @@ pub fn run(
         adapter,
         settings,
         options: &options,
-        sender: MessageSender::new(send),
+        sender,
     };
     while worker.step(messages).is_continue() {}
 }
 
-fn refuse(error: &LoadError, mut send: impl FnMut(FromModel) -> ControlFlow<()>) {
+fn refuse(error: &LoadError, sender: &MessageSender<impl FnMut(FromModel) -> ControlFlow<()>>) {
     // If the host is gone, there is nothing to do.
-    let _ = send(FromModel::Refused(error.to_string()));
+    let _ = sender.send(FromModel::Refused(error.to_string()));
 }
 
 /// A loaded model and its requests.
@@ -78,7 +82,7 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
             }
         }
         if !self.scheduler.is_idle() {
-            let sender = &mut self.sender;
+            let sender = &self.sender;
             self.scheduler.step(|| {
                 // If the host is gone, the next message shows it.
                 let _ = sender.report_progress(Instant::now());
@@ -125,7 +129,7 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
                 Embedder::new(self.model, &self.settings, self.options, adapter)?
             }
         };
-        let sender = &mut self.sender;
+        let sender = &self.sender;
         let done = embedder.embed(name, texts, || {
             let _ = sender.report_progress(Instant::now());
         });

@@ -75,7 +75,7 @@ pub enum FromModel {
     Started(u64),
     /// A request is waiting for room and is not being worked on.
     Queued(u64),
-    /// A call of the model has ended. Sent only if no other message was sent for a while.
+    /// A call of the model has ended, or more of its file was loaded. Sent only if no other message was sent for a while.
     Progress,
     /// A request is done.
     Done(u64, Box<Result<JobResult, JobError>>, Counts),

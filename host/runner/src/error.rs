@@ -13,6 +13,7 @@ use gage_suite::{SuiteError, UnknownPart};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Category of an error, by who must act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +226,15 @@ pub enum RunnerError {
     /// The configuration cannot be written as YAML.
     #[error("cannot write the configuration as YAML")]
     Yaml(#[source] serde_yaml::Error),
+    /// A signal came while the models were loaded.
+    #[error("stopped while the models were loaded; no request was sent")]
+    InterruptedLoad,
+    /// The time of the run was over while the models were loaded.
+    #[error("max_time {} s was over while the models were loaded; no request was sent", .max_time.as_secs_f64())]
+    LoadTimeExceeded {
+        /// The time limit of the run.
+        max_time: Duration,
+    },
     /// The machine has too little of a resource.
     #[error("{message}")]
     Shortage {

@@ -42,7 +42,9 @@ pub enum RunEvent<'e> {
     },
     /// The suite has problems that are not errors.
     Warnings(&'e Problems),
-    /// The first task is about to begin. From now on, the token ends the run gracefully.
+    /// The models are about to be loaded. From now on, the token ends the run.
+    Loading,
+    /// The first task is about to begin.
     Started {
         /// The servers that the run will use, with their health.
         servers: &'e HttpHosts,

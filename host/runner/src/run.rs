@@ -17,8 +17,8 @@ use gage_backend::{HttpHosts, HttpRecording, KernelVariant, OpenOptions, Recordi
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::{Outcome, ResourceShortage, ShortageWatch};
 use gage_engine::{
-    Datasets, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
-    planned_identity,
+    CancelToken, Datasets, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport, Session,
+    fetch_models, identity, planned_identity,
 };
 use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
@@ -306,8 +306,11 @@ impl SuiteRun<'_> {
             kernel_variants,
             ..request.context.host.open_options()
         };
+        progress.on_event(&RunEvent::Loading);
         let PreparedSuite { plan, registry, datasets, problems, .. } = &mut prepared;
-        let session = runtime.block_on(Session::open(plan, registry, &opening, problems));
+        let max_time = plan.config.budget.max_time;
+        let session = Session::open(plan, registry, &opening, problems);
+        let session = runtime.block_on(until_stopped(session, &request.context.stop, max_time))?;
         if let Some(session) = &session {
             session.check_media(plan, datasets, problems);
         }
@@ -392,6 +395,7 @@ impl SuiteRun<'_> {
             retry: self.retry.unwrap_or_default().to_vec(),
             host_version: HOST_VERSION,
             observability: opened.observability.clone(),
+            loading: opened.loading.elapsed(),
             is_lockstep: false,
             storage: None,
         };
@@ -414,6 +418,28 @@ impl SuiteRun<'_> {
             shortages,
         };
         gage_engine::run(&context).map_err(RunnerError::Run)
+    }
+}
+
+/// Loads models until the run is stopped, or its time is up. Dropping the work ends the processes of the models.
+async fn until_stopped<T>(
+    loading: impl Future<Output = T>,
+    stop: &CancelToken,
+    max_time: Option<Duration>,
+) -> Result<T, RunnerError> {
+    let time_is_up = async {
+        match max_time {
+            Some(max_time) => {
+                tokio::time::sleep(max_time).await;
+                max_time
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        loaded = loading => Ok(loaded),
+        () = stop.cancelled() => Err(RunnerError::InterruptedLoad),
+        max_time = time_is_up => Err(RunnerError::LoadTimeExceeded { max_time }),
     }
 }
 

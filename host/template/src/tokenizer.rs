@@ -131,7 +131,7 @@ impl TokenizerTemplate {
     /// # Errors
     /// If they hold another template.
     pub fn check_files(&self) -> Result<(), ChangedFile> {
-        let checked = self.files.check(FileUse::Open);
+        let checked = self.files.check_after_use(FileUse::Open);
         // The files have other keys, too. They could be read before.
         let now = || TokenizerConfig::read(&self.path, &Permissions::default());
         let is_same = || now().is_ok_and(|now| now.digest == self.digest);

@@ -2,6 +2,7 @@
 
 use super::chat_renderer::ChatRenderer;
 use super::details::details_of;
+use super::hang_watchdog::WatchdogLimits;
 use super::image_placement::{images_of, with_marked_images};
 use super::json_schema_support::check_schema;
 use super::model_client::{ModelClient, internal};
@@ -17,8 +18,9 @@ use crate::api::{
     Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
-use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint};
-use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams, Usage};
+use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint, model_parts};
+use gage_core::foreign_file::{self, FileLimit};
+use gage_core::{Digest, Message, ModelOutput, Object, PinnedFile, SamplingParams, Usage};
 use gage_model_protocol::gguf::{Gguf, GgufError, Purpose};
 use gage_model_protocol::{
     Answer, Completion, Constraint, GenerateTask, GrammarSource, Job, JobResult, KernelVariant, LoadedModel,
@@ -28,8 +30,9 @@ use gage_plugin::Registry;
 use gage_template::{ChatTemplate, ContentForm, TemplateSandbox, joined_texts};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::spawn_blocking;
 
 /// Reason why no marker can be inserted into a text.
@@ -66,7 +69,11 @@ pub async fn open(
 ) -> Result<Arc<dyn Backend>, String> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
-    let gguf = blocking(move || Gguf::read(&path).map_err(|error| error.to_string())).await?;
+    let (gguf, file_bytes) = blocking(move || {
+        let read = Gguf::read(&path).and_then(|gguf| Ok((gguf, size_of_parts(&path)?)));
+        read.map_err(|error| error.to_string())
+    })
+    .await?;
     let choices = match options.constraint.clone().map(constraint_of).transpose()? {
         None => None,
         Some(ConstraintSource::Choices(texts)) => Some(texts),
@@ -77,9 +84,11 @@ pub async fn open(
     };
 
     let program = program.find(kernels, pinned)?;
-    let (client, opened) = process::start(model.clone(), program, options.hang_timeout)?;
-    let (opened, digest) = tokio::join!(opened, pinned_digest(&client, &model.model_path));
-    let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
+    let limits = WatchdogLimits::new(options.hang_timeout, file_bytes);
+    let (client, opened) = process::start(model.clone(), program, limits)?;
+    let opened =
+        async { opened.await.map_err(|_| not_started("it ended while it loaded the model")).flatten() };
+    let (loaded, digest) = tokio::try_join!(opened, pinned_digest(&client, &model.model_path))?;
 
     warn_of_less(&model, &loaded);
     let (source, template_source) = template_of(&options.chat_template, &loaded.facts);
@@ -87,8 +96,8 @@ pub async fn open(
     let template =
         source.map(|text| compiled_template(registry, &origin, text, &loaded.facts)).transpose()?;
     let mut details = details_of(&loaded, &model);
-    details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
-    details.insert("file_digest".to_owned(), digest?.to_string().into());
+    details.insert("file_bytes".to_owned(), file_bytes.into());
+    details.insert("file_digest".to_owned(), digest.to_string().into());
     if let Some((path, _)) = &model.lora {
         let digest = pinned_digest(&client, path).await?;
         details.insert("lora_digest".to_owned(), digest.to_string().into());
@@ -143,11 +152,50 @@ async fn blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(not_started)?
 }
 
-/// Computes the digest of a file that the model is loaded from, and pins the file to it.
-async fn pinned_digest(client: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
-    let (client, path) = (Arc::clone(client), path.to_owned());
-    blocking(move || client.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
-        .await
+/// Returns the size of all files of a model, in bytes.
+///
+/// # Errors
+/// If a file is missing, or is not a regular file.
+fn size_of_parts(path: &Path) -> Result<u64, GgufError> {
+    let size = |part: PathBuf| {
+        let opened = foreign_file::open_named(&part, FileLimit::NONE);
+        let size = opened.and_then(|file| file.metadata()).map(|metadata| metadata.len());
+        size.map_err(|reason| GgufError::Read { path: part, reason })
+    };
+    model_parts(path).into_iter().map(size).sum()
+}
+
+/// Computes the digest of a file that the model is loaded from, and pins the file to it. The digest of a model in
+/// several files is that of the JSON list of their digests.
+///
+/// The work ends soon after the future is dropped.
+async fn pinned_digest(client: &ModelClient, path: &Path) -> Result<Digest, String> {
+    let mut digests = Vec::new();
+    for part in model_parts(path) {
+        let stop = StopOnDrop::default();
+        let is_stopped = Arc::clone(&stop.0);
+        let file = blocking(move || {
+            let read = PinnedFile::read_unless(&part, &is_stopped);
+            read.map_err(|reason| GgufError::Read { path: part, reason }.to_string())
+        })
+        .await?;
+        digests.push(file.digest());
+        client.files.add(&Arc::new(file));
+    }
+    Ok(match digests.as_slice() {
+        [digest] => *digest,
+        digests => Digest::of_json(&json!(digests)),
+    })
+}
+
+/// Flag that is set when the work that needs a result is dropped.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A configured constraint: choices as they are, or the source of a grammar that is created when the model is loaded.
@@ -403,7 +451,7 @@ impl Backend for LlamaCppBackend {
     }
 
     fn check_files(&self) -> Result<(), String> {
-        self.client.check_files()
+        self.client.check_files_after_use()
     }
 
     fn statistics(&self) -> Object {

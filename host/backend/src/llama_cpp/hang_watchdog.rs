@@ -1,8 +1,8 @@
 //! Watchdog of a model process: a pure state machine that is passed the current time.
 //!
-//! The process sends a message after each call of the model, unless it has sent one less than half a second before. All
-//! messages come from the thread that computes. So a process that has requests and sends nothing is in one call, which
-//! may be slow, or hang.
+//! The process sends a message after each call of the model and each tensor that it loads, unless it has sent one less
+//! than half a second before. All messages come from the thread that computes. So a process that has requests and sends
+//! nothing is in one call, which may be slow, or hang.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,20 +21,68 @@ const MIN_SILENCE: Duration = Duration::from_secs(3);
 /// Multiple of the longest call so far that a call may take before the process counts as silent.
 const SLOW_CALL_FACTOR: u32 = 2;
 
+/// Multiple of the time that the first load took by which a later load may exceed the time limit of a call.
+const LOAD_TIME_FACTOR: u32 = 2;
+
+/// Minimum speed at which model files are expected to be read, in bytes per second: that of a slow network.
+const MIN_LOAD_SPEED: u64 = 50_000_000;
+
+/// Maximum time by which the first load may exceed the time limit of a call.
+const MAX_LOAD_ALLOWANCE: Duration = Duration::from_secs(3_600);
+
 /// Time that a killed process may take to exit.
 const MAX_KILL_TIME: Duration = Duration::from_secs(10);
 
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessPhase {
+    /// It loads its model for the first time.
+    Loading,
+    /// It loads its model after a crash or a hang.
+    LoadingAgain {
+        /// Duration of the first load.
+        first_load: Duration,
+    },
+    /// It answers requests.
+    Serving,
+}
+
+/// Time limits of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchdogLimits {
+    hang_timeout: Duration,
+    /// Additional time for the first load.
+    load_allowance: Duration,
+}
+
+impl WatchdogLimits {
+    /// Creates the limits of a model in files of this size. It hangs after this time without a computed batch.
+    pub fn new(hang_timeout: Duration, file_bytes: u64) -> WatchdogLimits {
+        let load_allowance = Duration::from_secs(file_bytes / MIN_LOAD_SPEED).min(MAX_LOAD_ALLOWANCE);
+        WatchdogLimits { hang_timeout, load_allowance }
+    }
+
+    /// Returns the time by which the silence of a process in this phase may exceed that of a call.
+    fn allowance(&self, phase: ProcessPhase) -> Duration {
+        match phase {
+            ProcessPhase::Loading => self.load_allowance,
+            ProcessPhase::LoadingAgain { first_load } => first_load * LOAD_TIME_FACTOR,
+            ProcessPhase::Serving => Duration::ZERO,
+        }
+    }
+}
+
 /// State of a process at the time of a check.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ProcessActivity {
     /// True if there is a process.
     pub is_running: bool,
-    /// True if requests have no answer.
+    /// True if requests have no answer, or the model is awaited.
     pub has_requests: bool,
     /// Number of messages of all processes, and of starts of processes.
     pub messages: u64,
-    /// Additional time while the process loads its model; zero afterwards.
-    pub loading_allowance: Duration,
+    /// What the process is doing.
+    pub phase: ProcessPhase,
 }
 
 /// Result of a check.
@@ -70,7 +118,7 @@ impl fmt::Display for Hang {
 /// Watchdog of the processes of one model.
 #[derive(Debug)]
 pub struct HangWatchdog {
-    hang_timeout: Duration,
+    limits: WatchdogLimits,
     checked_at: Option<Instant>,
     messages: u64,
     /// Time without a message while there were requests.
@@ -82,10 +130,10 @@ pub struct HangWatchdog {
 }
 
 impl HangWatchdog {
-    /// Creates the watchdog of a model that hangs after this time without a computed batch.
-    pub fn new(hang_timeout: Duration) -> HangWatchdog {
+    /// Creates the watchdog of a model with these limits.
+    pub fn new(limits: WatchdogLimits) -> HangWatchdog {
         HangWatchdog {
-            hang_timeout,
+            limits,
             checked_at: None,
             messages: 0,
             silence: Duration::ZERO,
@@ -101,7 +149,7 @@ impl HangWatchdog {
         if activity.messages != self.messages {
             self.messages = activity.messages;
             // A hang is not a slow call.
-            if !self.was_loading && self.silence < self.hang_timeout {
+            if !self.was_loading && self.silence < self.limits.hang_timeout {
                 self.longest_silence = self.longest_silence.max(self.silence);
             }
             self.silence = Duration::ZERO;
@@ -110,13 +158,13 @@ impl HangWatchdog {
         } else if activity.has_requests {
             self.silence += step.min(MAX_COUNTED_STEP);
         }
-        self.was_loading = !activity.loading_allowance.is_zero();
-        self.health(activity.loading_allowance)
+        self.was_loading = activity.phase != ProcessPhase::Serving;
+        self.health(self.limits.allowance(activity.phase))
     }
 
-    fn health(&self, loading_allowance: Duration) -> ProcessHealth {
-        let limit = self.hang_timeout + loading_allowance;
-        let silent_after = MIN_SILENCE.max(self.longest_silence * SLOW_CALL_FACTOR) + loading_allowance;
+    fn health(&self, allowance: Duration) -> ProcessHealth {
+        let limit = self.limits.hang_timeout + allowance;
+        let silent_after = MIN_SILENCE.max(self.longest_silence * SLOW_CALL_FACTOR) + allowance;
         let hang = Hang { silence: self.silence };
         match self.silence {
             silence if silence >= limit + MAX_KILL_TIME => ProcessHealth::Unkillable(hang),
@@ -131,12 +179,8 @@ impl HangWatchdog {
 mod tests {
     use super::*;
 
-    const BUSY: ProcessActivity = ProcessActivity {
-        is_running: true,
-        has_requests: true,
-        messages: 1,
-        loading_allowance: Duration::ZERO,
-    };
+    const BUSY: ProcessActivity =
+        ProcessActivity { is_running: true, has_requests: true, messages: 1, phase: ProcessPhase::Serving };
 
     /// A watchdog and its clock.
     struct Checks {
@@ -146,7 +190,8 @@ mod tests {
 
     impl Checks {
         fn new(hang_timeout_s: u64) -> Checks {
-            let mut watchdog = HangWatchdog::new(Duration::from_secs(hang_timeout_s));
+            let limits = WatchdogLimits::new(Duration::from_secs(hang_timeout_s), 0);
+            let mut watchdog = HangWatchdog::new(limits);
             let now = Instant::now();
             watchdog.check(now, &BUSY);
             Checks { watchdog, now }
@@ -219,9 +264,22 @@ mod tests {
     }
 
     #[test]
+    fn first_load_may_take_longer_for_a_large_file() {
+        for (file_bytes, limit_s) in [(0, 2_u16), (500_000_000, 12), (u64::MAX, 3_602)] {
+            let mut checks = Checks::new(2);
+            checks.watchdog = HangWatchdog::new(WatchdogLimits::new(Duration::from_secs(2), file_bytes));
+            let loading = ProcessActivity { phase: ProcessPhase::Loading, ..BUSY };
+            let last = f64::from(limit_s) - 0.25;
+            assert!(!matches!(checks.after(last, &loading), ProcessHealth::Hung(_)), "{file_bytes}");
+            assert!(matches!(checks.after(0.25, &loading), ProcessHealth::Hung(_)), "{file_bytes}");
+        }
+    }
+
+    #[test]
     fn loading_again_may_take_longer() {
         let mut checks = Checks::new(2);
-        let loading = ProcessActivity { loading_allowance: Duration::from_secs(20), ..BUSY };
+        let phase = ProcessPhase::LoadingAgain { first_load: Duration::from_secs(10) };
+        let loading = ProcessActivity { phase, ..BUSY };
         assert_eq!(checks.after(21.75, &loading), ProcessHealth::Responsive);
         assert_eq!(checks.after(0.25, &loading), hung(22));
         let loading = ProcessActivity { messages: 2, ..loading };

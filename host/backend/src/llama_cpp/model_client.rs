@@ -1,10 +1,12 @@
 //! Client of a model in another process: sends requests and receives answers.
 
-use super::hang_watchdog::{CHECK_INTERVAL, Hang, HangWatchdog, ProcessActivity, ProcessHealth};
+use super::hang_watchdog::{
+    CHECK_INTERVAL, Hang, HangWatchdog, ProcessActivity, ProcessHealth, ProcessPhase, WatchdogLimits,
+};
 use super::process_handle::ProcessHandle;
 use crate::api::{BackendError, BackendErrorKind};
 use crate::cancellation::waiting;
-use gage_core::{FileUse, PinnedFiles};
+use gage_core::{ChangedFile, FileUse, PinnedFiles};
 use gage_model_protocol::{Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ToModel};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -12,9 +14,6 @@ use std::sync::Weak;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
-
-/// Multiple of the time that the first load took by which a later load may exceed the time limit of a call.
-const LOAD_TIME_FACTOR: u32 = 2;
 
 /// Time that a process may take to exit by itself once no more requests can come.
 const MAX_EXIT_TIME: Duration = Duration::from_secs(2);
@@ -162,9 +161,9 @@ impl ModelClient {
     pub fn on_message(&self, message: FromModel) {
         // The process maps its files. An answer that was computed from other weights must not be recorded.
         if matches!(message, FromModel::Done(..))
-            && let Err(reason) = self.check_files()
+            && let Err(changed) = self.files.check(self.file_use())
         {
-            return self.state().fail_all(model_lost(reason));
+            return self.state().fail_all(model_lost(described(&changed)));
         }
         let mut state = self.state();
         state.messages += 1;
@@ -200,24 +199,25 @@ impl ModelClient {
         }
     }
 
-    /// Checks that the files of the model have not changed.
+    /// Checks that the files of the model have not changed, before the model is loaded again.
     ///
     /// # Errors
     /// If a file changed; the message names it.
-    pub fn check_files(&self) -> Result<(), String> {
-        // After a reload, it is unknown which version of a file the model has open.
-        let used = if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload };
-        self.check_files_for(used)
+    pub fn check_files_before_reload(&self) -> Result<(), String> {
+        self.files.check(FileUse::Reload).map_err(|changed| described(&changed))
     }
 
-    /// Checks that the files of the model have not changed, before some use of them.
+    /// Checks that the files of the model have not changed. Reads those again that were written to.
     ///
     /// # Errors
     /// If a file changed; the message names it.
-    pub fn check_files_for(&self, used: FileUse) -> Result<(), String> {
-        self.files.check(used).map_err(|changed| {
-            format!("{} changed after the model was loaded: {changed}", changed.path.display())
-        })
+    pub fn check_files_after_use(&self) -> Result<(), String> {
+        self.files.check_after_use(self.file_use()).map_err(|changed| described(&changed))
+    }
+
+    fn file_use(&self) -> FileUse {
+        // After a reload, it is unknown which version of a file the model has open.
+        if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload }
     }
 
     fn cancel(&self, number: u64) {
@@ -269,12 +269,16 @@ impl ClientState {
     }
 
     fn activity(&self) -> ProcessActivity {
-        let is_loading = self.loading_since.is_some();
+        let phase = match (&self.loading_since, &self.opening) {
+            (None, _) => ProcessPhase::Serving,
+            (Some(_), Some(_)) => ProcessPhase::Loading,
+            (Some(_), None) => ProcessPhase::LoadingAgain { first_load: self.load_time },
+        };
         ProcessActivity {
             is_running: self.process.is_some(),
-            has_requests: !self.pending.is_empty(),
+            has_requests: !self.pending.is_empty() || self.opening.is_some(),
             messages: self.messages,
-            loading_allowance: if is_loading { self.load_time * LOAD_TIME_FACTOR } else { Duration::ZERO },
+            phase,
         }
     }
 
@@ -353,10 +357,9 @@ impl ClientState {
     }
 }
 
-/// Watches the process of a client until the client is dropped. A process that computes nothing for `hang_timeout` is
-/// killed.
-pub async fn watch_process(client: Weak<ModelClient>, hang_timeout: Duration) {
-    let mut watchdog = HangWatchdog::new(hang_timeout);
+/// Watches the process of a client until the client is dropped. A process that hangs is killed.
+pub async fn watch_process(client: Weak<ModelClient>, limits: WatchdogLimits) {
+    let mut watchdog = HangWatchdog::new(limits);
     while let Some(client) = client.upgrade() {
         client.check_process(&mut watchdog, tokio::time::Instant::now());
         drop(client);
@@ -371,6 +374,10 @@ async fn becomes(value: &mut watch::Receiver<bool>, expected: bool) {
         // Without a sender, the value stays.
         std::future::pending::<()>().await;
     }
+}
+
+fn described(changed: &ChangedFile) -> String {
+    format!("{} changed after the model was loaded: {changed}", changed.path.display())
 }
 
 /// Creates an error that the request did not cause.
@@ -555,7 +562,7 @@ mod tests {
         Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) }
     }
 
-    /// Creates a client of a process that never sends a message, and starts to watch it.
+    /// Creates a client of a loaded model whose process never sends a message, and starts to watch it.
     #[cfg(unix)]
     fn silent_client(hang_timeout_s: u64) -> (Arc<ModelClient>, ProcessHandle, Receiver<ToModel>) {
         let child = std::process::Command::new("sleep").arg("3600").spawn().expect("a process");
@@ -563,7 +570,8 @@ mod tests {
         let (outbox, inbox) = channel();
         client.state().on_launch(process.clone(), outbox);
         client.state().on_loaded();
-        tokio::spawn(watch_process(Arc::downgrade(&client), Duration::from_secs(hang_timeout_s)));
+        let limits = WatchdogLimits::new(Duration::from_secs(hang_timeout_s), 0);
+        tokio::spawn(watch_process(Arc::downgrade(&client), limits));
         (client, process, inbox)
     }
 
@@ -589,6 +597,29 @@ mod tests {
         assert_eq!(error.kind, BackendErrorKind::ModelLost);
         assert!(error.message.ends_with("does not exit, although it was killed"), "{}", error.message);
         assert!(began.elapsed() < Duration::from_secs(600 + 119 + 120 + 12));
+    }
+
+    /// As if a file of the model was a pipe, or its grammar took years.
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn a_first_load_that_hangs_is_killed() {
+        let child = std::process::Command::new("sleep").arg("3600").spawn().expect("a process");
+        let (client, process) = (Arc::new(ModelClient::default()), ProcessHandle::new(child));
+        let (outbox, _inbox) = channel();
+        client.state().on_launch(process.clone(), outbox);
+        let (opening, _opened) = oneshot::channel();
+        client.state().opening = Some(opening);
+        let limits = WatchdogLimits::new(Duration::from_secs(120), 3_000_000_000);
+        tokio::spawn(watch_process(Arc::downgrade(&client), limits));
+        // One more minute, because the file is large.
+        tokio::time::sleep(Duration::from_secs(179)).await;
+        assert!(client.state().hang.is_none());
+        client.on_message(FromModel::Progress);
+        tokio::time::sleep(Duration::from_secs(179)).await;
+        assert!(client.state().hang.is_none(), "it has shown a sign of life");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(client.state().hang.is_some());
+        assert!(process.wait_up_to(Duration::from_secs(60)).is_some(), "it was killed");
     }
 
     #[cfg(unix)]

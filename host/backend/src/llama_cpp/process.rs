@@ -1,9 +1,10 @@
 //! Runs a model in its own process, which is restarted after a crash or a hang.
 
+use super::hang_watchdog::WatchdogLimits;
 use super::model_client::{ClientState, LoadResult, ModelClient, model_lost, watch_process};
 use super::model_program::{FoundProgram, Interrupts, ModelProcess};
 use crate::api::{BackendError, BackendErrorKind};
-use gage_core::{FileUse, spawn_thread};
+use gage_core::spawn_thread;
 use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
 use std::fmt::Display;
 use std::io::BufReader;
@@ -11,7 +12,6 @@ use std::ops::ControlFlow;
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Number of consecutive crashes and hangs after which the model is not restarted.
@@ -39,7 +39,7 @@ pub fn not_started(reason: impl Display) -> String {
 pub fn start(
     options: ModelOptions,
     program: FoundProgram,
-    hang_timeout: Duration,
+    limits: WatchdogLimits,
 ) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), String> {
     let link = Arc::new(ModelClient::default());
     let (opening, opened) = oneshot::channel();
@@ -47,7 +47,7 @@ pub fn start(
     let weak = Arc::downgrade(&link);
     spawn_thread("llama.cpp host", move || supervise(&weak, &options, &program))
         .map_err(|shortage| not_started(shortage.report()))?;
-    tokio::spawn(watch_process(Arc::downgrade(&link), hang_timeout));
+    tokio::spawn(watch_process(Arc::downgrade(&link), limits));
     Ok((link, opened))
 }
 
@@ -57,7 +57,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
     loop {
         let Some(strong) = link.upgrade() else { return };
         // Nothing is pinned before the first load.
-        if let Err(reason) = strong.check_files_for(FileUse::Reload) {
+        if let Err(reason) = strong.check_files_before_reload() {
             return strong.state().fail_all(model_lost(reason));
         }
         let mut process = match launch(&strong, options, program) {
@@ -188,6 +188,7 @@ mod tests {
     use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION};
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
+    use std::time::Duration;
 
     /// A program that greets like `gage-model`, and is then ended by a signal as if the model file had crashed it.
     #[tokio::test(flavor = "multi_thread")]
@@ -214,7 +215,8 @@ mod tests {
         let program = crate::ModelProgram { file: Some(file), log_filter: None };
         let program = program.find(Kernels::Auto, None).expect("the file");
         let options = ModelOptions::new(PathBuf::from("hostile.gguf"));
-        let (client, opened) = start(options, program, Duration::from_secs(600)).expect("threads");
+        let (client, opened) =
+            start(options, program, WatchdogLimits::new(Duration::from_secs(600), 0)).expect("threads");
         let error = opened.await.expect("an answer").expect_err("it crashes");
         for part in ["the model file hostile.gguf cannot be loaded", "SIGSEGV", "may be damaged"] {
             assert!(error.contains(part), "{part}: {error}");

@@ -36,6 +36,14 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             lock_differences::show(&differences);
             Ok(ExitCode::LockMismatch)
         }
+        error @ RunnerError::InterruptedLoad => {
+            terminal::eprint_line(error);
+            Ok(ExitCode::Interrupted)
+        }
+        error @ RunnerError::LoadTimeExceeded { .. } => {
+            terminal::usage_error(&error.to_string(), help_for(&error).as_deref());
+            Ok(ExitCode::Incomplete)
+        }
         RunnerError::Run(error) => refuse_run(error),
         RunnerError::Shortage { message, run_id } => {
             let help = match run_id {
@@ -74,6 +82,7 @@ fn help_for(error: &RunnerError) -> Option<String> {
              --resume out"
         }
         RunnerError::OutputFolder { .. } => "choose another --output-dir",
+        RunnerError::LoadTimeExceeded { .. } => "allow more time: --max-time",
         RunnerError::EventsUrl(_) => "correct --report-http-url",
         RunnerError::TraceCollector(_) => "correct --otlp-endpoint",
         RunnerError::MetricsAddress { .. } => "choose another --metrics-listen",

@@ -6,7 +6,8 @@ use crate::environment;
 use crate::terminal::{self, CompilingLine, FetchProgress, TerminalProgress};
 use gage_data::hub::HubProgress as _;
 use gage_runner::{CancelToken, RunEvent, RunProgress};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Shows the library's events on the standard error stream.
 pub(super) struct Listener {
@@ -23,6 +24,10 @@ struct RunView {
     /// True to print the metrics address, because the user does not know its port.
     prints_metrics_address: bool,
     tasks: OnceLock<TerminalProgress>,
+    /// Set when signals are awaited.
+    awaits_signals: OnceLock<()>,
+    /// True once samples may be in flight.
+    has_samples: Arc<AtomicBool>,
 }
 
 impl Listener {
@@ -48,6 +53,8 @@ impl Listener {
             stop: stop.clone(),
             prints_metrics_address,
             tasks: OnceLock::new(),
+            awaits_signals: OnceLock::new(),
+            has_samples: Arc::default(),
         };
         Listener { run: Some(run), ..Listener::new(quiet) }
     }
@@ -66,6 +73,15 @@ impl RunProgress for Listener {
 }
 
 impl RunView {
+    /// Lets the first signal stop the run from now on.
+    fn await_signals(&self) {
+        if self.awaits_signals.set(()).is_ok()
+            && let Err(error) = signals::stop_on_signal(self.stop.clone(), Arc::clone(&self.has_samples))
+        {
+            tracing::warn!(%error, "a signal will end the process at once");
+        }
+    }
+
     fn on_event(&self, event: &RunEvent<'_>, quiet: bool) {
         match event {
             RunEvent::SuiteRead { .. } => environment::warn_of_no_effect(),
@@ -75,10 +91,10 @@ impl RunView {
             RunEvent::MetricsServed { address } if self.prints_metrics_address => {
                 terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));
             }
+            RunEvent::Loading => self.await_signals(),
             RunEvent::Started { servers } => {
-                if let Err(error) = signals::stop_on_signal(self.stop.clone()) {
-                    tracing::warn!(%error, "a signal will end the process at once");
-                }
+                self.await_signals();
+                self.has_samples.store(true, Ordering::Relaxed);
                 let _ = self.tasks.set(TerminalProgress::new(self.kind, quiet, (*servers).clone()));
             }
             event => {

@@ -4,24 +4,27 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::spawn_thread;
 use gage_runner::CancelToken;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Listens for signals on its own thread, and sets the token at the first one. The second one ends the process. In both
-/// cases the journal contains every acknowledged sample.
+/// cases the journal contains every acknowledged sample. `has_samples` is true once samples may be in flight.
 ///
 /// # Errors
 /// Fails if no thread or file descriptor is available.
-pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
+pub(super) fn stop_on_signal(stop: CancelToken, has_samples: Arc<AtomicBool>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    spawn_thread("signals", move || runtime.block_on(wait_and_stop(stop)))?;
+    spawn_thread("signals", move || runtime.block_on(wait_and_stop(stop, &has_samples)))?;
     Ok(())
 }
 
 /// Ends the run gracefully at the first signal.
-async fn wait_and_stop(stop: CancelToken) {
+async fn wait_and_stop(stop: CancelToken, has_samples: &AtomicBool) {
     signal().await;
     stop.cancel();
     // This may block, and so may every thread: the second signal needs none of them.
-    terminal::eprint_line("\nstopping after the samples in flight; press Ctrl-C again to stop at once");
+    let after = if has_samples.load(Ordering::Relaxed) { " after the samples in flight" } else { "" };
+    terminal::eprint_line(format_args!("\nstopping{after}; press Ctrl-C again to stop at once"));
     #[cfg(not(unix))]
     {
         signal().await;
@@ -39,7 +42,6 @@ fn end_at_second_signal() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag::{register, register_conditional_shutdown};
     use std::sync::OnceLock;
-    use std::sync::atomic::AtomicBool;
     static HAS_RECEIVED_ONE: AtomicBool = AtomicBool::new(false);
     static IS_INSTALLED: OnceLock<()> = OnceLock::new();
     if IS_INSTALLED.set(()).is_err() {

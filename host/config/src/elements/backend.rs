@@ -3,6 +3,7 @@
 pub mod custom_script;
 pub mod http;
 pub mod llama_cpp;
+pub mod model_parts;
 
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;

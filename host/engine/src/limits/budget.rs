@@ -272,16 +272,17 @@ impl BudgetTracker {
         }
     }
 
-    /// Ends the run when its time is up, including a cancelled run that is still draining.
+    /// Ends the run when its time is up, of which some is over. A cancelled run that is still draining ends too.
     pub(crate) fn watch_time(
         self: &Arc<BudgetTracker>,
         stop: &CancelToken,
         runtime: &tokio::runtime::Handle,
+        elapsed: Duration,
     ) {
         let Some(most) = self.budget.max_time else { return };
         let (budget, stop) = (Arc::downgrade(self), stop.clone());
         runtime.spawn(async move {
-            tokio::time::sleep(most).await;
+            tokio::time::sleep(most.saturating_sub(elapsed)).await;
             if let Some(budget) = budget.upgrade() {
                 budget.exhaust(BudgetLimit::Time(most), &stop);
             }
@@ -386,8 +387,9 @@ mod tests {
             ..BudgetTracker::unlimited()
         });
         let stop = CancelToken::default();
-        budget.watch_time(&stop, &tokio::runtime::Handle::current());
-        for (advance, is_over) in [(0, false), (4, false), (2, true)] {
+        let loading = Duration::from_secs(1);
+        budget.watch_time(&stop, &tokio::runtime::Handle::current(), loading);
+        for (advance, is_over) in [(0, false), (3, false), (2, true)] {
             tokio::time::advance(Duration::from_secs(advance)).await;
             tokio::task::yield_now().await;
             assert_eq!(stop.is_cancelled(), is_over, "{advance} s more");

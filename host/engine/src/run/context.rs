@@ -11,6 +11,7 @@ use gage_observe::Observability;
 use gage_record::{RunReader, Storage};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// Settings of a run that do not change its results.
@@ -34,6 +35,8 @@ pub struct RunOptions {
     pub host_version: &'static str,
     /// The observers of the run.
     pub observability: Observability,
+    /// Time that loading the models took. It counts towards `max_time`.
+    pub loading: Duration,
     /// True if each sender waits until the other threads have processed its item, for simulations with virtual time.
     pub is_lockstep: bool,
     /// Storage of the journal, which a simulation may let fail; `None` for that of the system.

@@ -21,7 +21,7 @@ use gage_core::{ChangedFile, FileUse};
 pub(crate) fn check_shared_files(context: &RunContext<'_>) -> Result<(), RunError> {
     context.session.check_model_files()?;
     let of_plugin = |changed: ChangedFile| RunError::changed_file("plugin", &changed);
-    context.session.plugin_files().check(FileUse::Open).map_err(of_plugin)?;
+    context.session.plugin_files().check_after_use(FileUse::Open).map_err(of_plugin)?;
     for tokenizer in context.plan.tasks.iter().filter_map(|task| task.dataset.tokenizer.as_ref()) {
         tokenizer.check_files().map_err(|changed| RunError::changed_file("chat template", &changed))?;
     }

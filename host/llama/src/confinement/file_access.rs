@@ -1,11 +1,12 @@
 //! Files that a confined process can open, limited by Landlock.
 
+use gage_config::model_parts;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Version of Landlock whose access rights are limited. An older kernel limits fewer.
 const VERSION: ABI = ABI::V6;
@@ -70,7 +71,7 @@ pub(super) fn restrict(
 impl AllowedPaths {
     fn new(model_files: &[PathBuf], kernel_folders: &[PathBuf], reaches_gpus: bool) -> AllowedPaths {
         let mut readable: Vec<PathBuf> = MACHINE.iter().map(PathBuf::from).collect();
-        readable.extend(model_files.iter().flat_map(|file| with_splits(file)));
+        readable.extend(model_files.iter().flat_map(|file| model_parts(file)));
         readable.extend_from_slice(kernel_folders);
         if reaches_gpus || !kernel_folders.is_empty() {
             readable.extend(LIBRARIES.iter().map(PathBuf::from));
@@ -104,24 +105,6 @@ impl AllowedPaths {
     }
 }
 
-/// Returns a model file with the other parts of a model that is split into several files.
-///
-/// llama.cpp reads those next to the named one: `name-00001-of-00003.gguf`.
-fn with_splits(file: &Path) -> Vec<PathBuf> {
-    let splits = || -> Option<Vec<PathBuf>> {
-        let stem = file.file_stem()?.to_str()?;
-        let (rest, count) = stem.rsplit_once("-of-")?;
-        let (name, number) = rest.rsplit_once('-')?;
-        let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number(number) || !is_number(count) || file.extension() != Some(OsStr::new("gguf")) {
-            return None;
-        }
-        let split = |number| file.with_file_name(format!("{name}-{number:05}-of-{count}.gguf"));
-        Some((1..=count.parse::<u32>().ok()?).map(split).collect())
-    };
-    splits().unwrap_or_else(|| vec![file.to_owned()])
-}
-
 /// Returns the GPU devices of this machine.
 fn devices() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
@@ -134,17 +117,6 @@ fn devices() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_parts_of_a_split_model_are_readable() {
-        let parts = with_splits(Path::new("/m/a-of-b-00002-of-00003.gguf"));
-        let expected = [1, 2, 3].map(|number| PathBuf::from(format!("/m/a-of-b-0000{number}-of-00003.gguf")));
-        assert_eq!(parts, expected);
-        for whole in ["/m/a.gguf", "/m/a-1-of-3.gguf", "/m/a-00001-of-0000x.gguf", "/m/a-00001-of-00003.bin"]
-        {
-            assert_eq!(with_splits(Path::new(whole)), [PathBuf::from(whole)]);
-        }
-    }
 
     #[test]
     fn gpus_and_libraries_are_reachable_only_if_they_are_used() {

@@ -236,6 +236,7 @@ impl<'f> Simulation<'f> {
             rejudge: None,
             host_version: "simulation",
             observability: Observability::default(),
+            loading: Duration::ZERO,
             is_lockstep: true,
             storage: Some(Arc::clone(&self.storage) as _),
         };

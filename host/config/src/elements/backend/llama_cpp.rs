@@ -1,5 +1,6 @@
 //! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
+use crate::elements::backend::model_parts::model_parts;
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -247,27 +248,14 @@ fn use_model(table: &MappingReader<'_>, key: &str, text: &str, problems: &mut Pr
             }
         }
         None => {
-            let path = Path::new(text);
-            table.uses_file(key, path, problems);
-            other_parts(path).iter().for_each(|part| table.uses_file(key, part, problems));
+            let named = Path::new(text);
+            // A name may promise more parts than there are.
+            let exists = |part: &PathBuf| part == named || part.symlink_metadata().is_ok();
+            for part in model_parts(named).iter().filter(|part| exists(part)) {
+                table.uses_file(key, part, problems);
+            }
         }
     }
-}
-
-/// Returns the other files of a model that is split into several: `name-00001-of-00003.gguf`. llama.cpp finds them by
-/// their names.
-fn other_parts(path: &Path) -> Vec<PathBuf> {
-    let number = |digits: &str| (digits.len() == 5).then(|| digits.parse::<u32>().ok()).flatten();
-    let parts = || {
-        let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
-        let (front, count) = stem.rsplit_once("-of-")?;
-        let (front, own) = front.rsplit_once('-')?;
-        Some((front, number(own)?, number(count)?))
-    };
-    let Some((front, own, count)) = parts() else { return Vec::new() };
-    let others = (1..=count).filter(|part| *part != own);
-    let paths = others.map(|part| path.with_file_name(format!("{front}-{part:05}-of-{count:05}.gguf")));
-    paths.filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
 fn hang_timeout(table: &mut MappingReader<'_>, problems: &mut Problems) -> Duration {
