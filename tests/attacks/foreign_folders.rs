@@ -440,3 +440,22 @@ fn viewer_shows_the_other_runs_and_why_one_is_unreadable() {
     assert_eq!(viewer.json("/data/history")["trends"].as_array().map(Vec::is_empty), Some(false));
     assert_eq!(viewer.get("/runs/good").0, 200);
 }
+
+#[test]
+fn hostile_projects_and_cases_of_plugins_are_errors() {
+    let workspace = Workspace::new();
+    let project = workspace.path("gage-plugin.toml");
+    make_pipe(&project);
+    for command in [vec!["plugin", "test"], vec!["plugin", "build"], vec!["plugin", "inspect"]] {
+        let ended = workspace.run(&command).expect_code(2);
+        assert!(ended.stderr.contains("gage-plugin.toml: it is a pipe"), "{command:?}\n{}", ended.stderr);
+    }
+    fs::remove_file(&project).expect("removed");
+    sparse(&project);
+    let ended = workspace.run(&["plugin", "test"]).expect_code(2);
+    assert!(ended.stderr.contains("it has 300 MiB; at most 1 MiB are allowed"), "{}", ended.stderr);
+    workspace.write("words.wasm", gage_test_guests::BARE_WORD_RECALL);
+    make_pipe(&workspace.path("cases.jsonl"));
+    let ended = workspace.run(&["plugin", "test", "words.wasm"]).expect_code(2);
+    assert!(ended.stderr.contains("cases.jsonl: it is a pipe"), "{}", ended.stderr);
+}

@@ -6,6 +6,9 @@
 mod chat_templates;
 #[cfg(unix)]
 mod foreign_folders;
+#[expect(dead_code, reason = "the tests of the hub use more of it")]
+#[path = "../../host/data/tests/hub/hub_server.rs"]
+mod hub_server;
 mod json_values;
 mod plugins;
 #[path = "../end_to_end/scripted_backend.rs"]

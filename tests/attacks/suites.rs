@@ -1,6 +1,7 @@
 //! Suites of strangers: with `--untrusted`, each way of reaching something is refused, and the flag that the refusal names
 //! allows it.
 
+use crate::hub_server::HubServer;
 use crate::support::{Workspace, rows};
 use serde_json::{Value, json};
 
@@ -217,6 +218,7 @@ fn hosts_are_refused_wherever_a_suite_names_them() {
     let llama = |model: &str| format!("type: llama_cpp\n    config: {{model_path: '{model}'}}");
     let files = "loader: jsonl\n    params: {path: suite/rows.jsonl}";
     let hub = "loader: hf_hub\n    params: {hub_id: o/n, endpoint: 'http://127.0.0.1:9'}";
+    let offline_hub = hub.replace("o/n,", "o/n, offline: true,");
     let grant = "plugins: [{id: s, source: suite/scripted.wasm, grants: {http: [{host: api.example.com}]}}]\ndatasets:";
     check_all(&[
         attack(
@@ -256,8 +258,56 @@ fn hosts_are_refused_wherever_a_suite_names_them() {
             "example.org",
         ),
         attack(files, hub, "datasets[0].params.endpoint", "127.0.0.1:9"),
+        // The cache holds what the user fetched, so a suite that forbids the network itself needs the host too.
+        attack(files, &offline_hub, "datasets[0].params.endpoint", "127.0.0.1:9"),
         attack("datasets:", grant, "plugins[0].grants.http[0].host", "api.example.com"),
     ]);
+}
+
+#[test]
+fn only_the_users_own_offline_flag_replaces_a_permission() {
+    let workspace = workspace();
+    let hub = "loader: hf_hub\n    params: {hub_id: o/n, endpoint: 'http://127.0.0.1:9', offline: true}";
+    let text = suite().replace("loader: jsonl\n    params: {path: suite/rows.jsonl}", hub);
+    workspace.write("suite/suite.yaml", text);
+    let refusal = "the suite may not connect to the host 127.0.0.1:9";
+    for (flag, is_refused) in [("--quiet", true), ("--offline", false)] {
+        let stats = ["data", "stats", "suite/suite.yaml", "--untrusted", flag];
+        let ended = workspace.run(&stats).expect_code(2);
+        assert_eq!(ended.stderr.contains(refusal), is_refused, "{flag}: {}", ended.stderr);
+        // Without the refusal, the empty cache is the error.
+        assert_eq!(ended.stderr.contains("fetch it once without offline mode"), !is_refused, "{flag}");
+    }
+}
+
+#[test]
+fn token_of_the_hub_is_sent_to_the_hub_if_it_is_allowed() {
+    let workspace = workspace();
+    let (hub, other) = (HubServer::start(), HubServer::start());
+    let lock = |model: &str, flags: &[&str]| {
+        let llama = format!("type: llama_cpp\n    config: {{model_path: '{model}'}}");
+        workspace.write("suite/suite.yaml", suite().replace(BACKEND, &llama));
+        let variables = [("HF_TOKEN", SECRET.to_owned()), ("HF_ENDPOINT", hub.endpoint())];
+        let arguments = [&["lock", "suite/suite.yaml"], flags].concat();
+        workspace.run_with_env(variables, &arguments).expect_code(2).stderr
+    };
+    let sent = |server: &HubServer| {
+        let seen = server.seen();
+        seen.last().expect("a request").headers.get("authorization").cloned()
+    };
+    let token = Some(format!("Bearer {SECRET}"));
+    let host = hub.endpoint().replace("http://", "");
+    let allowed = ["--untrusted", "--allow-net", host.as_str()];
+    let refused = lock("hub:o/n/m.gguf", &allowed);
+    assert!(refused.contains("allow it with `--allow-env HF_TOKEN`"), "{refused}");
+    assert_eq!(sent(&hub), None);
+    let shown = lock("hub:o/n/m.gguf", &[&allowed[..], &["--allow-env", "HF_TOKEN"]].concat());
+    assert!(!shown.contains("--allow-env"), "{shown}");
+    assert_eq!(sent(&hub), token);
+    lock("hub:o/n/m.gguf", &["--trusted"]);
+    assert_eq!(sent(&hub), token);
+    lock(&format!("{}/o/n/resolve/main/m.gguf", other.endpoint()), &["--trusted"]);
+    assert_eq!(sent(&other), None);
 }
 
 #[test]

@@ -48,11 +48,15 @@ pub(crate) fn eprint_line(line: impl std::fmt::Display) {
     progress::print_around_view(&redact(&line.to_string()));
 }
 
+/// Maximum length of a message, and of a hint, in characters.
+const MAX_MESSAGE_CHARS: usize = 64 << 10;
+
 /// Prints a usage error with a hint, and returns its exit code.
 pub(crate) fn usage_error(message: &str, help: Option<&str>) -> ExitCode {
-    // Names of files and components may contain any characters.
-    let message = gage_core::printable(message);
-    match help {
+    // Names of files and components may contain any characters, and be of any length. Half a secret would not be found.
+    let shown = |text: &str| gage_core::printable(&shortened(&redact(text), MAX_MESSAGE_CHARS)).into_owned();
+    let message = shown(message);
+    match help.map(shown) {
         Some(help) => {
             eprint_line(format_args!("error: {message}\n  help: {}", help.replace('\n', "\n        ")))
         }

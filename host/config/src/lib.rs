@@ -71,7 +71,7 @@ pub use policy::{Policy, load_policy};
 pub use problems::{Problem, Problems, Severity};
 pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
 pub use redacted::{RedactedValue, is_unset, redacted_digests, redacted_of_scoring};
-pub use resources::{Purpose, ResourceKind, Resources, SuiteResource, hub_endpoint};
+pub use resources::{HUB_TOKEN_VARIABLE, Purpose, ResourceKind, Resources, SuiteResource, hub_endpoint};
 pub use secret_marking::keep_addresses;
 pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,

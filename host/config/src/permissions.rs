@@ -86,8 +86,8 @@ impl Permissions {
         self.changed(|restriction| restriction.folders.extend(folder.canonicalize().ok()))
     }
 
-    /// Returns the permissions of a suite for which nothing is fetched. A dataset or a model on a hub is then read from
-    /// the cache, which needs no permission.
+    /// Returns the permissions of a suite for which the user forbids the network. A dataset or a model on a hub is then
+    /// read from the cache, which needs no permission. The suite itself cannot ask for this.
     pub fn offline(&self) -> Permissions {
         self.changed(|restriction| restriction.is_offline = true)
     }

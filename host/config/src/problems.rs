@@ -7,6 +7,7 @@ use crate::resources::{Purpose, RefusedResource, ResourceKind, Resources, SuiteR
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use gage_core::{name_list, printable, printable_line};
 use gage_secrets::{SECRET_MARK, find_secrets, redact};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -260,7 +261,7 @@ impl Problems {
             // If the spelling differs, the whole scalar is hidden.
             places.extend(if found.is_empty() { vec![whole] } else { found });
         }
-        starred(masked, &places)
+        without_invisible(&starred(masked, &places))
     }
 
     /// Returns a problem without the secrets that its message repeats.
@@ -301,29 +302,31 @@ impl Problems {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let title = level.primary_title(problem.message.as_str());
+        // Further lines of a message or a help are indented, so they cannot imitate another message.
+        let title = level.primary_title(printable(&problem.message));
         let place = problem
             .span
             .and_then(|span| Some((span, self.sources.get(span.source)?, texts.get(span.source)?.as_str())));
         let mut group = match place {
             Some((span, source, _)) if source.text.len() > MAX_SHOWN_SOURCE_BYTES => {
                 let (line, column) = span.line_and_column(&self.sources);
-                title.element(Origin::path(source.name.as_str()).line(line).char_column(column))
+                title.element(Origin::path(printable_line(&source.name)).line(line).char_column(column))
             }
             Some((span, source, text)) => {
-                let name = source.name.as_str();
+                let name = printable_line(&source.name);
                 // The first line of a mapping is enough to find it.
                 let end = span.end.clamp(span.start, text.len());
                 let one_line =
                     text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
                 let marked = AnnotationKind::Primary.span(span.start..span.start + one_line);
-                let marked = if problem.key.is_empty() { marked } else { marked.label(problem.key.as_str()) };
+                let marked =
+                    if problem.key.is_empty() { marked } else { marked.label(printable_line(&problem.key)) };
                 title.element(Snippet::source(text).path(name).annotation(marked))
             }
             None => Group::with_title(title),
         };
         if let Some(help) = &problem.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(printable(help)));
         }
         vec![group]
     }
@@ -352,6 +355,25 @@ impl Problems {
     }
 }
 
+/// Replaces control characters beyond ASCII, and invisible characters, and keeps the length in bytes. The display of lines
+/// replaces those of ASCII.
+fn without_invisible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        let is_shown =
+            character.is_ascii() || printable(character.encode_utf8(&mut [0; 4])) == character.to_string();
+        match (is_shown, character.len_utf8()) {
+            (true, _) => shown.push(character),
+            (false, 2) => shown.push('·'),
+            (false, length) => {
+                shown.push(char::REPLACEMENT_CHARACTER);
+                shown.push_str(&"?".repeat(length - 3));
+            }
+        }
+    }
+    shown
+}
+
 impl Problem {
     /// Adds the allowed values, or how to fix it.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Problem {
@@ -365,13 +387,14 @@ impl Problem {
         if known.is_empty() {
             return self.help("leave it out: there is nothing to name here");
         }
-        let more = if known.len() > MAX_SHOWN_NAMES { ", …" } else { "" };
-        let allowed = known.get(..MAX_SHOWN_NAMES).unwrap_or(&known).join(", ") + more;
+        let allowed = name_list(&known, MAX_SHOWN_NAMES, ", ");
         if let Some(new) = new_name(typed, &known) {
             return self.help(format!("`{typed}` of gage-eval is `{new}` here; expected one of: {allowed}"));
         }
         let help = match gage_core::nearest(typed, known.iter().copied().take(MAX_COMPARED_NAMES)) {
-            Some(nearest) => format!("did you mean `{nearest}`? expected one of: {allowed}"),
+            Some(nearest) => {
+                format!("did you mean `{}`? expected one of: {allowed}", printable_line(nearest))
+            }
             None => format!("expected one of: {allowed}"),
         };
         self.help(help)
@@ -413,12 +436,36 @@ mod tests {
     }
 
     #[test]
+    fn problems_cannot_steer_the_terminal() {
+        let mut problems = Problems::default();
+        let text = "a\u{9b}2J\u{200f}\u{e0041}\r\u{202e}b: 1\nok: 1\n";
+        let source = problems.sources.add("suite\nerror: x.yaml", text.to_owned());
+        let span = Span { source, start: 0, end: 4 };
+        let hostile = "x\r\u{1b}[2J\u{202e}\u{9b}\nerror: y";
+        problems.error(span, hostile, format!("`{hostile}` is wrong")).help(hostile);
+        problems.error(span, "a", "it is unknown").known("x", [hostile]);
+        problems.error_without_place("all is wrong").help(hostile);
+        let shown = problems.render(false);
+        let harmful = |character: char| character != '\n' && character.is_control();
+        assert!(!shown.chars().any(harmful), "{shown:?}");
+        for invisible in ['\u{200f}', '\u{e0041}', '\u{202e}'] {
+            assert!(!shown.contains(invisible), "{shown:?}");
+        }
+        let errors = shown.lines().filter(|line| line.starts_with("error")).count();
+        assert_eq!(errors, 3, "{shown}");
+        assert_eq!(without_invisible(text).len(), text.len());
+    }
+
+    #[test]
     fn only_some_of_many_known_names_are_shown() {
         let names: Vec<String> = (0..300).map(|number| format!("name-{number}")).collect();
         let mut problems = Problems::default();
         let problem = problems.error_without_place("it is unknown");
         problem.known("name-1x", names.iter().map(String::as_str));
         let help = problem.help.clone().unwrap_or_default();
-        assert!(help.starts_with("did you mean `name-1`?") && help.ends_with("name-199, …"), "{help}");
+        assert!(
+            help.starts_with("did you mean `name-1`?") && help.ends_with("name-199, and 100 more"),
+            "{help}"
+        );
     }
 }

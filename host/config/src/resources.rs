@@ -53,6 +53,9 @@ pub enum ResourceKind {
         /// The port.
         port: u16,
     },
+    /// The variable [`HUB_TOKEN_VARIABLE`]. It is never refused: requests are sent without the token if the variable may
+    /// not be read.
+    HubToken,
 }
 
 impl ResourceKind {
@@ -68,6 +71,9 @@ impl ResourceKind {
         Some(ResourceKind::Hub { name, port })
     }
 }
+
+/// The environment variable with the user's token of the hub of `hub:` references.
+pub const HUB_TOKEN_VARIABLE: &str = "HF_TOKEN";
 
 /// Returns the address of the hub of `hub:` references: that of `HF_ENDPOINT`, or else Hugging Face's.
 pub fn hub_endpoint() -> String {
@@ -99,6 +105,7 @@ impl SuiteResource {
             ResourceKind::File(path) | ResourceKind::Component(path) => permissions.check_file(path),
             ResourceKind::Host { name, port } => permissions.check_host(name, *port),
             ResourceKind::Hub { name, port } => permissions.check_hub(name, *port),
+            ResourceKind::HubToken => Ok(()),
         }
     }
 }

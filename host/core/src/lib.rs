@@ -6,6 +6,7 @@
 //! on this one; it depends on none of them.
 
 mod answer;
+mod bounded_text;
 mod content;
 mod digest;
 mod escape;
@@ -38,6 +39,7 @@ mod suite_sections;
 mod threads;
 
 pub use answer::CanonicalAnswer;
+pub use bounded_text::{MAX_SHOWN_NAME_CHARS, name_list, shortened, shown_name};
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
 pub use escape::{printable, printable_html, printable_line, system_message};

@@ -1,7 +1,8 @@
 //! Files of test cases for plugins: one JSON object per line.
 
 use crate::error::ToolError;
-use gage_core::Object;
+use gage_core::foreign_file::{FileLimit, read_named_text};
+use gage_core::{Object, shown_name};
 use gage_plugin::World;
 use serde_json::Value;
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::path::Path;
 /// Keys allowed in every case.
 const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
 
-/// Maximum size of a file of cases, in bytes.
-const MAX_CASES_BYTES: u64 = 256 << 20;
+/// Maximum size of a file of cases.
+const MAX_CASES_SIZE: FileLimit = FileLimit::new("a file of cases", 256 << 20);
 
 /// A test case.
 #[derive(Clone, Debug)]
@@ -65,15 +66,8 @@ pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
 /// If the file cannot be read, a line is not an object, or a key is unknown.
 pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let shown = path.display().to_string();
-    let fail = |error: String| ToolError::new(format!("cannot read the cases {shown}: {error}"));
-    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if !metadata.is_file() {
-        return Err(fail("it is not a regular file".to_owned()));
-    }
-    if metadata.len() > MAX_CASES_BYTES {
-        return Err(fail(format!("it has {} bytes; at most {MAX_CASES_BYTES} are allowed", metadata.len())));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = read_named_text(path, MAX_CASES_SIZE)
+        .map_err(|error| ToolError::new(format!("cannot read the cases {shown}: {error}")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut cases = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -96,7 +90,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
             let near = gage_core::nearest(key, known()).map(|near| format!("did you mean `{near}`? "));
             let allowed = known().collect::<Vec<_>>().join(", ");
             return Err(ToolError::with_help(
-                format!("{place}: unknown key `{key}`"),
+                format!("{place}: unknown key `{}`", shown_name(key)),
                 format!("{}expected one of: {allowed}", near.unwrap_or_default()),
             ));
         }
@@ -117,7 +111,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
         ));
     }
     let name = match named {
-        Some(named) => format!("{place} ({named})"),
+        Some(named) => format!("{place} ({})", shown_name(named)),
         None => place.to_owned(),
     };
     Ok(Case { name, member, params, body })
@@ -188,5 +182,16 @@ mod tests {
         assert!(message(r#"{"inptus": {}, "expected": {}}"#).contains("did you mean `inputs`?"));
         assert!(message(r#"{"inputs": {}}"#).contains("expects nothing"));
         assert_eq!(message(r#"{"inputs": {}, "expected": {}}"#), "fine");
+        let hostile = message(r#"{"a\nerror: b\u202e": {}, "expected": {}}"#);
+        assert!(hostile.starts_with("c.jsonl:3: unknown key `a\\nerror: b\\u{202e}` / "), "{hostile}");
+    }
+
+    #[test]
+    fn names_of_cases_are_short_and_on_one_line() {
+        let long = "x".repeat(100_000);
+        let line = json!({"case": format!("a\r\u{202e}{long}"), "expected": 1}).to_string();
+        let case = read_case("c.jsonl:3", &line, World::Metric).unwrap();
+        assert!(case.name.starts_with("c.jsonl:3 (a\\r\\u{202e}xx"), "{}", case.name);
+        assert!(case.name.chars().count() < 300, "{}", case.name.len());
     }
 }

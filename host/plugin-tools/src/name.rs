@@ -32,6 +32,7 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
         && name.len() <= MAX_NAME_CHARS
         && name.split(['-', '_']).all(is_part);
     if !is_well_made {
+        let name = gage_core::shown_name(name);
         return Err(format!("the name '{name}' cannot be used; {allowed}"));
     }
     let snake = snake(name);

@@ -1,6 +1,8 @@
 //! The project file `gage-plugin.toml`.
 
 use crate::{Language, ToolError, name};
+use gage_core::foreign_file::{FileLimit, read_named_text};
+use gage_core::{printable_line, shortened, shown_name};
 use gage_plugin::{Capability, World};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -8,6 +10,12 @@ use std::path::{Path, PathBuf};
 
 /// File that marks a folder as a project.
 pub const SETTINGS: &str = "gage-plugin.toml";
+
+/// Maximum size of a project file.
+const MAX_SETTINGS_SIZE: FileLimit = FileLimit::new("a project file", 1 << 20);
+
+/// Maximum length of a message about a project file, in characters.
+const MAX_MESSAGE_CHARS: usize = 1_000;
 
 /// A folder with a plugin project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +54,7 @@ impl Project {
     /// If there is none, or its `gage-plugin.toml` is invalid; the message names the line.
     pub fn read(folder: &Path) -> Result<Project, ToolError> {
         let path = folder.join(SETTINGS);
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        let text = read_named_text(&path, MAX_SETTINGS_SIZE).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => ToolError::with_help(
                 format!("there is no plugin in {}: it has no {SETTINGS}", folder.display()),
                 "go to the folder of a plugin, or make one: gage-host plugin new --lang LANGUAGE --kind KIND NAME",
@@ -73,7 +81,9 @@ impl Project {
                 Some(span) if span.end > 0 => place(span.start),
                 _ => path.display().to_string(),
             };
-            ToolError::new(format!("{place}: {}", error.message()))
+            // The message may repeat any text of the file.
+            let message = shortened(error.message(), MAX_MESSAGE_CHARS);
+            ToolError::new(format!("{place}: {}", printable_line(&message)))
         })?;
         let mut imports = Vec::new();
         for import in &settings.imports {
@@ -122,7 +132,7 @@ fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<World, D::Err
     let kind = String::deserialize(deserializer)?;
     World::of_kind(&kind).ok_or_else(|| {
         let kinds = World::ALL.map(World::kind).join(", ");
-        D::Error::custom(format!("there is no kind '{kind}'; use one of {kinds}"))
+        D::Error::custom(format!("there is no kind '{}'; use one of {kinds}", shown_name(&kind)))
     })
 }
 
@@ -132,7 +142,7 @@ impl<'de> Deserialize<'de> for Import {
         let found = Capability::ALL.into_iter().find(|capability| capability.name() == name);
         found.map(Import).ok_or_else(|| {
             let names = Capability::ALL.map(Capability::name).join(", ");
-            D::Error::custom(format!("there is no import '{name}'; use {names}"))
+            D::Error::custom(format!("there is no import '{}'; use {names}", shown_name(&name)))
         })
     }
 }
@@ -183,6 +193,22 @@ mod tests {
         let imports = |what: &str| error(&format!("{start}language = 'js'\nimports = [\n  '{what}',\n]"));
         assert!(imports("files").starts_with("p/gage-plugin.toml:4: there is no import"));
         assert_eq!(imports("http"), "p/gage-plugin.toml:5: a plugin of the kind metric cannot import http");
+    }
+
+    #[test]
+    fn names_in_messages_are_short_and_on_one_line() {
+        let hostile = format!("a\\nerror: b\\u202e\\u001b{}", "x".repeat(100_000));
+        for text in [
+            format!("name = \"{hostile}\""),
+            format!("kind = \"{hostile}\""),
+            format!("language = \"{hostile}\""),
+            format!("imports = [\"{hostile}\"]"),
+            format!("\"{hostile}\" = 1"),
+        ] {
+            let message = error(&text);
+            assert!(message.contains("a\\nerror: b\\u{202e}\\u{1b}xx"), "{message}");
+            assert!(message.chars().count() < 1_500, "{}", message.len());
+        }
     }
 
     #[test]

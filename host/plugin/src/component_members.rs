@@ -26,6 +26,8 @@ use wasmtime::component::InstancePre;
 
 /// Maximum number of members in a component.
 const MAX_MEMBERS: usize = 256;
+/// Maximum number of members that a message lists.
+const MAX_LISTED_MEMBERS: usize = 64;
 /// Maximum number of checked parameters of a component that are kept.
 const MAX_KEPT_PARAMS: usize = 1_024;
 
@@ -190,7 +192,7 @@ impl<K: PluginKind> PluginComponent<K> {
     ) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
         let names = || self.descriptions.iter().map(|one| one.name.as_str());
-        let known = || names().collect::<Vec<_>>().join(", ");
+        let known = || gage_core::name_list(names(), MAX_LISTED_MEMBERS, ", ");
         let world = K::WORLD;
         let index = match name {
             None if self.members.len() == 1 => 0,

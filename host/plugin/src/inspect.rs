@@ -2,7 +2,8 @@
 
 use crate::world::{Capability, World};
 use gage_config::Grants;
-use gage_core::Digest;
+use gage_core::{Digest, MAX_SHOWN_NAME_CHARS};
+use std::borrow::Cow;
 use wasmparser::{Encoding, Parser, Payload};
 
 /// Version of `gage:plugin` that this host supports.
@@ -11,6 +12,9 @@ pub const WIT_VERSION: &str = "0.1.0";
 /// Maximum nesting of components. Real components have a few levels, and the compiler's time and memory grow
 /// with their square.
 const MAX_NESTED_COMPONENTS: usize = 100;
+
+/// Maximum number of exports that a message lists.
+const MAX_LISTED_EXPORTS: usize = 20;
 
 /// Interfaces that every component may import.
 const FREE: [&str; 2] = ["log", "types"];
@@ -132,7 +136,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
         }
         let allowed: Vec<&str> = capability.worlds().iter().map(|world| world.kind()).collect();
         return Err(Refusal::with_help(
-            format!("it imports {import}, which a {world} cannot have"),
+            format!("it imports {}, which a {world} cannot have", shown(import)),
             format!("plugins that may be granted it: {}", allowed.join(", ")),
         ));
     }
@@ -142,10 +146,10 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
     if let Some((name, version)) = import.strip_prefix("gage:plugin/").and_then(|rest| rest.split_once('@'))
         && version != WIT_VERSION
     {
-        return Err(other_version(&format!("imports gage:plugin/{name}"), version));
+        return Err(other_version(&format!("imports gage:plugin/{}", shown(name)), version));
     }
     Err(Refusal::with_help(
-        format!("it imports {import}, which this host does not provide"),
+        format!("it imports {}, which this host does not provide", shown(import)),
         format!(
             "a component may import gage:plugin/log@{WIT_VERSION}, what the suite grants of media, http and llm, \
              and WASI 0.2 without wasi:http, which is there and empty"
@@ -153,7 +157,12 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
     ))
 }
 
+fn shown(name: &str) -> Cow<'_, str> {
+    gage_core::shortened(name, MAX_SHOWN_NAME_CHARS)
+}
+
 fn other_version(what: &str, version: &str) -> Refusal {
+    let version = shown(version);
     Refusal::with_help(
         format!("it {what} of version {version}; this host supports gage:plugin@{WIT_VERSION}"),
         format!("build it against gage:plugin@{WIT_VERSION}, or use a gage-host that supports {version}"),
@@ -177,7 +186,8 @@ fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
     }
     let broken = |error: wasmparser::BinaryReaderError| {
         let what = if error.message().contains("unexpected end") { "cut off" } else { "damaged" };
-        Refusal::new(format!("it is a {what} WebAssembly file: {error}"))
+        let error = error.to_string();
+        Refusal::new(format!("it is a {what} WebAssembly file: {}", shown(&error)))
     };
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     let mut depth = 0_usize;
@@ -226,7 +236,10 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
             Err(other_version(&format!("exports gage:plugin/{}", world.interface()), version))
         }
         [] => {
-            let names = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+            let names = match exports.is_empty() {
+                true => "nothing".to_owned(),
+                false => gage_core::name_list(exports, MAX_LISTED_EXPORTS, ", "),
+            };
             let known: Vec<&str> = World::ALL.into_iter().map(World::interface).collect();
             Err(Refusal::with_help(
                 format!("it exports {names}, which is not an interface of a plugin"),
@@ -236,9 +249,31 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
         several => {
             let names: Vec<&str> = several.iter().map(|(world, _)| world.interface()).collect();
             Err(Refusal::with_help(
-                format!("it exports {} at once", names.join(" and ")),
+                format!("it exports {} at once", gage_core::name_list(names, MAX_LISTED_EXPORTS, " and ")),
                 "a component is a plugin of one kind; make one of each",
             ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_about_long_names_are_short() {
+        let long = "x".repeat(100_000);
+        let many: Vec<String> = (0..100).map(|number| format!("gage:plugin/metric@{number}{long}")).collect();
+        for refusal in [
+            check_import(&long, World::Metric).expect_err("unknown"),
+            check_import(&format!("gage:plugin/{long}@9"), World::Metric).expect_err("another version"),
+            check_import(&format!("gage:plugin/log@{long}"), World::Metric).expect_err("another version"),
+            world_of(std::slice::from_ref(&long)).expect_err("no interface"),
+            world_of(&many[..1]).expect_err("another version"),
+            world_of(&many).expect_err("several"),
+        ] {
+            let length = refusal.message.len() + refusal.help.map_or(0, |help| help.len());
+            assert!(length < 5_000, "{length}: {}", refusal.message);
         }
     }
 }

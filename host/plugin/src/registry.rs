@@ -14,6 +14,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Maximum number of plugins that a message lists.
+const MAX_LISTED_PLUGINS: usize = 20;
+
 /// A component that is bundled with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BundledComponent {
@@ -52,7 +55,7 @@ pub enum RegistryError {
         known: Vec<String>,
     },
     /// Several plugins have a member with this name.
-    #[error("the {world} '{name}' is in several plugins: {}", .plugins.join(", "))]
+    #[error("the {world} '{name}' is in several plugins: {}", list(plugins))]
     Ambiguous {
         /// The name.
         name: String,
@@ -98,7 +101,7 @@ impl RegistryError {
     /// Returns advice, if there is any beyond the message.
     pub fn help(&self) -> Option<String> {
         match self {
-            RegistryError::Ambiguous { known, .. } => Some(format!("name one of them: {}", known.join(", "))),
+            RegistryError::Ambiguous { known, .. } => Some(format!("name one of them: {}", list(known))),
             RegistryError::IdTaken { .. } => Some("give the entry another id".to_owned()),
             RegistryError::Digest { .. } => {
                 Some("restore the intended file; or, if you trust the new one, write its sha256".to_owned())
@@ -109,6 +112,10 @@ impl RegistryError {
             | RegistryError::Unreadable { .. } => None,
         }
     }
+}
+
+fn list(names: &[String]) -> String {
+    gage_core::name_list(names, MAX_LISTED_PLUGINS, ", ")
 }
 
 /// Source of a plugin.

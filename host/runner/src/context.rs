@@ -4,7 +4,7 @@ use crate::error::RunnerError;
 use crate::progress::{NoProgress, RunEvent, RunProgress};
 use crate::suite_defaults::{NoDefaults, SuiteDefaults};
 use gage_backend::{ModelProgram, OpenOptions};
-use gage_config::{Permissions, hub_endpoint};
+use gage_config::{HUB_TOKEN_VARIABLE, Permissions, hub_endpoint};
 use gage_core::ShortageWatch;
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, ModelHub};
@@ -60,7 +60,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// Returns the hub token from `HF_TOKEN`.
 pub fn hub_token() -> Option<SecretString> {
-    variable("HF_TOKEN").map(|token| SecretString::new("HF_TOKEN", &token))
+    variable(HUB_TOKEN_VARIABLE).map(|token| SecretString::new(HUB_TOKEN_VARIABLE, &token))
 }
 
 /// Returns the program's folder in the user's cache: `$XDG_CACHE_HOME/gage-host`, or else `~/.cache/gage-host`.

@@ -20,8 +20,8 @@ const NAMES: &[&str] = &[
 /// Variable with a shared library that llama.cpp would load.
 const LIBRARY_VARIABLE: &str = "GGML_BACKEND_PATH";
 
-/// Parts of the names of variables that hold secrets.
-const SECRETS: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+/// Parts of the names of variables that hold secrets, in any case: `PASS` is part of `PASSWORD` and `PASSWD`.
+const SECRETS: [&str; 6] = ["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
 
 /// Returns the whole environment of a model process.
 pub fn model_environment() -> Vec<(OsString, OsString)> {
@@ -35,7 +35,8 @@ fn is_inherited(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_known = NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    is_known && name != LIBRARY_VARIABLE && !SECRETS.iter().any(|part| name.contains(part))
+    let upper_case = name.to_ascii_uppercase();
+    is_known && name != LIBRARY_VARIABLE && !SECRETS.iter().any(|part| upper_case.contains(part))
 }
 
 #[cfg(test)]
@@ -55,6 +56,18 @@ mod tests {
             ("OPENAI_API_KEY", false),
             ("NVIDIA_API_KEY", false),
             ("CUDA_MIRROR_TOKEN", false),
+            ("CUDA_MIRROR_token", false),
+            ("CUDA_MIRROR_PASSWD", false),
+            ("CUDA_MIRROR_PASS", false),
+            ("GGML_RPC_CREDENTIALS", false),
+            ("VK_PROXY_AUTH", false),
+            ("OMP_PROC_BIND", true),
+            ("OMP_WAIT_POLICY", true),
+            ("OMP_DISPLAY_AFFINITY", true),
+            ("GOMP_CPU_AFFINITY", true),
+            ("KMP_BLOCKTIME", true),
+            ("CUDA_CACHE_PATH", true),
+            ("VK_ICD_FILENAMES", true),
             ("http_proxy", false),
         ] {
             assert_eq!(is_inherited(OsStr::new(name)), expected, "{name}");

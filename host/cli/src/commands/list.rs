@@ -12,6 +12,9 @@ use gage_suite::LoadedSuite;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
+/// Maximum number of names of several plugins that are shown.
+const MAX_SHOWN_CONFLICTS: usize = 20;
+
 pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     show(arguments, arguments.what.as_slice())
 }
@@ -29,8 +32,13 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Res
         print(&all)?;
     }
     let conflicts = registry.conflicts()?;
-    for conflict in &conflicts {
+    for conflict in conflicts.iter().take(MAX_SHOWN_CONFLICTS) {
         setup::refuse_plugin(conflict);
+    }
+    let others = conflicts.len().saturating_sub(MAX_SHOWN_CONFLICTS);
+    if others > 0 {
+        let names = terminal::count(others, "further name");
+        terminal::usage_error(&format!("{names} in several plugins, not shown here"), None);
     }
     Ok(if conflicts.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
 }

@@ -19,6 +19,9 @@ const EXPLAINED: [(World, ListKind); 4] = [
     (World::Aggregator, ListKind::Aggregators),
 ];
 
+/// Maximum number of known names that a message lists.
+const MAX_LISTED_NAMES: usize = 200;
+
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     let MetricsArguments { name, config, plugin_folders, permissions: granted, print } = arguments;
     let PrintArguments { json, quiet } = print;
@@ -41,7 +44,8 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let known: Vec<&str> = members.map(|(_, member)| member.name.as_str()).collect();
         let nearest = gage_core::nearest(&name, known.iter().copied());
         let nearest = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
-        let help = format!("{nearest}expected one of: {}", known.join(", "));
+        let known = gage_core::name_list(known, MAX_LISTED_NAMES, ", ");
+        let help = format!("{nearest}expected one of: {known}");
         let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
         return Ok(terminal::usage_error(&message, Some(&help)));
     }

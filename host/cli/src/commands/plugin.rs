@@ -98,13 +98,14 @@ fn setup_for(
         let help = "name the file as the suite does, or leave --config out";
         return Err(terminal::usage_error(&message, Some(help)));
     };
-    let found = std::fs::read(file).ok().map(|bytes| gage_core::Digest::of_bytes(&bytes));
-    if let (Some(wanted), Some(found)) = (entry.sha256, found)
-        && wanted != found
-    {
-        let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
-        return Err(setup::refuse_plugin(&error));
-    }
     let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
-    Ok(InstanceSetup { source, limits, grants, ..InstanceSetup::default() })
+    let instance = InstanceSetup { source, limits, grants, ..InstanceSetup::default() };
+    if let Some(wanted) = entry.sha256 {
+        let found = gage_core::Digest::of_bytes(&read(file, &instance)?);
+        if wanted != found {
+            let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
+            return Err(setup::refuse_plugin(&error));
+        }
+    }
+    Ok(instance)
 }

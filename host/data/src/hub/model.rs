@@ -1,7 +1,7 @@
 //! References to a model file of a hub.
 
 use super::{HubError, HubFile, HubKind, HubProgress, HubSource, HubTimings, fetch};
-use gage_config::Permissions;
+use gage_config::{HUB_TOKEN_VARIABLE, Permissions, Refusal};
 use gage_core::Digest;
 use gage_secrets::SecretString;
 use std::path::PathBuf;
@@ -12,8 +12,23 @@ use url::Url;
 pub struct ModelHub {
     /// Hub of `hub:` references; usually `https://huggingface.co`.
     pub endpoint: String,
-    /// Sent only to the hub.
+    /// Sent only to the hub. See [`ModelHub::token_for`].
     pub token: Option<SecretString>,
+}
+
+impl ModelHub {
+    /// Returns the token for the requests of a model. `None` if there is none, or if the model is on another server than
+    /// the hub.
+    ///
+    /// # Errors
+    /// Returns the refusal if the suite of the model may not read the token's variable.
+    pub fn token_for(&self, model: &ModelReference) -> Result<Option<SecretString>, Refusal> {
+        let is_own = Url::parse(&self.endpoint).is_ok_and(|hub| hub.origin() == model.endpoint.origin());
+        match self.token.clone().filter(|_| is_own) {
+            Some(token) => model.permissions.check_env(HUB_TOKEN_VARIABLE).map(|()| Some(token)),
+            None => Ok(None),
+        }
+    }
 }
 
 /// A file of a model's repository.
@@ -136,6 +151,39 @@ impl ModelReference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_config::AllowedResources;
+
+    #[test]
+    fn token_needs_the_hub_itself_and_a_permission() {
+        let hub = ModelHub {
+            endpoint: "https://hub.example/".to_owned(),
+            token: Some(SecretString::unmarked("HF_TOKEN", "hf_secret")),
+        };
+        let restricted = |env: &[&str]| {
+            let env = env.iter().map(|name| (*name).to_owned()).collect();
+            Permissions::restricted(AllowedResources { env, ..AllowedResources::default() })
+        };
+        let token = |text: &str, permissions: &Permissions| {
+            let model = ModelReference::read(text, &hub.endpoint).expect("a reference");
+            let token = hub.token_for(&model.restricted(permissions)).map_err(|refusal| refusal.help)?;
+            Ok::<_, String>(token.map(|token| token.reveal().to_owned()))
+        };
+        let sent = Ok(Some("hf_secret".to_owned()));
+        let refused = Err("allow it with `--allow-env HF_TOKEN`".to_owned());
+        for (text, permissions, expected) in [
+            ("hub:o/n/a.gguf", Permissions::default(), &sent),
+            ("https://hub.example/o/n/resolve/main/a.gguf", Permissions::default(), &sent),
+            ("https://other.example/o/n/resolve/main/a.gguf", Permissions::default(), &Ok(None)),
+            ("https://hub.example:444/o/n/resolve/main/a.gguf", Permissions::default(), &Ok(None)),
+            ("http://hub.example/o/n/resolve/main/a.gguf", Permissions::default(), &Ok(None)),
+            ("hub:o/n/a.gguf", restricted(&[]), &refused),
+            ("hub:o/n/a.gguf", restricted(&["TOKEN"]), &refused),
+            ("hub:o/n/a.gguf", restricted(&["HF_TOKEN"]), &sent),
+            ("https://other.example/o/n/resolve/main/a.gguf", restricted(&["HF_TOKEN"]), &Ok(None)),
+        ] {
+            assert_eq!(&token(text, &permissions), expected, "{text}");
+        }
+    }
 
     #[test]
     fn references_and_addresses_are_read() {

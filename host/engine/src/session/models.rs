@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::plan::model_files::files_of;
 use gage_config::{BackendKind, Permissions, Problems};
 use gage_data::LocateOptions;
-use gage_data::hub::{ModelHub, ModelReference};
+use gage_data::hub::{HubError, ModelHub, ModelReference};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -45,15 +45,17 @@ fn fetch_one(
 ) -> Result<PathBuf, String> {
     let reference = ModelReference::read(text, &hub.endpoint)?.restricted(permissions);
     let cache = options.cache_folder.ok_or("there is no cache folder; set GAGE_CACHE_DIR")?;
+    // Many models need no token, so a suite that may not use it is refused only by the hub.
+    let (token, refusal) = match hub.token_for(&reference) {
+        Ok(token) => (token, None),
+        Err(refusal) => (None, Some(refusal)),
+    };
     let fetched = reference
-        .fetch(
-            hub.token.clone(),
-            cache.to_owned(),
-            options.is_offline,
-            options.progress,
-            options.is_cancelled,
-        )
-        .map_err(|error| error.to_string())?;
+        .fetch(token, cache.to_owned(), options.is_offline, options.progress, options.is_cancelled)
+        .map_err(|error| match (&error, refusal) {
+            (HubError::Denied(_) | HubError::NotFound(_), Some(refusal)) => format!("{error}; {refusal}"),
+            _ => error.to_string(),
+        })?;
     tracing::info!(
         reference = text,
         commit = fetched.commit,

@@ -5,7 +5,7 @@ use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_core::Digest;
-use gage_data::hub::{HubTimings, ModelReference, UrlFetchOptions, WebModel};
+use gage_data::hub::{HubTimings, ModelHub, ModelReference, UrlFetchOptions, WebModel};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,10 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
         },
     };
     let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.print.quiet));
-    let fetched = reference.fetch(gage_runner::hub_token(), cache, arguments.offline, &progress, &|| false);
+    let hub = ModelHub { endpoint: arguments.endpoint.clone(), token: gage_runner::hub_token() };
+    // The command has no suite, so nothing is refused.
+    let token = hub.token_for(&reference).ok().flatten();
+    let fetched = reference.fetch(token, cache, arguments.offline, &progress, &|| false);
     let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != file.digest) {
         let message = format!("{} has the digest {}, not {wanted}", file.path, file.digest);

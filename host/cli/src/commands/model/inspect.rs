@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
 use gage_config::CacheType;
-use gage_core::{Digest, printable_line};
+use gage_core::{Digest, shown_name};
 use serde_json::{Value, json};
 use std::fs::File;
 
@@ -89,7 +89,7 @@ fn projector_type(gguf: &Gguf) -> Option<&str> {
 }
 
 fn line(what: &str, value: String) -> anyhow::Result<()> {
-    terminal::print_line(format_args!("{what:18}{}", printable_line(&value)))
+    terminal::print_line(format_args!("{what:18}{}", shown_name(&value)))
 }
 
 fn show_file(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
@@ -99,11 +99,12 @@ fn show_file(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
 }
 
 fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
-    let text = |key: &str| gguf.text(key).unwrap_or("not said").to_owned();
+    let text = |key: &str| shown_name(gguf.text(key).unwrap_or("not said"));
     line("name", text("general.name"))?;
     line("what it is", "a LoRA adapter: use it as `lora` of a backend".to_owned())?;
     line("adapter", text("adapter.type"))?;
-    line("architecture", format!("{}, as its model must have", gguf.architecture().unwrap_or("not said")))?;
+    let architecture = shown_name(gguf.architecture().unwrap_or("not said"));
+    line("architecture", format!("{architecture}, as its model must have"))?;
     line("parameters", format!("{:.3} million", gguf.parameters() as f64 / 1e6))?;
     show_file(gguf, digest)
 }
@@ -128,7 +129,7 @@ fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryN
     if gguf.purpose() == Purpose::Adapter {
         return show_adapter(gguf, digest);
     }
-    let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
+    let text = |value: Option<&str>| shown_name(value.unwrap_or("not said"));
     let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
     line("name", text(gguf.text("general.name")))?;
     if let Some(limits) = gguf.purpose().limits() {

@@ -7,7 +7,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, GgufError};
-use gage_core::printable_line;
+use gage_core::{printable_line, shown_name};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -43,11 +43,15 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
                 "{:>10}  {:8}  {}",
                 shown_bytes(model.file_bytes),
                 model.quantization().unwrap_or_default(),
-                model.text("general.name").or(model.architecture()).unwrap_or_default()
+                shown_name(model.text("general.name").or(model.architecture()).unwrap_or_default())
             ),
             Err(error) => format!("cannot be used: {error}"),
         };
-        terminal::print_line(format_args!("{}  {}", file.display(), printable_line(&shown)))?;
+        terminal::print_line(format_args!(
+            "{}  {}",
+            printable_line(&file.display().to_string()),
+            printable_line(&shown)
+        ))?;
     }
     Ok(ExitCode::Done)
 }

@@ -1,7 +1,8 @@
 //! What a suite uses outside its own folder: variables, files, hosts, and plugins with their grants.
 
 use gage_config::{
-    AllowedResources, Grants, HttpGrant, Permissions, PipelineConfig, PluginSource, ResourceKind,
+    AllowedResources, Grants, HUB_TOKEN_VARIABLE, HttpGrant, Permissions, PipelineConfig, PluginSource,
+    ResourceKind,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -49,6 +50,9 @@ impl SuiteUses {
             match &resource.kind {
                 ResourceKind::Variable(name) => {
                     uses.variables.insert(name.clone());
+                }
+                ResourceKind::HubToken => {
+                    uses.variables.insert(HUB_TOKEN_VARIABLE.to_owned());
                 }
                 ResourceKind::Host { name, port } | ResourceKind::Hub { name, port } => {
                     uses.hosts.insert(match port {
@@ -113,4 +117,26 @@ fn grants_of(grants: &Grants) -> Vec<String> {
         .map(|grant| format!("llm {} ({} calls, {} tokens)", grant.role, grant.max_calls, grant.max_tokens));
     let media = grants.media.then(|| "media".to_owned());
     http.chain(secrets).chain(llm).chain(media).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_config::Environment;
+
+    #[test]
+    fn hubs_are_listed_also_if_offline_and_with_their_token() {
+        let text = "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+             datasets: [{dataset_id: d, loader: hf_hub, params: {hub_id: o/n, endpoint: 'http://127.0.0.1:9', \
+             offline: true}}]\n\
+             backends: [{backend_id: b, type: llama_cpp, config: {model_path: 'hub:o/n/m.gguf'}}]\n\
+             role_adapters: [{adapter_id: r, role_type: dut_model, backend_id: b}]\n\
+             custom: {steps: [{step: inference}]}\n";
+        let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+        let (config, problems) = gage_config::load("suite.yaml", text, &[], &environment);
+        let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
+        let uses = SuiteUses::new(&config, Path::new("."));
+        assert!(uses.variables.contains("HF_TOKEN"), "{uses:?}");
+        assert!(uses.hosts.contains("127.0.0.1:9"), "{uses:?}");
+    }
 }

@@ -5,9 +5,19 @@ use crate::arguments::InspectArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_core::{name_list, shortened, shown_name};
 use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, MemberDescription, summarise};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+/// Maximum number of imports, exports, inputs, values or parameters that are shown.
+const MAX_SHOWN: usize = 64;
+
+/// Maximum length of a value of a parameter, in characters.
+const MAX_VALUE_CHARS: usize = 1_000;
+
+/// Maximum length of a declared description, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 4 << 10;
 
 pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let file = file_of(arguments.file.as_deref())?;
@@ -77,7 +87,7 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
     let asked = if capabilities.is_empty() { "none".to_owned() } else { capabilities.join(", ") };
     line("asks for", &asked);
     if let Some(wants) = component.and_then(|component| component.extra().get("wants")) {
-        line("hopes for", &wants.to_string());
+        line("hopes for", &shortened(&wants.to_string(), MAX_VALUE_CHARS));
     }
     line("imports", &listed(&summary.imports));
     // Build tools add exports of their own, which are not called.
@@ -91,13 +101,17 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
 
 /// Lists the names, with those of WASI combined.
 fn listed(names: &[String]) -> String {
-    let (wasi, mut shown): (Vec<&str>, Vec<&str>) =
+    const SEPARATOR: &str = "\n            ";
+    let (wasi, others): (Vec<&str>, Vec<&str>) =
         names.iter().map(String::as_str).partition(|name| name.starts_with("wasi:"));
-    let note = format!("WASI 0.2, {} interfaces: present, but empty", wasi.len());
-    if !wasi.is_empty() {
-        shown.push(&note);
+    let mut shown = Vec::new();
+    if !others.is_empty() {
+        shown.push(name_list(others, MAX_SHOWN, SEPARATOR));
     }
-    if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n            ") }
+    if !wasi.is_empty() {
+        shown.push(format!("WASI 0.2, {} interfaces: present, but empty", wasi.len()));
+    }
+    if shown.is_empty() { "nothing".to_owned() } else { shown.join(SEPARATOR) }
 }
 
 /// Describes a member: its inputs, parameters and results.
@@ -105,13 +119,9 @@ pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
     let hook = member.hook.map(|hook| format!(" ({hook})")).unwrap_or_default();
     let _ = writeln!(text, "\n{}{hook}, version {}: {}", member.name, member.version, member.description);
     for input in &member.inputs {
-        let params = input.path_params.join(", ");
-        let _ = writeln!(
-            text,
-            "  reads    {:14} {params}, by default {}",
-            input.name,
-            input.default_paths.join(", ")
-        );
+        let params = name_list(&input.path_params, MAX_SHOWN, ", ");
+        let paths = name_list(&input.default_paths, MAX_SHOWN, ", ");
+        let _ = writeln!(text, "  reads    {:14} {params}, by default {paths}", input.name);
     }
     for (place, value) in member.values.iter().enumerate() {
         let what = if place == 0 { "gives" } else { "and" };
@@ -124,14 +134,28 @@ pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
         };
         let _ = writeln!(text, "  {what:8} {:14} {direction}{bounds}", value.name);
     }
-    let properties = member.params_schema.get("properties").and_then(Value::as_object);
-    for (name, schema) in properties.into_iter().flatten() {
+    describe_params(&member.params_schema, text);
+}
+
+/// Describes the parameters of a schema.
+fn describe_params(schema: &Value, text: &mut String) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, schema) in properties.iter().take(MAX_SHOWN) {
+        let name = shown_name(name);
         let kind = schema.get("type").or_else(|| schema.get("enum")).map(Value::to_string);
         let kind = kind.unwrap_or_default().replace(['"', '[', ']'], "").replace(',', " or ");
-        let default =
-            schema.get("default").map(|default| format!(", by default {default}")).unwrap_or_default();
+        let kind = shortened(&kind, MAX_VALUE_CHARS);
+        let default = schema.get("default").map(|default| format!(", by default {default}"));
+        let default = default.unwrap_or_default();
+        let default = shortened(&default, MAX_VALUE_CHARS);
         let about = schema.get("description").and_then(Value::as_str).map(|about| format!(": {about}"));
-        let _ = writeln!(text, "  takes    {name:14} {kind}{default}{}", about.unwrap_or_default());
+        let about = about.unwrap_or_default();
+        let about = shortened(&about, MAX_DESCRIPTION_CHARS);
+        let _ = writeln!(text, "  takes    {name:14} {kind}{default}{about}");
+    }
+    let others = properties.len().saturating_sub(MAX_SHOWN);
+    if others > 0 {
+        let _ = writeln!(text, "  takes    {others} more, which --json shows");
     }
 }
 
@@ -143,5 +167,28 @@ pub(super) fn size(bytes: usize) -> String {
         format!("{:.1} KiB", bytes / 1024.0)
     } else {
         format!("{:.1} MiB", bytes / f64::from(1 << 20))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_of_hostile_components_are_short() {
+        let long = "x".repeat(5_000);
+        let names: Vec<String> = (0..1_000).map(|number| format!("gage:{number}{long}")).collect();
+        let shown = listed(&names);
+        assert!(shown.len() < 20_000 && shown.ends_with("and 936 more"), "{}", shown.len());
+        let parameter = json!({"enum": [long], "default": long, "description": long});
+        let properties = names.iter().map(|name| (name.clone(), parameter.clone())).collect();
+        let mut text = String::new();
+        describe_params(&json!({"properties": Value::Object(properties)}), &mut text);
+        assert!(
+            text.len() < 1 << 20 && text.ends_with("takes    936 more, which --json shows\n"),
+            "{}",
+            text.len()
+        );
+        assert_eq!(listed(&["gage:plugin/log".to_owned(), "wasi:io/x".to_owned()]).lines().count(), 2);
     }
 }

@@ -5,11 +5,18 @@ use crate::arguments::TestArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_core::{printable_line, shortened};
 use gage_plugin::AnyComponent;
 use gage_plugin_tools::{Purity, TestReport, read_cases};
 
 /// Maximum number of differences shown for an impure plugin.
 const MAX_SHOWN: usize = 5;
+
+/// Maximum length of a line of the report, in characters.
+const MAX_LINE_CHARS: usize = 4 << 10;
+
+/// Maximum number of differences shown for a failed case.
+const MAX_SHOWN_OF_CASE: usize = 64;
 
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     let file = file_of(arguments.file.as_deref())?;
@@ -36,11 +43,15 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn show(report: &TestReport) -> anyhow::Result<()> {
-    let line = |text: &str| terminal::print_line(gage_core::printable(text));
+    let line = |text: &str| terminal::print_line(printable_line(&shortened(text, MAX_LINE_CHARS)));
     for failure in &report.failures {
         line(&format!("failed  {}", failure.case))?;
-        for difference in &failure.differences {
+        for difference in failure.differences.iter().take(MAX_SHOWN_OF_CASE) {
             line(&format!("        {difference}"))?;
+        }
+        let others = failure.differences.len().saturating_sub(MAX_SHOWN_OF_CASE);
+        if others > 0 {
+            line(&format!("        and {others} more, which --json shows"))?;
         }
     }
     let passed = report.cases - report.failures.len();

@@ -233,7 +233,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     model_path.map(|_| config)
 }
 
-/// Records the hub of a model file, or its local files.
+/// Records the hub of a model file and its token, or the local files.
 fn use_model(table: &MappingReader<'_>, key: &str, text: &str, problems: &mut Problems) {
     let address = match text.strip_prefix("hub:") {
         Some(_) => Some(hub_endpoint()),
@@ -244,6 +244,9 @@ fn use_model(table: &MappingReader<'_>, key: &str, text: &str, problems: &mut Pr
     match address {
         Some(address) => {
             if let Some(hub) = ResourceKind::hub_of(&address) {
+                if ResourceKind::hub_of(&hub_endpoint()).as_ref() == Some(&hub) {
+                    table.uses(key, ResourceKind::HubToken, problems);
+                }
                 table.uses(key, hub, problems);
             }
         }

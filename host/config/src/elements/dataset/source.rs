@@ -192,7 +192,8 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
     }
     let token = table.text("token", problems).filter(|token| !token.is_empty());
     let offline = table.boolean("offline", problems).unwrap_or(false);
-    if let Some(hub) = ResourceKind::hub_of(&endpoint).filter(|_| !offline) {
+    // Also if the dataset is offline: the cache holds what the user fetched from there, which may be private.
+    if let Some(hub) = ResourceKind::hub_of(&endpoint) {
         table.uses("endpoint", hub, problems);
     }
     Some(HubSpec {

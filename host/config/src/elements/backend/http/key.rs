@@ -195,6 +195,25 @@ fn variables_in(written: &str) -> Vec<&str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
+/// Headers that say where a request goes, where it ends, or what becomes of its connection. Only the HTTP client sets them.
+const CLIENT_HEADERS: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Returns true if only the HTTP client may set a header.
+fn is_client_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    CLIENT_HEADERS.contains(&name.as_str()) || name.starts_with("proxy-")
+}
+
 /// Reads `headers`.
 pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers = Vec::new();
@@ -219,6 +238,13 @@ pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problem
             problems.error(entry.key_span, &entry.key, message);
             continue;
         }
+        if is_client_header(&entry.key) {
+            let key = format!("{}.{}", table.path_of("headers"), entry.key);
+            problems
+                .error(entry.key_span, &key, format!("the header `{}` cannot be set", entry.key))
+                .help("leave it out: the HTTP client sets it for each request; a proxy is named by `proxy`");
+            continue;
+        }
         let is_secret = is_secret_key(&entry.key) || entry.written.as_deref().is_some_and(names_secret);
         let value = match is_secret {
             true => SecretString::new(&entry.key, text),
@@ -232,6 +258,35 @@ pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problem
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Environment, load};
+
+    #[test]
+    fn headers_of_the_client_are_refused() {
+        let problems_of = |header: &str| {
+            let text = format!(
+                "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+                 datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
+                 backends:\n  - backend_id: b\n    type: openai_http\n    config:\n      base_url: http://127.0.0.1:9\n\
+                 \x20     model: m\n      headers:\n        {header}: x\n\
+                 role_adapters: [{{adapter_id: r, role_type: dut_model, backend_id: b}}]\n\
+                 custom: {{steps: [{{step: inference}}]}}\n"
+            );
+            let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+            let (_, problems) = load("test.yaml", &text, &[], &environment);
+            let of_headers = problems.sorted().into_iter().filter(|problem| problem.key.contains("headers"));
+            of_headers.cloned().collect::<Vec<_>>()
+        };
+        for header in ["Host", "transfer-encoding", "TE", "Proxy-Authorization", "PROXY-Connection"] {
+            let found = problems_of(header);
+            let [problem] = found.as_slice() else { panic!("{header}: {found:?}") };
+            assert_eq!(problem.key, format!("backends[0].config.headers.{header}"));
+            assert_eq!(problem.message, format!("the header `{header}` cannot be set"));
+            assert!(problem.span.is_some() && problem.help.is_some(), "{problem:?}");
+        }
+        for header in ["X-Host", "Hosts", "Authorization", "OpenAI-Organization"] {
+            assert_eq!(problems_of(header), [], "{header}");
+        }
+    }
 
     #[test]
     fn where_a_key_is_from_is_said_without_any_of_it() {
