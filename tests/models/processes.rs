@@ -4,7 +4,7 @@ use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
 use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION, write_frame};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::JoinHandle;

@@ -53,7 +53,7 @@ fn serve_model(options: ModelOptions) -> Result<()> {
         std::process::exit(0);
     })?;
     let mut stdout = std::io::stdout().lock();
-    worker::run(options, &inbox, |message| match write_frame(&mut stdout, &message) {
+    worker::run(options, &inbox, move |message| match write_frame(&mut stdout, &message) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             tracing::debug!(target: LOG_TARGET, %error, "the reader of answers is gone");

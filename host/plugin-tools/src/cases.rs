@@ -111,7 +111,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
         ));
     }
     let name = match named {
-        Some(named) => format!("{place} ({})", shown_name(named)),
+        Some(named) => format!("{place} ({})", shown_name(&named)),
         None => place.to_owned(),
     };
     Ok(Case { name, member, params, body })
