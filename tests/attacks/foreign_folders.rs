@@ -367,6 +367,34 @@ fn hostile_suites_and_their_files_are_errors() {
     assert!(ended.code == Some(2) && is_named, "{}", ended.transcript());
 }
 
+#[test]
+fn hostile_gates_labels_plugins_and_recordings_are_errors() {
+    let workspace = workspace();
+    make_pipe(&workspace.path("pipe"));
+    sparse(&workspace.path("sparse"));
+    symlink("/dev/zero", workspace.path("zeros")).expect("a link");
+    for (file, reason) in [
+        ("pipe", "it is a pipe"),
+        ("zeros", "it is a device"),
+        ("runs", "it is a folder"),
+        ("sparse", "it has 300 MiB; at most"),
+    ] {
+        for command in [
+            "compare good good --gate",
+            "judge calibrate good --labels",
+            "plugin inspect",
+            "run suite.yaml --replay",
+        ] {
+            // A recording has no maximum size.
+            if file == "sparse" && command.starts_with("run ") {
+                continue;
+            }
+            let ended = execute(&workspace, &format!("{command} {file}")).expect_code(2);
+            assert!(ended.stderr.contains(reason), "{command} {file}: {}", ended.stderr);
+        }
+    }
+}
+
 /// A viewer that is killed when it is dropped.
 struct ViewerProcess {
     child: Child,

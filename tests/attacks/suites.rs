@@ -358,6 +358,20 @@ fn template_of_another_folder_is_refused() {
     workspace.run(&allowed).expect_code(0);
 }
 
+#[test]
+fn template_whose_name_leads_elsewhere_is_refused() {
+    let workspace = workspace();
+    let distill = ["distill", "suite/suite.yaml", "--builtin-name", "t", "--templates", "other/templates"];
+    workspace.run(&distill).expect_code(0);
+    let template = workspace.read("other/templates/t/v1.yaml");
+    workspace.write("other/templates/t/v1.yaml", template.replacen("name: t\n", "name: ../../t\n", 1));
+    let ended = workspace.run(&["init", "t", "--templates", "other/templates"]).expect_code(2);
+    for expected in ["the name '../../t' contains the character '/'", "v1.yaml:6:"] {
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    assert!(!workspace.path("t_run_1.yaml").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn link_in_a_folder_of_the_suite_is_not_followed() {
@@ -372,6 +386,44 @@ fn link_in_a_folder_of_the_suite_is_not_followed() {
     assert!(ended.stderr.contains("tokenizer_config.json leads to "), "{}", ended.stderr);
     let allowed = ["validate", "suite/suite.yaml", "--untrusted", "--allow-read", "other"];
     workspace.run(&allowed).expect_code(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn lock_of_another_folder_is_refused() {
+    let workspace = workspace();
+    workspace.run(&["lock", "suite/suite.yaml"]).expect_code(0);
+    let (lock, elsewhere) =
+        (workspace.path("suite/suite.gage.lock"), workspace.path("other/suite.gage.lock"));
+    std::fs::rename(&lock, &elsewhere).expect("moved");
+    std::os::unix::fs::symlink(&elsewhere, &lock).expect("linked");
+    for command in [["run", "suite/suite.yaml", "--locked"], ["lock", "suite/suite.yaml", "--check"]] {
+        let untrusted = [&command[..], &["--untrusted"]].concat();
+        let ended = workspace.run(&untrusted).expect_code(2);
+        assert!(ended.stderr.contains("suite.gage.lock leads to "), "{}", ended.stderr);
+        let allowed = [&untrusted[..], &["--allow-read", "other"]].concat();
+        workspace.run(&allowed).expect_code(0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_the_cache_of_a_suite_are_not_written_through() {
+    let workspace = workspace();
+    workspace.write("suite/suite.yaml", suite().replace("custom:", "cache: suite/cache\ncustom:"));
+    std::fs::create_dir_all(workspace.path("suite/cache/v1")).expect("made");
+    for number in 0..256 {
+        let link = workspace.path(&format!("suite/cache/v1/{number:02x}"));
+        std::os::unix::fs::symlink(workspace.path("other"), link).expect("linked");
+    }
+    let count = || std::fs::read_dir(workspace.path("other")).expect("a folder").count();
+    let before = count();
+    let run = ["run", "suite/suite.yaml", "--run-id", "r", "--untrusted"];
+    let ended = workspace.run(&run).expect_code(0);
+    let expected = "is a symbolic link, which is not followed here; the run continues without caching";
+    assert_eq!(ended.stderr.matches(expected).count(), 1, "{}", ended.stderr);
+    assert_eq!(workspace.json("r", "timings.json")["backends"]["model"]["cache"]["unwritten"], 3);
+    assert_eq!(count(), before);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn journal_of_another_run_is_an_error_with_its_position() {
     ]
     .concat();
     for (case, bytes, expected) in [
-        ("a flipped bit in the middle", flipped, "line 2: the checksum does not fit"),
+        ("a flipped bit in the middle", flipped, "line 2: the checksum does not match"),
         (
             "the journal of another run",
             [journal_header("other"), whole[second..].to_vec()].concat(),
@@ -190,7 +190,7 @@ fn journal_of_another_run_is_an_error_with_its_position() {
         (
             "a record of another run",
             [&whole[..second], journal_record("other", "{}").as_bytes(), &whole[second..]].concat(),
-            "line 2: the checksum does not fit",
+            "line 2: the checksum does not match",
         ),
         ("a newer version", newer, "format version 99"),
     ] {

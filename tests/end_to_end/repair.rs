@@ -85,7 +85,7 @@ fn damaged_lines_of_a_finished_run_are_asked_again() {
     let repaired = run.repair().stdout;
     let places: Vec<String> = numbers.iter().map(|number| format!("000001.jsonl:{number}")).collect();
     for part in [
-        "set aside 3 lines: the checksum does not fit (",
+        "set aside 3 lines: the checksum does not match (",
         &places.join(", "),
         "scores whose answer is lost or may be lost",
         "samples   q3, q10, q35 of the task rows had damaged lines",

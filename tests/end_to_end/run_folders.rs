@@ -79,7 +79,7 @@ fn foreign_lines_after_a_journal_are_reported_and_kept() {
     let mixed = [&journal[..], other.lines().nth(1).expect("a record").as_bytes(), b"\n"].concat();
     fs::write(&path, &mixed).expect("written");
     let refused = workspace.run(&["run", SUITE, "--resume", "s"]).expect_code(2);
-    assert!(refused.stderr.contains("the checksum does not fit"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the checksum does not match"), "{}", refused.stderr);
     assert_eq!(fs::read(&path).expect("a journal"), mixed);
 }
 

@@ -148,7 +148,7 @@ fn one_byte_that_changed_is_refused_and_named() {
             3,
             "settings.tasks.rows.max_samples",
         ),
-        ("the lock itself", LOCK, |bytes| place_of("rows: 40")(bytes) + 7, 2, "digest does not fit"),
+        ("the lock itself", LOCK, |bytes| place_of("rows: 40")(bytes) + 7, 2, "digest does not match"),
     ];
     for (case, file, place, code, expected) in cases {
         let workspace = Workspace::new();

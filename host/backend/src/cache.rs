@@ -1,10 +1,12 @@
 //! Cache of answers, so that the same question is not sent twice.
 //!
 //! A backend with a cache looks there first. Answers are looked up by the digest of everything that can change them
-//! ([`key`]). Each answer is in its own file ([`store`]), in the format of [`entry`]. Failures are never cached.
+//! ([`key`]). Each answer is in its own file ([`store`]), in one of many folders ([`shard`]) and in the format of [`entry`].
+//! Failures are never cached.
 
 mod entry;
 mod key;
+mod shard;
 mod store;
 
 use crate::api::{

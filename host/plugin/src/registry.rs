@@ -7,6 +7,7 @@ use crate::host::PluginHost;
 use crate::limits::Limits;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, FileFingerprint, PinnedFile, PinnedFiles, ResourceShortage};
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -513,22 +514,8 @@ impl Registry {
 /// # Errors
 /// If it cannot be read, or is larger.
 pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
-    use std::io::Read as _;
-    let fail = |error: String| RegistryError::Unreadable { path: path.to_owned(), error };
-    // Opening a pipe would block until a writer opens it.
-    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if !metadata.is_file() {
-        let what = if metadata.is_dir() { "it is a folder" } else { "it is not a regular file" };
-        return Err(fail(what.to_owned()));
-    }
-    let opened = std::fs::File::open(path).inspect_err(|error| drop(ResourceShortage::report_in(error)));
-    let file = opened.map_err(|error| fail(error.to_string()))?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(most_bytes));
-    // Reading one extra byte detects a larger file, even if the length is not known beforehand.
-    let most = u64::try_from(most_bytes).unwrap_or(u64::MAX - 1);
-    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
-    if bytes.len() > most_bytes {
-        return Err(fail(format!("it has more than {most_bytes} bytes, the most that are allowed")));
-    }
-    Ok(bytes)
+    let limit = FileLimit::new("a component", most_bytes as u64);
+    foreign_file::read_named(path, limit)
+        .inspect_err(|error| drop(ResourceShortage::report_in(error)))
+        .map_err(|error| RegistryError::Unreadable { path: path.to_owned(), error: error.to_string() })
 }

@@ -65,7 +65,8 @@ pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
 fn lock_suite(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let path = request.path.clone().unwrap_or_else(|| default_lock_path(&request.suite.path));
     let needs_lock = request.action != LockAction::Create;
-    let before = (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose()?;
+    let permissions = request.context.permissions_of(&request.suite.path);
+    let before = (needs_lock || path.exists()).then(|| Lock::read(&path, &permissions)).transpose()?;
     let (mut found, datasets) = found_lock(request, before.as_ref())?;
     let counted = match &before {
         Some(before) if request.action == LockAction::Check => {

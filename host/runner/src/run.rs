@@ -146,13 +146,11 @@ impl SuiteRun<'_> {
         if let Some(run_id) = &request.run_id {
             self.check_run_id(run_id)?;
         }
-        let locked = request.lock.as_deref().map(Lock::read).transpose()?;
+        let permissions = request.context.permissions_of(&request.suite.path);
+        let locked = request.lock.as_deref().map(|path| Lock::read(path, &permissions)).transpose()?;
         // A replay needs no secrets, because only the recorded requests used them.
         let variables = match &request.exchanges {
-            HttpExchanges::Replay(_) => {
-                let permissions = request.context.permissions_of(&request.suite.path);
-                Variables::of_replay(&request.suite, &permissions)
-            }
+            HttpExchanges::Replay(_) => Variables::of_replay(&request.suite, &permissions),
             HttpExchanges::Live | HttpExchanges::Record(_) => Variables::default(),
         };
         let mut suite = ReadSuite::new(&request.context, &request.suite, variables);

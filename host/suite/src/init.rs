@@ -7,7 +7,7 @@ use crate::rewrite_paths::rebase;
 use crate::template::{BuiltinTemplate, number_of, versions};
 use crate::{SuiteError, files, placeholders, yaml};
 use gage_config::{API_VERSION, Node, NodeValue};
-use gage_core::foreign_file;
+use gage_core::{foreign_file, printable_line};
 use std::path::{Path, PathBuf};
 
 /// Kind of configuration that is created.
@@ -160,10 +160,11 @@ fn run_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> String {
     )
 }
 
-/// Summarizes the suite, as comments.
+/// Summarizes the suite, as comments. Line breaks in its texts are escaped, so that they end no comment.
 fn snapshot(definition: &Node) -> String {
     let mut out = String::new();
-    let mut line = |what: &str, rest: String| out.push_str(&format!("#   {what:<9}{rest}\n"));
+    let mut line =
+        |what: &str, rest: String| out.push_str(&format!("#   {what:<9}{}\n", printable_line(&rest)));
     for (id, dataset) in listed(definition, "datasets", "dataset_id") {
         line("dataset", format!("{id} ({})", text_of(dataset, "loader").unwrap_or("?")));
     }
@@ -197,12 +198,11 @@ fn steps_of(steps: &Node) -> String {
 }
 
 fn metric_of(metric: &Node) -> String {
-    let name = match (metric.as_text(), metric.as_map()) {
-        (Some(name), _) => name,
-        (None, Some([only])) => &only.key,
-        _ => text_of(metric, "metric_id").unwrap_or("?"),
-    };
-    name.replace(['\n', '\r'], " ")
+    match (metric.as_text(), metric.as_map()) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some([only])) => only.key.clone(),
+        _ => text_of(metric, "metric_id").unwrap_or("?").to_owned(),
+    }
 }
 
 /// Returns the definition as a standalone suite.
@@ -238,4 +238,28 @@ fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result
         reference.version,
         yaml::of_node(&Node::new(NodeValue::Map(entries), span))
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_config::{Problems, parse_document};
+
+    #[test]
+    fn texts_of_a_suite_do_not_end_their_comments() {
+        let suite = r#"
+datasets:
+  - {dataset_id: "d\nkind: PipelineConfig", loader: "a\rb\u2028c\u0085d"}
+metrics:
+  - "m\nruntime: {}"
+tasks:
+  - {task_id: "t\n", dataset_id: "d\n", metric_overrides: ["m\r"]}
+"#;
+        let definition = parse_document("suite", suite, None, &mut Problems::default()).unwrap();
+        let comments = snapshot(&definition);
+        let breaks = ['\r', '\u{85}', '\u{2028}'];
+        assert!(comments.lines().all(|line| line.starts_with('#')), "{comments}");
+        assert!(!comments.contains(breaks), "{comments:?}");
+        assert!(comments.contains(r"d\nkind: PipelineConfig (a\rb"), "{comments}");
+    }
 }

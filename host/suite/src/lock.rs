@@ -10,7 +10,7 @@
 mod unusable;
 
 use crate::{Origin, SuiteError, SuiteInputs, files, load, yaml};
-use gage_config::{Problems, RedactedValue, is_unset, parse_document, redacted_digests};
+use gage_config::{Permissions, Problems, RedactedValue, is_unset, parse_document, redacted_digests};
 use gage_core::{Digest, Object, foreign_file};
 use gage_data::DataError;
 use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, align_plugin_names, compare};
@@ -168,18 +168,20 @@ impl Lock {
         Ok(())
     }
 
-    /// Reads a lock.
+    /// Reads a lock. `permissions` are those of its suite.
     ///
     /// # Errors
-    /// Fails if it is unreadable, incomplete, edited, of a newer version, or requires unknown features.
-    pub fn read(path: &Path) -> Result<Lock, SuiteError> {
+    /// Fails if it may not be read, or is unreadable, incomplete, edited, of a newer version, or requires unknown
+    /// features.
+    pub fn read(path: &Path, permissions: &Permissions) -> Result<Lock, SuiteError> {
+        permissions.check_file(path).map_err(|refusal| SuiteError::refused(refusal.message, refusal.help))?;
         let mut parts = read_mapping(path)?;
         check_head(path, &mut parts)?;
         let Some(written) = parts.shift_remove("digest") else {
             return Err(broken(path, "it is not whole: its last line, the digest, is missing"));
         };
         if written != json!(digest_of(&parts)) {
-            return Err(broken(path, "its digest does not fit: it was edited, or written in part"));
+            return Err(broken(path, "its digest does not match: it was edited, or written in part"));
         }
         if let Some(missing) = Lock::part_names().find(|part| !parts.contains_key(*part)) {
             return Err(broken(path, &format!("it has no part `{missing}`")));

@@ -4,7 +4,7 @@ use crate::document::{entry, exact_json, listed, text, text_of};
 use crate::parameters::{self, Parameter};
 use crate::{SuiteError, files, yaml};
 use gage_config::{API_VERSION, Node, NodeValue, Problems, Span, parse_document};
-use gage_core::Digest;
+use gage_core::{Digest, printable_line};
 use std::path::{Path, PathBuf};
 
 /// The template that a RunConfig binds.
@@ -122,6 +122,9 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
             .help("restore it, or create it again with `gage-host distill`");
         return None;
     };
+    if !check_names(metadata, name, version, problems) {
+        return None;
+    }
     let found = digest_of(definition);
     let span = metadata.get("digest").map_or(start, |node| node.span);
     if found != written {
@@ -158,6 +161,21 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
     })
 }
 
+/// Checks the name and the version of a template, which become parts of file names.
+fn check_names(metadata: &Node, name: &str, version: &str, problems: &mut Problems) -> bool {
+    let span = |key: &str| metadata.get(key).map_or(metadata.span, |node| node.span);
+    if let Err(message) = gage_core::check_name(name) {
+        problems
+            .error(span("name"), "metadata.name", format!("the name {message}"))
+            .help("write it like piqa_suite");
+    }
+    if number_of(version).is_none() {
+        let message = format!("`{}` is not a version", printable_line(version));
+        problems.error(span("version"), "metadata.version", message).help("versions are v1, v2 and so on");
+    }
+    !problems.has_errors()
+}
+
 const EDITED: &str = "restore the template, or make a new version of it: `gage-host init --mode \
     pipeline-config`, edit, `gage-host distill`";
 
@@ -184,6 +202,31 @@ pub(crate) fn versions(folder: &Path) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_versions_lead_to_no_other_folder() {
+        let mut parsing = Problems::default();
+        let definition = parse_document("definition", "metrics: [exact_match]", None, &mut parsing).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("template.yaml");
+        for (name, version, refused) in [
+            ("t", "v1", None),
+            ("../t", "v1", Some("metadata.name")),
+            ("/t", "v1", Some("metadata.name")),
+            ("..", "v1", Some("metadata.name")),
+            ("t", "v1/../../t", Some("metadata.version")),
+            ("t", "v1\nkind: RunConfig", Some("metadata.version")),
+        ] {
+            std::fs::write(&path, BuiltinTemplate::compose(name, version, false, &definition)).unwrap();
+            let found = match BuiltinTemplate::read(&path) {
+                Err(SuiteError::Document { problems, .. }) => {
+                    problems.sorted().first().map(|problem| (problem.key.clone(), problem.span.is_some()))
+                }
+                _ => None,
+            };
+            assert_eq!(found, refused.map(|key: &str| (key.to_owned(), true)), "{name} {version}");
+        }
+    }
 
     #[test]
     fn versions_are_numbers_after_an_optional_letter() {

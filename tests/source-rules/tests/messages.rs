@@ -27,7 +27,6 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("a signal will end the process at once", THREAD),
     ("cannot make an HTTP client: {0}", "needs a broken TLS library"),
     ("the server ended", "needs a failure of the network stack"),
-    ("{error}; the run continues without caching such answers", DISK),
     ("failed to use the index {}; delete it: it is rebuilt from the runs", DISK),
     ("a report ends early: {error}", DISK),
 ];

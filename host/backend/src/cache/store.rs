@@ -3,16 +3,18 @@
 //! Each answer is a file `v1/ab/ab….answer`, in one of 256 folders named after the beginning of its key. Its first line
 //! is `gage-answer 1 <key> <SHA-256 of the rest>`, so that a torn or misnamed file is ignored. Files are created by
 //! renaming, so that processes may share the folder. Each of the 256 folders has an equal share of the allowed size and
-//! evicts its least recently used files first.
+//! evicts its least recently used files first. Links among the folders are not followed, and other files are left alone.
 //!
 //! | version | change |
 //! | --- | --- |
 //! | 1 | first |
 
+use super::shard::Shard;
 use gage_core::Digest;
 use gage_core::foreign_file::{self, FileLimit, FileRefusal};
 use parking_lot::Mutex;
 use std::fs::DirBuilder;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -35,8 +37,11 @@ const TENTHS_LEFT: u64 = 9;
 /// Age after which a file that was never renamed counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Prefix of the names of incomplete files.
+/// Prefix of the names of incomplete files. 16 hexadecimal digits follow.
 const UNFINISHED: &str = ".new-";
+
+/// Extension of the names of answers, after the 64 hexadecimal digits of the key.
+const ANSWER: &str = ".answer";
 
 /// Use of existing answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +104,9 @@ impl AnswerCache {
         if self.reading == AnswerReading::Replace {
             return Lookup::Nothing;
         }
-        let file = match foreign_file::open_below(&self.folder, name_of(key), MAX_ANSWER_SIZE) {
+        let (folder, name) = names_of(key);
+        let name = Path::new(&folder).join(name);
+        let file = match foreign_file::open_below(&self.folder, name, MAX_ANSWER_SIZE) {
             Ok(file) => file,
             Err(error) if FileRefusal::find(&error).is_some() => return Lookup::Damaged,
             Err(_) => return Lookup::Nothing,
@@ -130,34 +137,22 @@ impl AnswerCache {
         if size > self.share || text.len() as u64 > MAX_ANSWER_SIZE.max_bytes() {
             return Ok(false);
         }
-        let path = self.path_of(key);
-        let written = self.write(&path, &text);
-        written.map_err(|error| AnswerCacheError {
+        let (folder, name) = names_of(key);
+        let written = Shard::open(&self.folder, &folder).and_then(|shard| {
+            write(&shard, &name, &text)?;
+            Ok(shard)
+        });
+        let shard = written.map_err(|error| AnswerCacheError {
             folder: self.folder.display().to_string(),
             message: format!("an answer cannot be written: {error}"),
         })?;
-        self.make_room(key, &path, size);
+        self.make_room(&folder, &shard, size);
         Ok(true)
     }
 
-    fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
-        let shard = path.parent().unwrap_or(&self.folder);
-        let new = |shard: &Path| tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(shard);
-        let mut file = match new(shard) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                make_private(shard, false)?;
-                new(shard)?
-            }
-            made => made?,
-        };
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map(drop).map_err(|error| error.error)
-    }
-
     /// Counts a written file, and evicts others if its folder has become too large.
-    fn make_room(&self, key: Digest, written: &Path, size: u64) {
-        let hex = key.hex();
-        let place = hex.get(..2).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
+    fn make_room(&self, folder: &str, shard: &Shard, size: u64) {
+        let place = usize::from_str_radix(folder, 16).unwrap_or(0);
         let Some(known) = self.sizes.get(place) else { return };
         let mut known = known.lock();
         let total = known.map_or(u64::MAX, |known| known.saturating_add(size));
@@ -165,19 +160,40 @@ impl AnswerCache {
             total
         } else {
             // Other processes write too, so use the actual size rather than the counted one.
-            thin_out(written.parent().unwrap_or(&self.folder), self.share)
+            thin_out(shard, self.share)
         });
-    }
-
-    fn path_of(&self, key: Digest) -> PathBuf {
-        self.folder.join(name_of(key))
     }
 }
 
-/// Returns the path of the file for a key, in the folder of answers.
-fn name_of(key: Digest) -> PathBuf {
+/// Returns the name of the folder for a key, and the name of the file in it.
+fn names_of(key: Digest) -> (String, String) {
     let hex = key.hex();
-    Path::new(hex.get(..2).unwrap_or_default()).join(format!("{hex}.answer"))
+    (hex.get(..2).unwrap_or_default().to_owned(), format!("{hex}{ANSWER}"))
+}
+
+/// Returns true for the names of `names_of`.
+fn is_answer(name: &str) -> bool {
+    name.strip_suffix(ANSWER).is_some_and(|key| is_hexadecimal(key, 64))
+}
+
+/// Returns true for the names of incomplete files.
+fn is_unfinished(name: &str) -> bool {
+    name.strip_prefix(UNFINISHED).is_some_and(|number| is_hexadecimal(number, 16))
+}
+
+fn is_hexadecimal(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Writes a file under another name first, so that it is never seen incomplete.
+fn write(shard: &Shard, name: &str, text: &str) -> std::io::Result<()> {
+    let unfinished = format!("{UNFINISHED}{:016x}", RandomState::new().hash_one(name));
+    let mut file = shard.create(&unfinished)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| shard.rename(&unfinished, name));
+    if written.is_err() {
+        let _ = shard.remove(&unfinished);
+    }
+    written
 }
 
 fn head_of(key: Digest, answer: &str) -> String {
@@ -188,35 +204,33 @@ fn size_on_disk(bytes: u64) -> u64 {
     bytes.div_ceil(BLOCK).saturating_mul(BLOCK)
 }
 
-/// Deletes the least recently used files of a folder until it is within its share. Returns the number of bytes left.
-fn thin_out(folder: &Path, share: u64) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let mut total = 0;
-    let mut files = Vec::new();
-    for entry in entries.flatten() {
-        let Ok(metadata) = entry.metadata() else { continue };
-        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            if used.elapsed().is_ok_and(|age| age > ABANDONED) {
-                let _ = std::fs::remove_file(entry.path());
+/// Deletes the least recently used answers of a folder until it is within its share. Returns the number of bytes left.
+fn thin_out(shard: &Shard, share: u64) -> u64 {
+    let Ok(files) = shard.files() else { return 0 };
+    let mut total = 0_u64;
+    let mut answers = Vec::new();
+    for file in files {
+        if is_unfinished(&file.name) {
+            if file.modified.elapsed().is_ok_and(|age| age > ABANDONED) {
+                let _ = shard.remove(&file.name);
             }
-            continue;
+        } else if is_answer(&file.name) {
+            let size = size_on_disk(file.size);
+            total = total.saturating_add(size);
+            answers.push((file.modified, size, file.name));
         }
-        let size = size_on_disk(metadata.len());
-        total += size;
-        files.push((used, size, entry.path()));
     }
     if total <= share {
         return total;
     }
-    files.sort_unstable();
-    for (_, size, path) in files {
+    answers.sort_unstable();
+    for (_, size, name) in answers {
         if total <= share / 10 * TENTHS_LEFT {
             break;
         }
         // Another process may already have deleted it.
-        let _ = std::fs::remove_file(path);
-        total -= size;
+        let _ = shard.remove(&name);
+        total = total.saturating_sub(size);
     }
     total
 }

@@ -11,6 +11,7 @@ use gage_compare::{
     junit_xml, markdown, render_comparison,
 };
 use gage_config::{Environment, GateSpec, Permissions, load_gate, shown_path};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_figures::{FiguresError, RecordedRun};
 use gage_record::{MissingManifest, RecordError, RunFolder};
 use std::fs::OpenOptions;
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Maximum width of a comparison in columns: longer lines are hard to read.
 const MAX_WIDTH_COLUMNS: usize = 80;
+
+/// Maximum size of a file with a gate.
+const MAX_GATE_SIZE: FileLimit = FileLimit::new("a gate", 1 << 20);
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -160,7 +164,7 @@ pub(super) fn unreadable(error: FiguresError) -> ExitCode {
 
 /// Reads a gate from a file, and prints its errors.
 fn gate_of(path: &Path, permissions: &Permissions) -> Result<Vec<GateSpec>, ExitCode> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = foreign_file::read_named_text(path, MAX_GATE_SIZE).map_err(|error| {
         terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None)
     })?;
     let variable = |name: &str| permissions.check_env(name).ok().and_then(|()| std::env::var(name).ok());

@@ -10,12 +10,16 @@ use gage_compare::{
     correct_own,
 };
 use gage_config::shown_path;
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{DEFAULT_MAX_JSON_VALUES, EvalContext, FieldPath, parse_json};
 use gage_figures::RecordedRun;
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+
+/// Maximum size of a file with labels.
+const MAX_LABELS_SIZE: FileLimit = FileLimit::new("a file of labels", 256 << 20);
 
 pub(crate) fn execute(command: &JudgeCommand) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -172,7 +176,7 @@ impl Labels {
 
 /// Reads a file of labels. The error names the line.
 fn read_labels(path: &Path, threshold: f64) -> Result<Labels, String> {
-    let text = std::fs::read_to_string(path)
+    let text = foreign_file::read_named_text(path, MAX_LABELS_SIZE)
         .map_err(|error| format!("cannot read {}: {error}", shown_path(path)))?;
     let mut by_sample = HashMap::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

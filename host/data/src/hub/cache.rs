@@ -18,6 +18,7 @@ use super::retry::RetryPolicy;
 use super::source::{HubFile, HubKind};
 use crate::private_folder;
 use gage_core::Digest;
+use gage_core::foreign_file::{self, FileLimit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +30,12 @@ use url::Url;
 
 /// Version of `dataset.json`. Version 1 is the first.
 const FORMAT: u32 = 1;
+
+/// Maximum size of the file that holds the commit of a revision.
+const MAX_REFERENCE_SIZE: FileLimit = FileLimit::new("a reference to a commit", 1 << 10);
+
+/// Maximum size of a JSON document. That of a commit lists all its files.
+const MAX_DOCUMENT_SIZE: FileLimit = FileLimit::new("a document of the cache", 256 << 20);
 
 /// Folder of one dataset.
 pub(super) struct DatasetFolder(PathBuf);
@@ -82,7 +89,8 @@ impl DatasetFolder {
     /// Returns the commit that a revision last resolved to.
     pub(super) fn commit_of(&self, revision: &str) -> Result<Option<String>, HubError> {
         let path = self.reference(revision);
-        let text = absent_is_none(fs::read_to_string(&path)).map_err(HubError::cache("read", &path))?;
+        let text = foreign_file::read_named_text(&path, MAX_REFERENCE_SIZE);
+        let text = absent_is_none(text).map_err(HubError::cache("read", &path))?;
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| is_commit(text)))
     }
 
@@ -112,9 +120,8 @@ impl CommitFolder {
     /// wrote it.
     pub(super) fn record(&self, name: &RepositoryName, commit: &str) -> Result<Option<Record>, HubError> {
         let path = self.0.join("dataset.json");
-        let Some(bytes) = absent_is_none(fs::read(&path)).map_err(HubError::cache("read", &path))? else {
-            return Ok(None);
-        };
+        let bytes = absent_is_none(foreign_file::read_named(&path, MAX_DOCUMENT_SIZE));
+        let Some(bytes) = bytes.map_err(HubError::cache("read", &path))? else { return Ok(None) };
         let record: Option<Record> = serde_json::from_slice(&bytes)
             .inspect_err(|error| tracing::warn!("{}: {error}; it is created again", path.display()))
             .ok();
@@ -172,7 +179,7 @@ impl CommitFolder {
         let digest = match stamp.filter(is_known) {
             Some(stamp) => stamp.digest,
             None => {
-                let mut file = File::open(&path).map_err(failed())?;
+                let mut file = foreign_file::open_named(&path, FileLimit::NONE).map_err(failed())?;
                 let (digest, found) = hash_file(&mut file, entry, &path, retry)?;
                 if found != entry.oid {
                     return Ok(CachedFile::Wrong(format!("expected {}, found {found}", entry.oid)));
@@ -202,7 +209,7 @@ impl Record {
 pub(super) async fn lock(folder: &Path, retry: RetryPolicy<'_>) -> Result<File, HubError> {
     make_folder(folder)?;
     let path = folder.join("lock");
-    let opened = File::options().create(true).truncate(false).write(true).open(&path);
+    let opened = foreign_file::open_to_write(&path, File::options().create(true).truncate(false).write(true));
     let file = opened.map_err(HubError::cache("open", &path))?;
     loop {
         match file.try_lock() {
@@ -235,7 +242,7 @@ pub(super) fn hash_file(
 
 /// Reads a JSON document of a cache. `None` if it is missing or damaged.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&foreign_file::read_named(path, MAX_DOCUMENT_SIZE).ok()?).ok()
 }
 
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), HubError> {

@@ -7,6 +7,7 @@ use super::content_digest::ObjectId;
 use super::error::HubError;
 use super::listing::HubEntry;
 use super::retry::RetryPolicy;
+use gage_core::foreign_file;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -48,7 +49,10 @@ impl PartialFile {
                 about
             }
         };
-        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+        let opened = foreign_file::open_to_write(
+            &path,
+            File::options().create(true).truncate(false).read(true).write(true),
+        );
         let mut file = opened.map_err(HubError::cache("open", &path))?;
         let length = file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", &path))?;
         let mut partial = PartialFile { file, path, about_path, about, length };

@@ -21,8 +21,8 @@ use super::source::{HubKind, HubProgress, HubTimings};
 use super::transfer::Transfer;
 use gage_config::Permissions;
 use gage_core::Digest;
+use gage_core::foreign_file::{self, FileLimit};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -178,7 +178,7 @@ impl WebModel {
             return Ok(None);
         };
         let local = folder.join(&name);
-        let Ok(file) = File::open(&local) else { return Ok(None) };
+        let Ok(file) = foreign_file::open_named(&local, FileLimit::NONE) else { return Ok(None) };
         let found = Digest::of_reader(file).map_err(HubError::cache("read", &local))?;
         if found != digest {
             tracing::warn!(

@@ -11,9 +11,13 @@ use super::sniff::sniff;
 use super::truncation::is_whole;
 use crate::private_folder;
 use gage_core::Digest;
+use gage_core::foreign_file::{self, FileLimit};
 use image::ImageReader;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
+
+/// Maximum size of a resized image. Larger ones are resized again each time.
+const MAX_IMAGE_SIZE: FileLimit = FileLimit::new("a resized image", 256 << 20);
 
 /// Folder of resized images.
 pub(super) struct ImageCache {
@@ -50,7 +54,7 @@ impl ImageCache {
 
     /// Reads an image, if it is present and valid.
     pub(super) fn read(&self, key: CacheKey) -> CachedImage {
-        match std::fs::read(self.path(key)) {
+        match foreign_file::read_named(&self.path(key), MAX_IMAGE_SIZE) {
             Ok(bytes) if is_sound(&bytes, key) => CachedImage::Sound(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => CachedImage::Absent,
             Ok(_) => CachedImage::Damaged,

@@ -5,6 +5,7 @@ use gage_backend::{ModelProgram, Vocabulary};
 use gage_config::{BackendKind, BackendSpec, Permissions};
 use gage_data::TokenCounter;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// Assumed bytes per token if no tokenizer is available.
 pub(super) const BYTES_PER_TOKEN: f64 = 4.0;
@@ -44,7 +45,7 @@ impl<'t> Tokens<'t> {
             .spec
             .tokenizer_config
             .as_ref()
-            .and_then(|path| Some(path.parent()?.join("tokenizer.json")))
+            .and_then(|path| tokenizer_of(path))
             .filter(|path| path.is_file() && permissions.check_file(path).is_ok());
         let found = match (given, backend.map(|backend| &backend.kind)) {
             (Some(counter), _) => Ok(Tokens::Given(counter)),
@@ -83,5 +84,24 @@ impl<'t> Tokens<'t> {
             Tokens::Tokenizer(counter) => of_counter(counter),
             Tokens::Bytes => bytes,
         }
+    }
+}
+
+/// Returns the path of the `tokenizer.json` beside a `tokenizer_config`, which names a file or its folder.
+fn tokenizer_of(config: &Path) -> Option<PathBuf> {
+    let folder = if config.is_dir() { config } else { config.parent()? };
+    Some(folder.join("tokenizer.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokenizer_of_a_folder_is_in_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let expected = Some(folder.path().join("tokenizer.json"));
+        assert_eq!(tokenizer_of(folder.path()), expected);
+        assert_eq!(tokenizer_of(&folder.path().join("tokenizer_config.json")), expected);
     }
 }

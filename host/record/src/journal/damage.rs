@@ -46,7 +46,7 @@ pub struct DamagedSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DamageKind {
-    /// The checksum does not fit: the line was changed, or belongs to another run.
+    /// The checksum does not match: the line was changed, or belongs to another run.
     Checksum,
     /// Zeros are in place of some bytes: they never reached the disk.
     Zeros,
@@ -70,7 +70,7 @@ impl DamageKind {
     /// Returns the problem as text.
     pub fn text(self) -> &'static str {
         match self {
-            DamageKind::Checksum => "the checksum does not fit",
+            DamageKind::Checksum => "the checksum does not match",
             DamageKind::Zeros => "zeros are in place of bytes",
             DamageKind::Unterminated => "the end is missing",
             DamageKind::NotARecord => "not a record",

@@ -212,7 +212,7 @@ mod tests {
         let recorded = root.path().join("run/journal/recorded");
         let count = fs::read_to_string(&recorded).unwrap();
         fs::write(&recorded, count.replace("lines", "files")).unwrap();
-        assert!(refused(root.path()).contains("recorded cannot be used: the checksum does not fit"));
+        assert!(refused(root.path()).contains("recorded cannot be used: the checksum does not match"));
         fs::remove_file(&recorded).unwrap();
         assert!(refused(root.path()).contains("recorded cannot be used: it is gone"));
         fs::remove_dir_all(root.path().join("run/journal")).unwrap();

@@ -92,7 +92,7 @@ pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static 
     if gage_core::has_more_values(json, MAX_JSON_VALUES) {
         return Err("the line has more JSON values than this program writes");
     }
-    if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
+    if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not match") }
 }
 
 /// Returns the JSON of a line without checking anything.

@@ -127,7 +127,10 @@ mod tests {
         let mut damaged = whole.clone();
         damaged[lines[0].len() + 12] ^= 1;
         let error = scan_bytes(&damaged).unwrap_err().recorded("run_folders");
-        assert!(error.starts_with("j, line 2: the checksum does not fit, and the line is whole"), "{error}");
+        assert!(
+            error.starts_with("j, line 2: the checksum does not match, and the line is whole"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -139,7 +142,7 @@ mod tests {
             flipped[lines[..number].concat().len() + 12] ^= 1;
             let error = scan_bytes(&flipped).unwrap_err().recorded("run_folders");
             let expected =
-                format!("j, line {}: the checksum does not fit, and the line is whole", number + 1);
+                format!("j, line {}: the checksum does not match, and the line is whole", number + 1);
             assert!(error.starts_with(&expected), "{error}");
         }
     }

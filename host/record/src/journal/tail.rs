@@ -273,6 +273,6 @@ mod tests {
         std::fs::write(&path, bytes).unwrap();
         let error =
             JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().recorded("run_folders");
-        assert!(error.contains("line 2: the checksum does not fit, and the line is whole"), "{error}");
+        assert!(error.contains("line 2: the checksum does not match, and the line is whole"), "{error}");
     }
 }

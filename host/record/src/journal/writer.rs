@@ -375,7 +375,7 @@ mod tests {
         {
             fs::write(&path, bytes).unwrap();
             let error = JournalWriter::open(&folder).unwrap_err().recorded("run_folders");
-            assert!(error.contains(&format!("line {line}: the checksum does not fit")), "{error}");
+            assert!(error.contains(&format!("line {line}: the checksum does not match")), "{error}");
         }
         let part = &strayed[..strayed.len() / 2];
         fs::write(&path, [&own[..], part].concat()).unwrap();

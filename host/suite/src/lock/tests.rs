@@ -48,10 +48,14 @@ fn written(lock: &Lock) -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
+fn read_lock(path: &Path) -> Result<Lock, SuiteError> {
+    Lock::read(path, &Permissions::default())
+}
+
 #[test]
 fn what_was_written_reads_back_and_holds_no_places() {
     let (_folder, path) = written(&lock());
-    assert_eq!(Lock::read(&path).unwrap(), lock());
+    assert_eq!(read_lock(&path).unwrap(), lock());
     let text = std::fs::read_to_string(&path).unwrap();
     for absent in ["/mine", "KEY", "m.gguf", "slots"] {
         assert!(!text.contains(absent), "{absent} in\n{text}");
@@ -122,26 +126,26 @@ fn a_lock_that_cannot_be_trusted_is_refused() {
             text.replace("understand: []", "understand: [5]"),
             "is not the name of a feature",
         ),
-        ("of more", format!("more: 1\n{text}"), "digest does not fit"),
+        ("of more", format!("more: 1\n{text}"), "digest does not match"),
         (
             "demanding",
             text.replace("must-understand: []", "must-understand: [tea]"),
             "a reader that knows `tea`",
         ),
         ("cut off", half[..=half.rfind('\n').unwrap()].to_owned(), "cannot be used"),
-        ("edited", text.replace("bytes: 12", "bytes: 13"), "digest does not fit"),
+        ("edited", text.replace("bytes: 12", "bytes: 13"), "digest does not match"),
         ("another file", "a: 1\n".to_owned(), "is not a lock of gage-host"),
         ("no mapping", "- 1\n".to_owned(), "it is not a mapping"),
         ("empty", String::new(), "cannot be used"),
     ] {
         std::fs::write(&path, bad).unwrap();
-        let error = Lock::read(&path).unwrap_err().recorded("suites");
+        let error = read_lock(&path).unwrap_err().recorded("suites");
         assert!(error.contains(expected), "{case}: {error}");
     }
     std::fs::write(&path, b"\xff\xfe").unwrap();
-    assert!(Lock::read(&path).unwrap_err().recorded("suites").contains("it is not UTF-8 text"));
+    assert!(read_lock(&path).unwrap_err().recorded("suites").contains("it is not UTF-8 text"));
     std::fs::remove_file(&path).unwrap();
-    assert!(Lock::read(&path).unwrap_err().recorded("suites").contains("there is no lock"));
+    assert!(read_lock(&path).unwrap_err().recorded("suites").contains("there is no lock"));
 }
 
 /// The digest does not cover the header and the comments.
@@ -151,7 +155,7 @@ fn comments_of_a_lock_may_be_others() {
     let text = std::fs::read_to_string(&path).unwrap();
     let other = format!("# by hand\n{}", text.replace("# Not edited by hand", "# not edited by hand"));
     std::fs::write(&path, other).unwrap();
-    assert_eq!(Lock::read(&path).unwrap(), lock());
+    assert_eq!(read_lock(&path).unwrap(), lock());
 }
 
 #[test]
@@ -218,6 +222,6 @@ proptest! {
         // Without its last newline it is still complete.
         let end = ((text.len() - 1) as f64 * share) as usize;
         std::fs::write(&path, &text[..end]).unwrap();
-        prop_assert!(Lock::read(&path).is_err());
+        prop_assert!(read_lock(&path).is_err());
     }
 }

@@ -4,6 +4,13 @@ use std::fs::File;
 
 const ROOMY: u64 = 1 << 30;
 
+impl AnswerCache {
+    fn path_of(&self, key: Digest) -> PathBuf {
+        let (shard, name) = names_of(key);
+        self.folder.join(shard).join(name)
+    }
+}
+
 fn open(folder: &Path, most_bytes: u64) -> AnswerCache {
     AnswerCache::open(folder, most_bytes, AnswerReading::Use).expect("a cache")
 }
@@ -98,6 +105,66 @@ fn answers_that_others_may_have_written_are_not_used() {
     assert!(error.to_string().contains("it is a symbolic link"), "{error}");
 }
 
+/// Sets the time at which a file was last used.
+fn set_used(path: &Path, seconds: u64) {
+    let used = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    File::options().write(true).open(path).and_then(|file| file.set_modified(used)).expect("set");
+}
+
+/// Returns the names in a folder, in order.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().into_string().expect("text")).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Size of a cache with room for one small answer in each folder.
+const SMALL_CACHE_BYTES: u64 = SHARDS as u64 * BLOCK;
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_or_deleted_through_a_linked_folder() {
+    let root = tempfile::tempdir().expect("a folder");
+    let other = tempfile::tempdir().expect("a folder");
+    let cache = open(root.path(), SMALL_CACHE_BYTES);
+    std::os::unix::fs::symlink(other.path(), root.path().join("v1/00")).expect("a link");
+    let keys = neighbours(2);
+    for name in [names_of(keys[1]).1.as_str(), ".new-00000000000000ff", "notes.txt"] {
+        std::fs::write(other.path().join(name), "x".repeat(5000)).expect("written");
+        set_used(&other.path().join(name), 1000);
+    }
+    let before = names_in(other.path());
+    let error = cache.put(keys[0], "answer").expect_err("the folder is a link");
+    let expected =
+        "an answer cannot be written: its folder '00' is a symbolic link, which is not followed here";
+    assert!(error.to_string().ends_with(expected), "{error}");
+    assert!(matches!(cache.get(keys[1]), Lookup::Damaged));
+    assert_eq!(names_in(other.path()), before);
+}
+
+#[test]
+fn only_answers_and_abandoned_files_are_evicted() {
+    let root = tempfile::tempdir().expect("a folder");
+    let cache = open(root.path(), SMALL_CACHE_BYTES);
+    let keys = neighbours(3);
+    let shard = root.path().join("v1/00");
+    std::fs::create_dir_all(shard.join(names_of(keys[2]).1)).expect("a folder in place of an answer");
+    let foreign = ["notes.txt", "00.answer", ".new-x", ".new-00000000000000FF"];
+    let (_, old) = names_of(keys[1]);
+    let own = [".new-00000000000000ff", old.as_str()];
+    for name in foreign.iter().chain(&own) {
+        std::fs::write(shard.join(name), "x".repeat(5000)).expect("written");
+        set_used(&shard.join(name), 1000);
+    }
+    assert!(cache.put(keys[0], "answer").expect("written"));
+    let left = names_in(&shard);
+    assert!(own.iter().all(|name| !left.iter().any(|left| left == name)), "{left:?}");
+    assert!(foreign.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
+    assert!(shard.join(names_of(keys[2]).1).is_dir());
+}
+
 #[test]
 fn what_was_read_least_lately_leaves_first() {
     let root = tempfile::tempdir().expect("a folder");
@@ -106,21 +173,19 @@ fn what_was_read_least_lately_leaves_first() {
     let keys = neighbours(11);
     for (age, key) in (0_u64..).zip(keys[..10].iter().rev()) {
         assert!(cache.put(*key, "answer").expect("written"));
-        let used = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000 - age);
-        File::options()
-            .write(true)
-            .open(cache.path_of(*key))
-            .and_then(|file| file.set_modified(used))
-            .expect("set");
+        set_used(&cache.path_of(*key), 1_000 - age);
     }
     // The oldest is read again, so it is no longer the least recently used.
     assert!(found(&cache, keys[9]).is_some() && found(&cache, keys[0]).is_some());
-    std::fs::write(cache.path_of(keys[0]).with_file_name(".new-left"), "half").expect("written");
+    std::fs::write(cache.path_of(keys[0]).with_file_name(".new-00000000000000ff"), "half").expect("written");
     assert!(cache.put(keys[10], "answer").expect("written"));
     let left: Vec<bool> = keys.iter().map(|key| cache.path_of(*key).exists()).collect();
     assert_eq!(left.iter().filter(|left| **left).count(), 9, "{left:?}");
     assert!(left[0] && left[9] && left[10], "{left:?}");
-    assert!(cache.path_of(keys[0]).with_file_name(".new-left").exists(), "another process may be at it");
+    assert!(
+        cache.path_of(keys[0]).with_file_name(".new-00000000000000ff").exists(),
+        "another process may be at it"
+    );
     assert!(!cache.put(keys[0], &"x".repeat(50_000)).expect("no error"), "larger than its folder may be");
 }
 

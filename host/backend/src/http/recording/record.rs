@@ -3,6 +3,7 @@
 use super::frame::{FRAME_BYTES, MAX_EXCHANGE_BYTES};
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::spawn_thread;
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
@@ -41,7 +42,9 @@ impl Recorder {
             .truncate(false)
             .open(path)
             .map_err(error)?;
-        let is_new = file.metadata().map_err(error)?.len() == 0;
+        let found = file.metadata().map_err(error)?;
+        foreign_file::check(&found, FileLimit::NONE).map_err(error)?;
+        let is_new = found.len() == 0;
         if is_new {
             let head = RecordingHead { format: FORMAT.to_owned(), version: VERSION };
             let line = serde_json::to_string(&head)

@@ -2,10 +2,10 @@
 
 use super::frame::{FrameError, MAX_FRAME_BYTES, UnpackBudget, read_frame};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use gage_core::foreign_file::{self, FileLimit};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ struct FramePosition {
 /// Reads a whole file and records the position of every exchange. A truncated frame is accepted only at the end.
 pub(super) fn frames_of(path: &Path) -> Result<Frames, RecordingError> {
     let file_error = |source| RecordingError::file(path, source);
-    let file = File::open(path).map_err(file_error)?;
+    let file = foreign_file::open_named(path, FileLimit::NONE).map_err(file_error)?;
     let length = file.metadata().map_err(file_error)?.len();
     let mut budget = UnpackBudget::of_file(length);
     let mut reader = BufReader::new(file);
@@ -101,7 +101,7 @@ fn digest_of(path: &Path, start: u64, line: &[u8]) -> Result<Box<str>, Recording
 }
 
 fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = foreign_file::open_named(path, FileLimit::NONE)?;
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(MAX_FRAME_BYTES).read_to_end(&mut bytes)?;
@@ -183,7 +183,7 @@ impl Replayer {
 }
 
 fn read_exchange(path: &Path, place: FramePosition) -> std::io::Result<Exchange> {
-    let mut file = File::open(path)?;
+    let mut file = foreign_file::open_named(path, FileLimit::NONE)?;
     let mut budget = UnpackBudget::of_file(file.metadata()?.len());
     file.seek(SeekFrom::Start(place.frame))?;
     let mut found = None;

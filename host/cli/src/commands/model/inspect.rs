@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
 use gage_config::CacheType;
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, shown_name};
 use serde_json::{Value, json};
-use std::fs::File;
 
 /// Context length, equal to a run's default.
 const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
@@ -24,7 +24,7 @@ const CALL_TOKENS: u64 = 512;
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
     let gguf =
         Gguf::read(&arguments.file).map_err(|error| terminal::usage_error(&error.to_string(), None))?;
-    let digest = File::open(&arguments.file)
+    let digest = foreign_file::open_named(&arguments.file, FileLimit::NONE)
         .and_then(Digest::of_reader)
         .with_context(|| format!("cannot read {}", arguments.file.display()))?;
     let trained = gguf.of_architecture("context_length");

@@ -218,7 +218,7 @@ impl<'a> LineScanner<'a> {
     }
 }
 
-/// Returns the kind of damage to a line whose checksum does not fit.
+/// Returns the kind of damage to a line whose checksum does not match.
 fn kind_of(bytes: &[u8]) -> DamageKind {
     match bytes.contains(&0) {
         true => DamageKind::Zeros,
