@@ -165,6 +165,33 @@ fn a_tokenizer_may_not_double_a_text_again_and_again() {
 }
 
 #[test]
+fn hostile_tokenizers_are_refused() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    let look_around =
+        json!({"type": "Split", "pattern": {"Regex": "(?=(a+)+b)"}, "behavior": "Isolated", "invert": false});
+    let pieces = json!([["a", 0.0], ["b".repeat(100_000), -1.0]]);
+    for (member, value, message) in [
+        ("model", json!({"type": "Unigram", "unk_id": 0, "vocab": pieces}), "at most 256 are allowed"),
+        ("pre_tokenizer", look_around, "could take unbounded time"),
+        ("pre_tokenizer", json!({"type": "FixedLength", "length": 0}), "its `length` is 0"),
+        ("normalizer", json!({"type": "Precompiled", "precompiled_charsmap": "BAAAAAAEAAA="}), "is damaged"),
+    ] {
+        let mut tokenizer = json!({
+            "version": "1.0",
+            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+            "added_tokens": [],
+        });
+        tokenizer[member] = value;
+        workspace.write("tokenizer.json", tokenizer.to_string());
+        let ended =
+            workspace.run(&["data", "stats", "rows.jsonl", "--tokenizer", "tokenizer.json"]).expect_code(2);
+        assert!(ended.stderr.contains("tokenizer.json cannot be used"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && !ended.stderr.contains("panicked"), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_manifest_with_many_values_is_an_error_of_its_run() {
     let workspace = Workspace::new();
     let manifest = format!("{{\"format_version\": 1, \"facts\": {}}}", list_of("0", 6_000_000));

@@ -172,6 +172,21 @@ fn schemas_that_take_years_to_check_are_refused() {
 }
 
 #[test]
+fn schemas_of_many_members_share_one_budget() {
+    let pattern = |number: usize| json!({"pattern": format!("(a|b){{1,1000}}c{number}")});
+    let schema = json!({"allOf": (0..900).map(pattern).collect::<Vec<_>>()});
+    let bytes = loading::members_with_schema(&schema.to_string(), 20);
+    let error = MetricComponent::load(&host(), "attacker", &bytes, &InstanceSetup::default()).err();
+    let error = error.expect("refused").to_string();
+    assert!(
+        error.starts_with("plugin 'attacker': ")
+            && error.contains("'metric-0': ")
+            && error.contains("at most 250"),
+        "{error}"
+    );
+}
+
+#[test]
 fn promise_9_a_secret_stays_hidden_in_every_spelling() {
     let host = host();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

@@ -15,6 +15,25 @@ fn nested_defaults(levels: usize) -> String {
 }
 
 #[test]
+fn schemas_of_answers_have_limits() {
+    let optional: String = (0..5_000).map(|number| format!("k{number}: {{type: string}}, ")).collect();
+    let values = "0, ".repeat(20_000);
+    for (constraint, part) in [
+        (format!("json_schema: {{properties: {{{optional}}}}}"), "5000 properties; at most 256"),
+        (format!("json_schema: {{enum: [{values}]}}"), "at most 10000 are allowed"),
+        (format!("grammar: '{}'", "a ::= \"x\" ".repeat(2_000)), "2000 rules; at most 1000"),
+    ] {
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", "{\"id\": \"q\", \"question\": \"q\", \"answer\": \"a\"}\n");
+        let backend = format!("type: llama_cpp\n    config: {{model_path: m.gguf, {constraint}}}");
+        workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        let shown = ended.stderr.get(..2_000).unwrap_or(&ended.stderr);
+        assert!(ended.stderr.contains(part), "{shown}");
+    }
+}
+
+#[test]
 fn hostile_suites_end_with_a_typed_error() {
     let keys = |count: usize| (0..count).map(|number| format!("key_{number}: 0\n")).collect::<String>();
     let entries = |count: usize| (0..count).map(|number| format!("k{number}: 0, ")).collect::<String>();

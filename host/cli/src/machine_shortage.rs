@@ -30,6 +30,8 @@ pub(crate) fn end_after_panics() {
                 let _ = writeln!(std::io::stderr(), "error: {shortage}\n  help: {RETRY_HELP}");
                 std::process::exit(ExitCode::Internal as i32);
             }
+            // The caller reports it as an error.
+            None if gage_core::panic_is_caught() => {}
             None => others(panic),
         }
     }));

@@ -27,6 +27,7 @@ mod ordered_workers;
 mod outcome;
 mod output;
 mod pinned_files;
+mod quiet_panic;
 mod rendered;
 mod resource_shortage;
 mod sample;
@@ -64,6 +65,7 @@ pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
 pub use pinned_files::{ChangedFile, FileUse, PinnedFile, PinnedFiles};
+pub use quiet_panic::{panic_is_caught, without_panic};
 pub use resource_shortage::{MachineResource, ResourceShortage, ShortageWatch};
 pub use sample::{
     AnswerProblem, ChoiceOption, Choices, FewShotExample, Messages, OptionDisplay, RecordedSample, Reference,

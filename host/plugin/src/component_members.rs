@@ -5,6 +5,7 @@ use crate::bindings::types::{InputSpec, Item, MemberSpec, PluginError, PluginInf
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
 use crate::component::{CallError, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
+use crate::component_schemas::{MemberSchema, compile_schemas};
 use crate::host::PluginHost;
 use crate::inputs::{Input, Inputs, MetricItem, ResolvedInputs, split_params};
 use crate::inspect::ComponentSummary;
@@ -25,7 +26,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 /// Maximum number of members in a component.
-const MAX_MEMBERS: usize = 256;
+pub(crate) const MAX_MEMBERS: usize = 256;
 /// Maximum number of members that a message lists.
 const MAX_LISTED_MEMBERS: usize = 64;
 /// Maximum number of checked parameters of a component that are kept.
@@ -169,10 +170,7 @@ impl<K: PluginKind> PluginComponent<K> {
         });
         let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
         let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
-        let members = declared.into_iter().map(|member| read_member(member, &linked.limits));
-        let members = members.collect::<Result<Vec<_>, String>>().map_err(fail)?;
-        let (descriptions, members): (Vec<MemberDescription>, Vec<Member<K>>) = members.into_iter().unzip();
-        check_names(K::WORLD, &descriptions).map_err(fail)?;
+        let (descriptions, members) = read_members(declared, &linked.limits).map_err(fail)?;
         let identity = linked.identity(&info);
         let loaded = LoadedComponent { linked, identity, description: info.description, extra, descriptions };
         let counter =
@@ -247,15 +245,36 @@ impl<K: PluginKind> PluginComponent<K> {
     }
 }
 
-/// Checks and stores a component's declaration of a member.
+/// Checks and stores a component's declarations of its members.
+fn read_members<K: PluginKind>(
+    declared: Vec<DeclaredMember<K>>,
+    limits: &Limits,
+) -> Result<(Vec<MemberDescription>, Vec<Member<K>>), String> {
+    if declared.is_empty() {
+        return Err(format!("it has no {}", K::WORLD));
+    }
+    if declared.len() > MAX_MEMBERS {
+        return Err(format!("it has {} members; at most {MAX_MEMBERS} are allowed", declared.len()));
+    }
+    for DeclaredMember { spec, inputs, optional, .. } in &declared {
+        validate_output::member(spec, inputs, optional, limits)?;
+    }
+    for (place, DeclaredMember { spec, .. }) in declared.iter().enumerate() {
+        if declared[..place].iter().any(|earlier| earlier.spec.name == spec.name) {
+            return Err(format!("it declares the {} '{}' twice", K::WORLD, spec.name));
+        }
+    }
+    let texts = declared.iter().map(|member| (member.spec.name.as_str(), member.spec.params_schema.as_str()));
+    let schemas = compile_schemas(texts)?;
+    Ok(declared.into_iter().zip(schemas).map(|(member, schema)| read_member(member, schema)).unzip())
+}
+
+/// Stores a component's declaration of a member.
 fn read_member<K: PluginKind>(
     declared: DeclaredMember<K>,
-    limits: &Limits,
-) -> Result<(MemberDescription, Member<K>), String> {
+    schema: MemberSchema,
+) -> (MemberDescription, Member<K>) {
     let DeclaredMember { spec, inputs, optional, detail } = declared;
-    validate_output::member(&spec, &inputs, &optional, limits)?;
-    let named = |error: String| format!("'{}': {error}", spec.name);
-    let schema = ParamsSchema::compile(&spec.params_schema).map_err(named)?;
     let description = MemberDescription {
         description: spec.description,
         version: spec.version,
@@ -270,25 +289,10 @@ fn read_member<K: PluginKind>(
             .collect(),
         values: optional.values,
         default_aggregation: optional.default_aggregation,
-        params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
+        params_schema: schema.json,
         name: spec.name,
     };
-    Ok((description, Member { inputs, detail, schema }))
-}
-
-fn check_names(world: World, members: &[MemberDescription]) -> Result<(), String> {
-    if members.is_empty() {
-        return Err(format!("it has no {world}"));
-    }
-    if members.len() > MAX_MEMBERS {
-        return Err(format!("it has {} members; at most {MAX_MEMBERS} are allowed", members.len()));
-    }
-    for (place, MemberDescription { name, .. }) in members.iter().enumerate() {
-        if members[..place].iter().any(|earlier| earlier.name == *name) {
-            return Err(format!("it declares the {world} '{name}' twice"));
-        }
-    }
-    Ok(())
+    (description, Member { inputs, detail, schema: schema.compiled })
 }
 
 /// A member with its parameters, ready to be called.

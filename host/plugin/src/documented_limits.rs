@@ -4,6 +4,10 @@ use crate::capabilities::http::{MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, M
 use crate::compile::{
     CompileLimits, MEMORY_BYTES_PER_CODE_BYTE, MIN_MEMORY_BYTES, MIN_TIMEOUT, SECONDS_PER_MEBIBYTE,
 };
+use crate::component_members::MAX_MEMBERS;
+use crate::component_schemas::{
+    MAX_PATTERN_BYTES, MAX_PATTERN_BYTES_PER_COMPONENT, MAX_PATTERNS, MAX_SCHEMA_TEXT_BYTES,
+};
 use crate::engine::{STACK_BYTES, TICK};
 use crate::limits::Limits;
 use crate::schema_size::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_VALUES, PATTERN_VALUES};
@@ -38,9 +42,18 @@ fn limits_of_calls() -> Vec<String> {
         format!("| inputs, and values, of a member | {MAX_DECLARED_ITEMS} each |"),
         format!("| declared name | {MAX_DECLARED_TEXT_BYTES} bytes |"),
         format!("| description | {} |", kib(MAX_DESCRIPTION_BYTES)),
+        format!("| members of a component | {MAX_MEMBERS} |"),
+        format!("| schema of parameters, with its references replaced | {MAX_SCHEMA_DEPTH} levels |"),
         format!(
-            "| schema of parameters, with its references replaced | {MAX_SCHEMA_VALUES} values and \
-             {MAX_SCHEMA_DEPTH} levels; a regular expression counts as {PATTERN_VALUES} values |"
+            "| all schemas of a component, with their references replaced | {MAX_SCHEMA_VALUES} values, and {} MiB \
+             of texts and paths; a regular expression counts as {PATTERN_VALUES} values |",
+            MAX_SCHEMA_TEXT_BYTES >> 20
+        ),
+        format!(
+            "| regular expressions in the schemas of a component | {MAX_PATTERNS}; they share {} MiB in equal parts, \
+             and each may take {} when it is compiled |",
+            MAX_PATTERN_BYTES_PER_COMPONENT >> 20,
+            kib(MAX_PATTERN_BYTES)
         ),
         format!("A clock with ticks of {} ms", TICK.as_millis()),
         format!(

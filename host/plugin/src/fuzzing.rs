@@ -1,6 +1,6 @@
 //! Parsers of what components return that have no public function, for fuzz targets.
 
-use crate::schema::ParamsSchema;
+use crate::component_schemas::compile_schema;
 use gage_core::FieldError;
 use serde_json::Value;
 
@@ -9,5 +9,5 @@ use serde_json::Value;
 /// # Errors
 /// If the schema cannot be used.
 pub fn parameter_problems(schema: &str, params: &Value) -> Result<Vec<FieldError>, String> {
-    Ok(ParamsSchema::compile(schema)?.problems(params, &[]))
+    Ok(compile_schema(schema)?.problems(params, &[]))
 }

@@ -16,6 +16,7 @@ mod capabilities;
 mod compile;
 mod component;
 mod component_members;
+mod component_schemas;
 #[cfg(test)]
 mod documented_limits;
 mod engine;

@@ -1,6 +1,5 @@
 //! Validation of parameters against a plugin's JSON Schema.
 
-use crate::schema_size::schema_size;
 use crate::validate_output::cut;
 use gage_core::FieldError;
 use jsonschema::PatternOptions;
@@ -19,9 +18,6 @@ const MAX_PROBLEMS: usize = 64;
 /// Maximum size of a message about a parameter, in bytes: it can show the whole value.
 const MAX_MESSAGE_BYTES: usize = 8 << 10;
 
-/// Maximum size of a compiled regular expression, in bytes.
-const MAX_PATTERN_BYTES: usize = 256 << 10;
-
 /// A compiled schema.
 pub(crate) struct ParamsSchema {
     validator: jsonschema::Validator,
@@ -31,19 +27,26 @@ pub(crate) struct ParamsSchema {
 }
 
 impl ParamsSchema {
-    /// Compiles a plugin's schema. It may not refer to other documents.
-    pub(crate) fn compile(text: &str) -> Result<ParamsSchema, String> {
-        let schema: Value =
-            serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
-        let size = schema_size(&schema)?;
+    /// Compiles a plugin's schema, whose size in values was checked. It may not refer to other documents. Each regular
+    /// expression may take `pattern_bytes` when it is compiled.
+    pub(crate) fn compile(schema: &Value, size: u64, pattern_bytes: usize) -> Result<ParamsSchema, String> {
         let keys = schema.get("properties").and_then(Value::as_object);
         let keys = keys.map(|properties| properties.keys().cloned().collect()).unwrap_or_default();
         let validator = jsonschema::options()
             // Matches take linear time. The other engine gives up after a while, and then both outcomes are tried.
-            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+            .with_pattern_options(
+                PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(pattern_bytes),
+            )
             .should_validate_formats(false)
-            .build(&schema)
-            .map_err(|error| format!("the schema cannot be used: {error}"))?;
+            .build(schema)
+            .map_err(|error| match error.kind() {
+                // The crate says nothing about the size.
+                ValidationErrorKind::Format { .. } => format!(
+                    "the schema cannot be used: {error}; a regular expression may take {pattern_bytes} bytes when \
+                     it is compiled, and cannot look around or refer to groups"
+                ),
+                _ => format!("the schema cannot be used: {error}"),
+            })?;
         Ok(ParamsSchema { validator, size, keys })
     }
 
@@ -135,10 +138,11 @@ fn named(pointer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::component_schemas::compile_schema;
     use serde_json::json;
 
     fn problems(schema: &Value, params: &Value) -> Vec<(String, String)> {
-        let schema = ParamsSchema::compile(&schema.to_string()).expect("a schema");
+        let schema = compile_schema(&schema.to_string()).expect("a schema");
         let problems = schema.problems(params, &["own".to_owned()]);
         problems.into_iter().map(|problem| (problem.pointer, problem.message)).collect()
     }
@@ -189,8 +193,7 @@ mod tests {
 
     #[test]
     fn regular_expressions_take_linear_time() {
-        let compile =
-            |pattern: &str| ParamsSchema::compile(&json!({ "pattern": pattern }).to_string()).map(drop);
+        let compile = |pattern: &str| compile_schema(&json!({ "pattern": pattern }).to_string()).map(drop);
         assert_eq!(compile("^(a+)+$"), Ok(()));
         // It can only be matched by trying out.
         assert!(compile(r"^(a+)\1$").is_err());

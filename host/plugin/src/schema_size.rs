@@ -6,7 +6,7 @@
 //! true are refused too.
 
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of values of a schema, with its references replaced.
 pub(crate) const MAX_SCHEMA_VALUES: u64 = 100_000;
@@ -17,23 +17,48 @@ pub(crate) const MAX_SCHEMA_DEPTH: usize = 64;
 /// Number of values that a regular expression counts as: it takes longer to compile than others.
 pub(crate) const PATTERN_VALUES: u64 = 100;
 
-/// Returns the number of values of a schema, with its references replaced.
+/// Length of an index in the path of a value, in bytes.
+const INDEX_BYTES: usize = 6;
+
+/// Returns the size of a schema, with its references replaced.
 ///
 /// # Errors
 /// If the schema is too large or too deep, is recursive, or uses a keyword whose work has no bound.
-pub(crate) fn schema_size(schema: &Value) -> Result<u64, String> {
+pub(crate) fn schema_size(schema: &Value) -> Result<SchemaSize, String> {
     let mut sizes = SchemaSizes { root: schema, known: HashMap::new() };
-    let SchemaSize { values, depth } = sizes.size_of(schema, 1)?;
-    if depth > MAX_SCHEMA_DEPTH {
+    let size = sizes.size_of(schema, 1)?;
+    if size.depth > MAX_SCHEMA_DEPTH {
         return Err(too_deep());
     }
-    if values > MAX_SCHEMA_VALUES {
+    if size.values > MAX_SCHEMA_VALUES {
         return Err(format!(
-            "the schema is too large: it has {values} values with its references replaced, and at most \
-             {MAX_SCHEMA_VALUES} are allowed (a regular expression counts as {PATTERN_VALUES})"
+            "the schema is too large: it has {} values with its references replaced, and at most \
+             {MAX_SCHEMA_VALUES} are allowed (a regular expression counts as {PATTERN_VALUES})",
+            size.values
         ));
     }
-    Ok(values)
+    Ok(size)
+}
+
+/// Returns the regular expressions of a schema, each once.
+pub(crate) fn patterns_of(schema: &Value) -> HashSet<&str> {
+    let (mut patterns, mut rest) = (HashSet::new(), vec![schema]);
+    while let Some(part) = rest.pop() {
+        rest.extend(part.as_array().into_iter().flatten());
+        for (key, value) in part.as_object().into_iter().flatten() {
+            match (key.as_str(), value) {
+                ("pattern", Value::String(pattern)) => {
+                    patterns.insert(pattern.as_str());
+                }
+                ("patternProperties", Value::Object(members)) => {
+                    patterns.extend(members.keys().map(String::as_str));
+                }
+                _ => {}
+            }
+            rest.push(value);
+        }
+    }
+    patterns
 }
 
 fn too_deep() -> String {
@@ -41,17 +66,24 @@ fn too_deep() -> String {
 }
 
 /// Size of a part of a schema, with its references replaced.
-#[derive(Clone, Copy)]
-struct SchemaSize {
-    values: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SchemaSize {
+    pub(crate) values: u64,
+    /// Bytes of its texts and of the path of each value: a validator keeps both.
+    pub(crate) text_bytes: u64,
     depth: usize,
 }
 
 impl SchemaSize {
-    const ONE: SchemaSize = SchemaSize { values: 1, depth: 1 };
+    fn of_one(value: &Value) -> SchemaSize {
+        let text_bytes = value.as_str().map_or(0, str::len) as u64;
+        SchemaSize { values: 1, text_bytes, depth: 1 }
+    }
 
-    /// Adds a part on the level below.
-    fn add(&mut self, part: SchemaSize) {
+    /// Adds a part on the level below, whose key has this length.
+    fn add(&mut self, key_bytes: usize, part: SchemaSize) {
+        let path_bytes = part.values.saturating_mul(1 + key_bytes as u64);
+        self.text_bytes = self.text_bytes.saturating_add(part.text_bytes).saturating_add(path_bytes);
         self.values = self.values.saturating_add(part.values);
         self.depth = self.depth.max(part.depth.saturating_add(1));
     }
@@ -70,7 +102,7 @@ impl<'s> SchemaSizes<'s> {
             return Err(too_deep());
         }
         if !part.is_array() && !part.is_object() {
-            return Ok(SchemaSize::ONE);
+            return Ok(SchemaSize::of_one(part));
         }
         match self.known.insert(std::ptr::from_ref(part), None) {
             None => {}
@@ -80,14 +112,14 @@ impl<'s> SchemaSizes<'s> {
                 return Ok(size);
             }
         }
-        let mut size = SchemaSize::ONE;
+        let mut size = SchemaSize::of_one(part);
         for item in part.as_array().into_iter().flatten() {
-            size.add(self.size_of(item, level + 1)?);
+            size.add(INDEX_BYTES, self.size_of(item, level + 1)?);
         }
         for (key, value) in part.as_object().into_iter().flatten() {
-            size.add(self.size_of(value, level + 1)?);
+            size.add(key.len(), self.size_of(value, level + 1)?);
             if let Some(target) = self.target(key, value)? {
-                size.add(self.size_of(target, level + 1)?);
+                size.add(key.len(), self.size_of(target, level + 1)?);
             }
             size.values = size.values.saturating_add(pattern_values(key, value));
         }
@@ -155,13 +187,28 @@ mod tests {
 
     #[test]
     fn references_count_as_often_as_they_are_followed() {
-        assert_eq!(schema_size(&json!({"type": "string"})), Ok(2));
+        let values = |schema: &Value| schema_size(schema).map(|size| size.values);
+        assert_eq!(values(&json!({"type": "string"})), Ok(2));
         // Twice: where it is defined, and where it is referred to.
-        assert_eq!(schema_size(&json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}})), Ok(7));
-        assert_eq!(schema_size(&json!({"pattern": "a"})), Ok(102));
-        assert_eq!(schema_size(&json!({"patternProperties": {"a": true, "b": true}})), Ok(204));
-        let sizes = [1, 2, 3].map(|count| schema_size(&doubled("allOf", count)).unwrap_or_default());
+        assert_eq!(values(&json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}})), Ok(7));
+        assert_eq!(values(&json!({"pattern": "a"})), Ok(102));
+        assert_eq!(values(&json!({"patternProperties": {"a": true, "b": true}})), Ok(204));
+        let sizes = [1, 2, 3].map(|count| values(&doubled("allOf", count)).unwrap_or_default());
         assert!(sizes[2] - sizes[1] > 2 * (sizes[1] - sizes[0]), "{sizes:?}");
+    }
+
+    #[test]
+    fn paths_of_values_count_with_their_full_length() {
+        let text_bytes = |schema: &Value| schema_size(schema).map(|size| size.text_bytes);
+        assert_eq!(text_bytes(&json!({"type": "string"})), Ok(11));
+        // Two paths begin with `/properties`, and one of them ends with `/ab`.
+        assert_eq!(text_bytes(&json!({"properties": {"ab": true}})), Ok(25));
+    }
+
+    #[test]
+    fn equal_patterns_are_one() {
+        let schema = json!({"items": [{"pattern": "a"}, {"pattern": "a"}], "patternProperties": {"b": true}});
+        assert_eq!(patterns_of(&schema), HashSet::from(["a", "b"]));
     }
 
     #[test]

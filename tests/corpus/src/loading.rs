@@ -22,9 +22,9 @@ fn specs(spec: &Spec<'_>, count: u32) -> Guest {
 }
 
 /// Returns a metric that lists this many specs, which differ only in their names.
-fn many(count: u32) -> Guest {
+fn many(spec: &Spec<'_>, count: u32) -> Guest {
     let mut guest = Guest::metric();
-    let spec = Spec::default().bytes(&mut guest.image);
+    let spec = spec.bytes(&mut guest.image);
     let specs: Vec<Vec<u8>> = (0..count)
         .map(|index| {
             let name = guest.image.text(&format!("metric-{index}")).words();
@@ -52,6 +52,11 @@ pub fn doubled_schema(keyword: &str, count: usize) -> Vec<u8> {
     };
     let definitions: String = (0..count).map(definition).collect();
     schema(&format!(r##"{{"$ref": "#/$defs/d0", "$defs": {{{definitions}"d{count}": {{}}}}}}"##)).component()
+}
+
+/// Returns a component with this many metrics, which all have this schema.
+pub fn members_with_schema(schema: &str, count: u32) -> Vec<u8> {
+    many(&Spec { schema, ..Spec::default() }, count).component()
 }
 
 fn check(message: &str, pointer: &str) -> Guest {
@@ -134,7 +139,7 @@ pub fn members() -> Vec<Member> {
         (
             "metrics-many",
             "it lists 5,000 metrics, each of another name",
-            many(5_000),
+            many(&Spec::default(), 5_000),
             End::NotLoaded("it has 5000 members"),
         ),
         (

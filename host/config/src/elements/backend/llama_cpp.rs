@@ -1,5 +1,7 @@
 //! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
+mod grammar_limits;
+
 use crate::elements::backend::model_parts::model_parts;
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
@@ -299,6 +301,19 @@ fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<
         table.error("choices", "`choices` needs at least one text, and none that is empty", problems);
         return None;
     }
+    for (key, constraint) in [("grammar", &grammar), ("json_schema", &schema)] {
+        let checked = match constraint {
+            Some(OutputConstraint::Grammar(text)) => grammar_limits::check_grammar(text),
+            Some(OutputConstraint::JsonSchema(schema)) => grammar_limits::check_schema(schema),
+            Some(OutputConstraint::Choices(_)) | None => Ok(()),
+        };
+        if let Err(error) = checked {
+            table
+                .error(key, format!("`{key}`: {error}"), problems)
+                .help("make it smaller, or check answers when scoring");
+            return None;
+        }
+    }
     let mut given = [grammar, schema, choices].into_iter().flatten();
     let first = given.next();
     if given.next().is_some() {
@@ -383,6 +398,8 @@ mod tests {
             ("deterministic: true, cache_type_v: q4_0", "values can be quantised"),
             ("flash_attention: off, cache_type_v: q8_0", "values can be quantised"),
             ("choices: []", "`choices` needs at least one text"),
+            ("json_schema: {maxLength: 300000}", "`json_schema`: the lengths and repetitions of the schema"),
+            ("grammar: 'root ::= \"a\"{300000}'", "`grammar`: the grammar has 300000 repetitions"),
             ("choices: [A], grammar: 'root ::= \"a\"'", "only one of `grammar`"),
             ("isolation: thread", "isolation"),
             ("devices: [-1]", "a device is a whole number"),

@@ -1,8 +1,11 @@
-//! The factor by which a tokenizer can make a text longer, from its file. The crate `tokenizers` has no limit of its own.
+//! The factor by which a tokenizer can make a text longer, and the length of a text that it can split in bounded time, from
+//! its file. The crate `tokenizers` has no limits of its own.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use super::charsmap;
+use super::patterns::{self, MatchTime};
+use super::shape::{ModelShape, StepShape, TokenizerShape};
+use serde::Deserialize as _;
+use serde_json::Value;
 
 /// Maximum factor of a tokenizer's normalizer. Known ones have up to 2,000, because the factors of their steps are multiplied.
 const MAX_GROWTH: u64 = 1 << 14;
@@ -10,8 +13,31 @@ const MAX_GROWTH: u64 = 1 << 14;
 const MAX_PRE_TOKENIZER_GROWTH: u64 = 64;
 /// Maximum number of steps of a tokenizer. Known ones have up to 10.
 const MAX_STEPS: usize = 256;
-/// Maximum length of a word that WordPiece splits. Its time grows with the square of this length; the usual limit is 100.
-const MAX_WORD_CHARACTERS: u64 = 1_000;
+/// Maximum number of regular expressions of a tokenizer. Known ones have up to 8.
+const MAX_PATTERNS: usize = 32;
+/// Maximum number of JSON values of a normalizer or a pre-tokenizer, and maximum nesting. The crate copies it on each level.
+const MAX_STEP_VALUES: usize = 10_000;
+const MAX_STEP_DEPTH: usize = 16;
+/// Maximum size of the texts of a normalizer or a pre-tokenizer, in bytes. Known ones have up to 400,000.
+const MAX_STEP_TEXT_BYTES: usize = 4 << 20;
+/// Maximum length of a word that WordPiece splits. Its time grows with the third power of this length; the usual limit is
+/// 100.
+const MAX_WORD_CHARACTERS: u64 = 256;
+/// Maximum length of a text that a model puts before or after each piece of a word, in bytes. It is copied for each piece.
+const MAX_AFFIX_BYTES: usize = 64;
+/// Maximum length of a piece of a Unigram model, in bytes. SentencePiece makes pieces of up to 64.
+const MAX_PIECE_BYTES: u64 = 256;
+/// Maximum number of bytes that a Unigram model compares for a text: at each of its bytes, all pieces that begin there.
+const MAX_COMPARED_BYTES: u64 = 1 << 34;
+/// Maximum size of all added tokens, in bytes.
+const MAX_ADDED_BYTES: u64 = 4 << 20;
+/// Maximum size of all added tokens after their normalization, in bytes.
+const MAX_NORMALIZED_ADDED_BYTES: u64 = 64 << 20;
+
+/// Maximum length of a text, before and after its normalization, in bytes.
+const MAX_TEXT_BYTES: u64 = 8 << 20;
+/// The same for a tokenizer whose regular expressions take quadratic time.
+const MAX_TEXT_BYTES_OF_QUADRATIC_TIME: u64 = 128 << 10;
 
 /// Factors of which unknown steps have the largest.
 const UNKNOWN_GROWTH: u64 = 12;
@@ -21,28 +47,26 @@ const UNKNOWN_GROWTH: u64 = 12;
 pub(super) struct TextGrowth {
     pub(super) normalizer: u64,
     pub(super) pre_tokenizer: u64,
+    /// Maximum length of a text, before and after its normalization, in bytes.
+    pub(super) max_text_bytes: u64,
 }
 
 impl TextGrowth {
     /// Computes the factors from a `tokenizer.json`, and checks them.
     pub(super) fn of_tokenizer(json: &[u8]) -> Result<TextGrowth, String> {
-        let TokenizerShape { normalizer, pre_tokenizer, model } =
+        let shape: TokenizerShape =
             serde_json::from_slice(json).map_err(|error| format!("it is not a tokenizer: {error}"))?;
-        let (normalizer, pre_tokenizer) = (normalizer.unwrap_or_default(), pre_tokenizer.unwrap_or_default());
-        let steps = normalizer.count() + pre_tokenizer.count();
+        let normalizer = steps_of("normalizer", shape.normalizer.as_ref())?;
+        let pre_tokenizer = steps_of("pre-tokenizer", shape.pre_tokenizer.as_ref())?;
+        let steps = [&normalizer, &pre_tokenizer].into_iter().flatten().map(StepShape::count).sum::<usize>();
         if steps > MAX_STEPS {
             return Err(format!("it has {steps} steps; at most {MAX_STEPS} are allowed"));
         }
-        let characters = model.and_then(|model| model.max_input_chars_per_word).unwrap_or(0);
-        if characters > MAX_WORD_CHARACTERS {
-            return Err(format!(
-                "`max_input_chars_per_word` is {characters}; at most {MAX_WORD_CHARACTERS} is allowed"
-            ));
-        }
-        let growth = TextGrowth { normalizer: normalizer.growth()?, pre_tokenizer: pre_tokenizer.growth()? };
+        let by_normalizer = normalizer.as_ref().map_or(Ok(1), growth)?;
+        let by_pre_tokenizer = pre_tokenizer.as_ref().map_or(Ok(1), growth)?;
         for (what, times, most) in [
-            ("normalizer", growth.normalizer, MAX_GROWTH),
-            ("pre-tokenizer", growth.pre_tokenizer, MAX_PRE_TOKENIZER_GROWTH),
+            ("normalizer", by_normalizer, MAX_GROWTH),
+            ("pre-tokenizer", by_pre_tokenizer, MAX_PRE_TOKENIZER_GROWTH),
         ] {
             if times > most {
                 return Err(format!(
@@ -50,113 +74,153 @@ impl TextGrowth {
                 ));
             }
         }
-        Ok(growth)
+        let added = shape.added_tokens.unwrap_or_default();
+        for (what, bytes, most) in [
+            ("added tokens have", added.bytes, MAX_ADDED_BYTES),
+            (
+                "normalizer could make added tokens that have",
+                added.normalized_bytes.saturating_mul(by_normalizer),
+                MAX_NORMALIZED_ADDED_BYTES,
+            ),
+        ] {
+            if bytes > most {
+                return Err(format!("its {what} {bytes} bytes; at most {most} are allowed"));
+            }
+        }
+        let of_patterns = bytes_by_patterns([&normalizer, &pre_tokenizer].into_iter().flatten())?;
+        let of_model = shape.model.map_or(Ok(MAX_TEXT_BYTES), |model| bytes_by_model(&model))?;
+        Ok(TextGrowth {
+            normalizer: by_normalizer,
+            pre_tokenizer: by_pre_tokenizer,
+            max_text_bytes: of_patterns.min(of_model),
+        })
     }
 }
 
-/// The members of a tokenizer that decide the length of its texts.
-#[derive(Deserialize)]
-struct TokenizerShape {
-    #[serde(default)]
-    normalizer: Option<StepShape>,
-    #[serde(default)]
-    pre_tokenizer: Option<StepShape>,
-    #[serde(default)]
-    model: Option<ModelShape>,
-}
-
-#[derive(Deserialize)]
-struct ModelShape {
-    #[serde(default)]
-    max_input_chars_per_word: Option<u64>,
-}
-
-/// A normalizer or a pre-tokenizer.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct StepShape {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    normalizers: Vec<StepShape>,
-    pretokenizers: Vec<StepShape>,
-    pattern: Option<PatternShape>,
-    content: Option<String>,
-    prepend: Option<String>,
-    precompiled_charsmap: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct PatternShape {
-    #[serde(default, rename = "String")]
-    text: Option<String>,
-}
-
-impl StepShape {
-    fn inner(&self) -> impl Iterator<Item = &StepShape> {
-        self.normalizers.iter().chain(&self.pretokenizers)
+/// Reads the steps of a normalizer or a pre-tokenizer.
+fn steps_of(what: &str, json: Option<&Value>) -> Result<Option<StepShape>, String> {
+    let Some(json) = json else {
+        return Ok(None);
+    };
+    let (mut values, mut text_bytes, mut rest) = (0, 0, vec![(json, 1)]);
+    while let Some((value, depth)) = rest.pop() {
+        values += 1;
+        text_bytes += value.as_str().map_or(0, str::len);
+        if values > MAX_STEP_VALUES || depth > MAX_STEP_DEPTH || text_bytes > MAX_STEP_TEXT_BYTES {
+            return Err(format!(
+                "its {what} is too large; at most {MAX_STEP_VALUES} JSON values, {MAX_STEP_DEPTH} levels and \
+                 {MAX_STEP_TEXT_BYTES} bytes of texts are allowed"
+            ));
+        }
+        rest.extend(value.as_array().into_iter().flatten().map(|item| (item, depth + 1)));
+        for (key, member) in value.as_object().into_iter().flatten() {
+            text_bytes += key.len();
+            rest.push((member, depth + 1));
+        }
     }
+    StepShape::deserialize(json).map(Some).map_err(|error| format!("it is not a tokenizer: {error}"))
+}
 
-    /// Returns the number of steps, the inner ones included.
-    fn count(&self) -> usize {
-        1 + self.inner().map(StepShape::count).sum::<usize>()
+/// Returns the maximum factor by which a step makes a text longer, in bytes.
+fn growth(step: &StepShape) -> Result<u64, String> {
+    if step.length == Some(0) {
+        return Err("its `length` is 0; at least 1 is allowed".to_owned());
     }
+    let mut own: u64 = match step.kind.as_deref() {
+        // From the Unicode standard: the largest expansions of one character in UTF-8.
+        Some("NFC" | "NFD") => 3,
+        Some("NFKC" | "NFKD") => 11,
+        Some("Lowercase") => 2,
+        // A byte becomes a character of up to two bytes; a space may be added.
+        Some("ByteLevel") => 3,
+        // A space becomes a character of up to four bytes; one more may be added.
+        Some("Metaspace") => 8,
+        // The members of the last three decide.
+        Some(
+            "Strip" | "StripAccents" | "Nmt" | "Sequence" | "BertPreTokenizer" | "CharDelimiterSplit"
+            | "Delimiter" | "Whitespace" | "Split" | "Punctuation" | "WhitespaceSplit" | "Digits"
+            | "UnicodeScripts" | "FixedLength" | "Replace" | "Prepend" | "Precompiled",
+        ) => 1,
+        _ => UNKNOWN_GROWTH,
+    };
+    if let Some(content) = &step.content {
+        own = own.saturating_mul(growth_by(step, content));
+    }
+    if let Some(prepend) = &step.prepend {
+        own = own.saturating_mul(1 + prepend.len() as u64);
+    }
+    if let Some(charsmap) = &step.precompiled_charsmap {
+        let longest = charsmap::longest_replacement(charsmap);
+        own = own.saturating_mul(longest.ok_or_else(|| "its `precompiled_charsmap` is damaged".to_owned())?);
+    }
+    step.inner().try_fold(own, |times: u64, inner| Ok(times.saturating_mul(growth(inner)?)))
+}
 
-    /// Returns the maximum factor by which the step makes a text longer, in bytes.
-    fn growth(&self) -> Result<u64, String> {
-        if let Some(content) = &self.content {
-            return Ok(self.growth_by(content));
-        }
-        if let Some(prepend) = &self.prepend {
-            return Ok(1 + prepend.len() as u64);
-        }
-        if let Some(charsmap) = &self.precompiled_charsmap {
-            return longest_replacement(charsmap)
-                .ok_or_else(|| "its `precompiled_charsmap` is damaged".to_owned());
-        }
-        let own = match self.kind.as_deref() {
-            // From the Unicode standard: the largest expansions of one character in UTF-8.
-            Some("NFC" | "NFD") => 3,
-            Some("NFKC" | "NFKD") => 11,
-            Some("Lowercase") => 2,
-            // A byte becomes a character of up to two bytes; a space may be added.
-            Some("ByteLevel") => 3,
-            // A space becomes a character of up to four bytes; one more may be added.
-            Some("Metaspace") => 8,
-            Some(
-                "Strip" | "StripAccents" | "Nmt" | "Sequence" | "BertPreTokenizer" | "CharDelimiterSplit"
-                | "Delimiter" | "Whitespace" | "Split" | "Punctuation" | "WhitespaceSplit" | "Digits"
-                | "UnicodeScripts" | "FixedLength",
-            ) => 1,
-            None => 1,
-            Some(_) => UNKNOWN_GROWTH,
+/// Returns the factor of a replacement by a text. A pattern that is not a text may match nothing, between all bytes.
+fn growth_by(step: &StepShape, content: &str) -> u64 {
+    let pattern = step.pattern.as_ref().and_then(|pattern| pattern.text.as_ref());
+    match pattern.map_or(0, String::len) {
+        0 if content.is_empty() => 1,
+        0 => 1 + content.len() as u64,
+        length => (content.len().div_ceil(length) as u64).max(1),
+    }
+}
+
+/// Checks all patterns, and returns the maximum length of a text that they match in bounded time.
+fn bytes_by_patterns<'s>(steps: impl Iterator<Item = &'s StepShape>) -> Result<u64, String> {
+    let (mut rest, mut count, mut bytes): (Vec<&StepShape>, _, _) = (steps.collect(), 0, MAX_TEXT_BYTES);
+    while let Some(step) = rest.pop() {
+        rest.extend(step.inner());
+        let Some(pattern) = &step.pattern else {
+            continue;
         };
-        self.inner().try_fold(own, |times: u64, step| Ok(times.saturating_mul(step.growth()?)))
-    }
-
-    /// Returns the factor of a replacement by a text. A pattern that is not a text may match nothing, between all bytes.
-    fn growth_by(&self, content: &str) -> u64 {
-        let pattern = self.pattern.as_ref().and_then(|pattern| pattern.text.as_ref());
-        match pattern.map_or(0, String::len) {
-            0 if content.is_empty() => 1,
-            0 => 1 + content.len() as u64,
-            length => (content.len().div_ceil(length) as u64).max(1),
+        count += 1;
+        if count > MAX_PATTERNS {
+            return Err(format!("it has more than {MAX_PATTERNS} patterns"));
+        }
+        if let Some(text) = &pattern.text {
+            patterns::check_text(text)?;
+        }
+        if let Some(expression) = &pattern.expression
+            && patterns::match_time(expression)? == MatchTime::Quadratic
+        {
+            bytes = MAX_TEXT_BYTES_OF_QUADRATIC_TIME;
         }
     }
+    Ok(bytes)
 }
 
-/// Returns the length of the longest text that a charsmap puts in the place of a character; `None` if it is damaged. It is
-/// the size of a trie, the trie, and the texts, each with a zero behind it.
-fn longest_replacement(charsmap: &str) -> Option<u64> {
-    let bytes = STANDARD.decode(charsmap).ok()?;
-    let (size, rest) = bytes.split_first_chunk::<4>()?;
-    let texts = rest.get(usize::try_from(u32::from_le_bytes(*size)).ok()?..)?;
-    texts.split(|byte| *byte == 0).map(|text| text.len() as u64).max().map(|longest| longest.max(1))
+/// Checks a model, and returns the maximum length of a text that it splits in bounded time.
+fn bytes_by_model(model: &ModelShape) -> Result<u64, String> {
+    let characters = model.max_input_chars_per_word.unwrap_or(0);
+    if characters > MAX_WORD_CHARACTERS {
+        return Err(format!(
+            "`max_input_chars_per_word` is {characters}; at most {MAX_WORD_CHARACTERS} is allowed"
+        ));
+    }
+    for (what, affix) in [
+        ("continuing_subword_prefix", &model.continuing_subword_prefix),
+        ("end_of_word_suffix", &model.end_of_word_suffix),
+    ] {
+        let bytes = affix.as_ref().map_or(0, String::len);
+        if bytes > MAX_AFFIX_BYTES {
+            return Err(format!("`{what}` has {bytes} bytes; at most {MAX_AFFIX_BYTES} are allowed"));
+        }
+    }
+    let longest = model.vocab.as_ref().map_or(0, |vocabulary| vocabulary.longest_piece_bytes);
+    if longest > MAX_PIECE_BYTES {
+        return Err(format!(
+            "a piece of its vocabulary has {longest} bytes; at most {MAX_PIECE_BYTES} are allowed"
+        ));
+    }
+    // All beginnings of the longest piece can be pieces, too.
+    Ok((MAX_COMPARED_BYTES / (longest * longest / 2).max(1)).min(MAX_TEXT_BYTES))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn growth(normalizer: Value, pre_tokenizer: Value) -> Result<(u64, u64), String> {
         let json =
@@ -168,7 +232,7 @@ mod tests {
     #[test]
     fn factors_of_steps_are_multiplied() {
         let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
-        let charsmap = STANDARD.encode([&[4_u8, 0, 0, 0][..], &b"trieab\0xyz12\0"[..]].concat());
+        let charsmap = charsmap::charsmap_of_a(0, "ab\0xyz12\0");
         let sequence = |steps: Vec<Value>| json!({"type": "Sequence", "normalizers": steps});
         for (normalizer, expected) in [
             (Value::Null, Ok(1)),
@@ -194,6 +258,12 @@ mod tests {
                 sequence(vec![sequence(vec![json!({"type": "New"}); 3]); 2]),
                 Err("could make a text 2985984 times"),
             ),
+            // Members that the kind does not have hide no others.
+            (
+                json!({"type": "Sequence", "content": "", "normalizers": vec![json!({"type": "NFKD"}); 9]}),
+                Err("could make a text 2357947691 times"),
+            ),
+            (json!({"replacement": "_"}), Ok(12)),
         ] {
             let found = growth(normalizer.clone(), Value::Null);
             match (&found, expected) {
@@ -216,6 +286,61 @@ mod tests {
             TextGrowth::of_tokenizer(json.to_string().as_bytes())
         };
         assert!(model(100).is_ok());
-        assert!(model(1_001).is_err_and(|error| error.contains("`max_input_chars_per_word` is 1001")));
+        assert!(model(257).is_err_and(|error| error.contains("`max_input_chars_per_word` is 257")));
+    }
+
+    /// Checks a tokenizer with these members.
+    fn checked(tokenizer: &Value) -> Result<u64, String> {
+        TextGrowth::of_tokenizer(tokenizer.to_string().as_bytes()).map(|growth| growth.max_text_bytes)
+    }
+
+    #[test]
+    fn long_pieces_shorten_texts_or_are_refused() {
+        let unigram = |bytes: usize| json!({"model": {"type": "Unigram", "vocab": [["a", 0.0], ["b".repeat(bytes), -1.5]]}});
+        assert_eq!(checked(&unigram(64)), Ok(MAX_TEXT_BYTES));
+        assert_eq!(checked(&unigram(256)), Ok(MAX_TEXT_BYTES / 16));
+        assert!(checked(&unigram(100_000)).is_err_and(|error| error.contains("100000 bytes; at most 256")));
+        let words = json!({"model": {"vocab": {"b".repeat(1_000): 0}}});
+        assert_eq!(checked(&words), Ok(MAX_TEXT_BYTES), "only Unigram compares all pieces");
+    }
+
+    #[test]
+    fn expressions_shorten_texts_or_are_refused() {
+        let split =
+            |pattern: &str| json!({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": pattern}}});
+        let llama = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+        assert_eq!(checked(&split(llama)), Ok(MAX_TEXT_BYTES));
+        assert_eq!(checked(&split(r"\w+|\s+(?!\S)")), Ok(MAX_TEXT_BYTES_OF_QUADRATIC_TIME));
+        assert!(checked(&split(r"(?=(a+)+b)")).is_err_and(|error| error.contains("unbounded time")));
+        let many = json!({"type": "Split", "pattern": {"String": "a"}});
+        let many = json!({"pre_tokenizer": {"type": "Sequence", "pretokenizers": vec![many; 33]}});
+        assert!(checked(&many).is_err_and(|error| error.contains("more than 32 patterns")));
+    }
+
+    #[test]
+    fn tokenizers_that_need_much_memory_are_refused() {
+        let added = |count: usize, is_normalized: bool| {
+            let token = json!({"id": 0, "content": "a".repeat(1_000), "normalized": is_normalized});
+            let normalizers = vec![json!({"type": "NFKD"}); 2];
+            json!({
+                "normalizer": {"type": "Sequence", "normalizers": normalizers},
+                "added_tokens": vec![token; count],
+            })
+        };
+        assert!(checked(&added(1_000, false)).is_ok());
+        let affix = json!({"model": {"continuing_subword_prefix": "#".repeat(65), "vocab": {}}});
+        let hidden = json!({"normalizer": {"type": "NFC", "hidden": vec![1; 10_000]}});
+        let deep = (0..20).fold(json!({}), |inner, _| json!({"type": "Sequence", "normalizers": [inner]}));
+        for (tokenizer, message) in [
+            (added(5_000, false), "added tokens have 5000000 bytes"),
+            (added(1_000, true), "could make added tokens that have 121000000 bytes"),
+            (affix, "`continuing_subword_prefix` has 65 bytes"),
+            (hidden, "its normalizer is too large"),
+            (json!({"normalizer": deep}), "its normalizer is too large"),
+            (json!({"pre_tokenizer": {"type": "FixedLength", "length": 0}}), "`length` is 0"),
+        ] {
+            let error = checked(&tokenizer).expect_err("refused");
+            assert!(error.contains(message), "{error}");
+        }
     }
 }
