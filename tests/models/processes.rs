@@ -286,6 +286,7 @@ fn load_ends_at_a_signal_and_at_the_time_limit() {
         }
         let ended = child.wait_with_output().expect("the program ends");
         let log = log.join().expect("no panic");
+        gage_recorded_messages::record_output(&log);
         assert_eq!(ended.status.code(), Some(code), "{log}");
         assert!(log.contains(part), "{log}");
         assert!(!workspace.path("runs/r").exists());

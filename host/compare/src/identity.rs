@@ -8,6 +8,7 @@ use gage_figures::RecordedRun;
 use gage_record::{DatasetIdentity, RunIdentity, differences};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use strum::IntoEnumIterator as _;
 
 /// A part of what a run was made from.
@@ -219,7 +220,7 @@ impl<'r> Identity<'r> {
             .map(|role| (role.adapter_id.clone(), digest(role)))
             .filter(|(_, digest)| !digest.is_null())
             .collect();
-        let model = config.inference_role_of(task).map_or(Value::Null, digest);
+        let model = config.inference_role_of(task).map_or(Value::Null, |role| digest(role));
         if support.is_empty() { model } else { json!({"model": model, "support": support}) }
     }
 
@@ -254,7 +255,7 @@ impl<'r> Identity<'r> {
 fn supporting_roles<'c>(
     config: &'c PipelineConfig,
     task: &'c TaskSpec,
-) -> impl Iterator<Item = &'c RoleAdapterSpec> {
+) -> impl Iterator<Item = &'c Arc<RoleAdapterSpec>> {
     let support = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
     support.chain(task.steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools)))
 }

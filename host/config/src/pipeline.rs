@@ -29,6 +29,7 @@ use crate::resources::{Purpose, Resources};
 use crate::secret_marking;
 use crate::source::Span;
 use gage_core::SamplingParams;
+use std::sync::Arc;
 
 /// The version of the format that `api_version` names.
 pub const API_VERSION: &str = "gage/v1alpha1";
@@ -43,15 +44,15 @@ pub struct PipelineConfig {
     /// Sources of rows.
     pub datasets: Vec<DatasetSpec>,
     /// The backends that answer requests.
-    pub backends: Vec<BackendSpec>,
+    pub backends: Vec<Arc<BackendSpec>>,
     /// The roles of the run.
-    pub role_adapters: Vec<RoleAdapterSpec>,
+    pub role_adapters: Vec<Arc<RoleAdapterSpec>>,
     /// Request templates.
     pub prompts: Vec<PromptSpec>,
     /// The default metrics of tasks.
     pub metrics: Vec<MetricSpec>,
     /// The tasks; at least one.
-    pub tasks: Vec<TaskSpec>,
+    pub tasks: Vec<Arc<TaskSpec>>,
     /// Requirements against a baseline.
     pub gate: Vec<GateSpec>,
     /// Number of tasks that run in parallel; default 1.
@@ -87,12 +88,12 @@ impl PipelineConfig {
     }
 
     /// Returns the role that a task's inference step asks.
-    pub fn inference_role_of(&self, task: &TaskSpec) -> Option<&RoleAdapterSpec> {
+    pub fn inference_role_of(&self, task: &TaskSpec) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_of(task.steps.inference.adapter_id.as_deref(), RoleType::DutModel)
     }
 
     /// Returns the role of a judge.
-    pub fn judge_role_of(&self, judge: &JudgeSpec) -> Option<&RoleAdapterSpec> {
+    pub fn judge_role_of(&self, judge: &JudgeSpec) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_of(judge.adapter_id.as_deref(), RoleType::JudgeModel)
     }
 
@@ -102,21 +103,21 @@ impl PipelineConfig {
     }
 
     /// Returns the role of a support step.
-    pub fn support_role_of(&self, step: &SupportStep) -> Option<&RoleAdapterSpec> {
+    pub fn support_role_of(&self, step: &SupportStep) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_of(step.adapter_id.as_deref(), RoleType::ContextProvider)
     }
 
     /// Returns the role whose backend computes the embeddings of a step `embed`.
-    pub fn embed_role_of(&self, step: &EmbedStep) -> Option<&RoleAdapterSpec> {
+    pub fn embed_role_of(&self, step: &EmbedStep) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_of(step.adapter_id.as_deref(), RoleType::HelperModel)
     }
 
     /// Returns the role that answers the tool calls of a step.
-    pub fn tool_role_of(&self, tools: &ToolLoopSpec) -> Option<&RoleAdapterSpec> {
+    pub fn tool_role_of(&self, tools: &ToolLoopSpec) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_of(tools.adapter_id.as_deref(), RoleType::ToolProvider)
     }
 
-    fn role_of(&self, adapter_id: Option<&str>, usual: RoleType) -> Option<&RoleAdapterSpec> {
+    fn role_of(&self, adapter_id: Option<&str>, usual: RoleType) -> Option<&Arc<RoleAdapterSpec>> {
         self.role_adapters.iter().find(|role| match adapter_id {
             Some(adapter_id) => role.adapter_id == adapter_id,
             None => role.role_type == usual,
@@ -125,7 +126,7 @@ impl PipelineConfig {
 
     /// Returns the roles that the steps of a task ask: the model under test, then the support, embedding and judge
     /// roles.
-    pub fn roles_of(&self, task: &TaskSpec) -> Vec<&RoleAdapterSpec> {
+    pub fn roles_of(&self, task: &TaskSpec) -> Vec<&Arc<RoleAdapterSpec>> {
         let steps = &task.steps;
         let judges = steps.judge.iter().flat_map(|step| &step.judges);
         self.inference_role_of(task)
@@ -138,7 +139,7 @@ impl PipelineConfig {
     }
 
     /// Returns the backend of a role.
-    pub fn backend_of(&self, role: &RoleAdapterSpec) -> Option<&BackendSpec> {
+    pub fn backend_of(&self, role: &RoleAdapterSpec) -> Option<&Arc<BackendSpec>> {
         self.backends.iter().find(|backend| backend.backend_id == role.backend_id)
     }
 
@@ -298,7 +299,9 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let mut backends = table.read_all("backends", problems, BackendSpec::read);
     let roles = table.read_all("role_adapters", problems, RoleAdapterSpec::read);
     let (role_adapters, inline): (Vec<RoleAdapterSpec>, Vec<Option<BackendSpec>>) = roles.into_iter().unzip();
+    let role_adapters = role_adapters.into_iter().map(Arc::new).collect();
     backends.extend(inline.into_iter().flatten());
+    let backends = backends.into_iter().map(Arc::new).collect();
     let prompts = table.read_all("prompts", problems, PromptSpec::read);
     let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
     let template = read_template(&mut table, problems);
@@ -310,12 +313,12 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         problems.error(root.span, "tasks", message).help("write fewer tasks, or other metrics into each");
         return None;
     }
-    let mut tasks: Vec<TaskSpec> = listed
+    let mut tasks: Vec<Arc<TaskSpec>> = listed
         .iter()
-        .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems))
+        .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems).map(Arc::new))
         .collect();
     if listed.is_empty() && purpose != Purpose::Datasets {
-        tasks.extend(only_task(&datasets, root.span, &inherited, problems));
+        tasks.extend(only_task(&datasets, root.span, &inherited, problems).map(Arc::new));
     }
     let gate = GateSpec::read_list(&mut table, problems);
     let task_parallelism = table.integer("task_parallelism", 1..=1_000, problems);

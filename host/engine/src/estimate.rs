@@ -175,8 +175,13 @@ impl Plan {
         let spec = &task.spec;
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
-        let tokens =
-            Tokens::of(task, backend, options.tokenizer, self.config.resources.permissions(), &mut notes);
+        let tokens = Tokens::of(
+            task,
+            backend.map(AsRef::as_ref),
+            options.tokenizer,
+            self.config.resources.permissions(),
+            &mut notes,
+        );
         let (statistics, plugins) = Plan::statistics(task, datasets, options, &tokens, &mut notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
@@ -331,7 +336,7 @@ fn in_flight(
     if task.spec.mode == LoopMode::Sequential {
         return 1;
     }
-    let of_backend = config.backend_of(role).and_then(gage_config::BackendSpec::most_requests);
+    let of_backend = config.backend_of(role).and_then(|backend| backend.most_requests());
     let bounds = [of_backend, role.pool_size, task.spec.max_inflight];
     let of_task = task.spec.concurrency.filter(|_| role.adapter_id == task.role.adapter_id);
     let least = bounds.into_iter().chain([of_task]).flatten().fold(options.concurrency, usize::min);

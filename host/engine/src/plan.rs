@@ -56,15 +56,15 @@ pub struct PlannedMetric {
 /// A task, ready to run.
 pub struct PlannedTask {
     /// The settings.
-    pub spec: TaskSpec,
+    pub spec: Arc<TaskSpec>,
     /// The dataset, which other tasks may share.
     pub dataset: Arc<PlannedDataset>,
     /// The role under test.
-    pub role: RoleAdapterSpec,
+    pub role: Arc<RoleAdapterSpec>,
     /// Default sampling parameters if a Sample sets none: task over role over backend.
     pub sampling_params: SamplingParams,
     /// The backend, which decides which parameters are sent.
-    pub(crate) backend: BackendSpec,
+    pub(crate) backend: Arc<BackendSpec>,
     /// True if a failed sample that ends the task also ends the run.
     pub ends_run: bool,
     /// Renderer of requests. `None` to send the sample's own messages.
@@ -235,24 +235,22 @@ impl Plan {
             }
         }
         let mut datasets = HashMap::new();
-        let tasks: Vec<Option<PlannedTask>> = config
-            .tasks
-            .iter()
-            .map(|task| plan_task(&config, task, registry, &mut datasets, problems))
-            .collect();
-        model_capabilities::check_requested_capabilities(&config, tasks.iter().flatten(), problems);
+        let planned = |task| plan_task(&config, task, registry, &mut datasets, problems).map(Arc::new);
+        let tasks: Vec<Arc<PlannedTask>> = config.tasks.iter().filter_map(planned).collect();
+        let all = tasks.iter().map(AsRef::as_ref);
+        model_capabilities::check_requested_capabilities(&config, all, problems);
         if problems.has_errors() {
             return None;
         }
         check_budget(&config, problems);
-        let scorings: Vec<&Scoring> = tasks.iter().flatten().map(|task| &task.scoring).collect();
+        let scorings: Vec<&Scoring> = tasks.iter().map(|task| &task.scoring).collect();
         check_gate(&config, &scorings, problems);
         if problems.has_errors() {
             return None;
         }
         warn_of_conflicts(&config, registry, problems);
         warn_of_unused(&config, problems);
-        Some(Plan { config, tasks: tasks.into_iter().flatten().map(Arc::new).collect() })
+        Some(Plan { config, tasks })
     }
 
     /// Prepares the datasets of a configuration, or one of them, and checks its prompts. Does nothing else.
@@ -293,7 +291,7 @@ impl Plan {
         problems: &mut Problems,
     ) -> Option<Vec<Scoring>> {
         add_plugins(config, registry, problems);
-        let scoring = |task| {
+        let scoring = |task: &Arc<TaskSpec>| {
             let scoring = Scoring::new(task, registry, problems)?;
             let of_task = asked.and_then(|asked| {
                 let found = asked.tasks.iter().find(|one| one.task_id == task.task_id);
@@ -311,9 +309,9 @@ impl Plan {
     }
 
     /// Returns the backends that the tasks need, each once, including those that components may ask.
-    pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
-        let mut needed: Vec<&BackendSpec> = Vec::new();
-        let mut roles: Vec<&RoleAdapterSpec> =
+    pub(crate) fn backends(&self) -> Vec<&Arc<BackendSpec>> {
+        let mut needed: Vec<&Arc<BackendSpec>> = Vec::new();
+        let mut roles: Vec<&Arc<RoleAdapterSpec>> =
             self.tasks.iter().flat_map(|task| self.config.roles_of(&task.spec)).collect();
         while let Some(role) = roles.pop() {
             let Some(backend) = self.config.backend_of(role) else { continue };
@@ -332,7 +330,7 @@ impl Plan {
 
 fn plan_task(
     config: &PipelineConfig,
-    task: &TaskSpec,
+    task: &Arc<TaskSpec>,
     registry: &Registry,
     datasets: &mut HashMap<String, Option<Arc<PlannedDataset>>>,
     problems: &mut Problems,
@@ -362,11 +360,11 @@ fn plan_task(
     let role = role?;
     let backend = config.backend_of(role)?;
     let mut planned = PlannedTask {
-        spec: task.clone(),
+        spec: Arc::clone(task),
         dataset: dataset?,
-        role: role.clone(),
+        role: Arc::clone(role),
         sampling_params: config.sampling_params_of(task),
-        backend: backend.clone(),
+        backend: Arc::clone(backend),
         ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
         support,
@@ -401,13 +399,13 @@ fn partition_support(
 /// Plans a task as far as its requests depend on it.
 fn request_task(
     config: &PipelineConfig,
-    task: &TaskSpec,
+    task: &Arc<TaskSpec>,
     registry: &Registry,
     problems: &mut Problems,
 ) -> Option<PlannedTask> {
     let role = config.inference_role_of(task)?;
-    let without_component = |role: &RoleAdapterSpec| {
-        Arc::new(PlannedSupportRole { role: role.clone(), prompt: None, adapter: None })
+    let without_component = |role: &Arc<RoleAdapterSpec>| {
+        Arc::new(PlannedSupportRole { role: Arc::clone(role), prompt: None, adapter: None })
     };
     let (support, follow_ups) =
         partition_support(task, support::plan_shown_support(config, task, registry, problems));
@@ -417,11 +415,11 @@ fn request_task(
     });
     let dataset = Arc::new(PlannedDataset::unread(config.dataset_of(task)?));
     Some(PlannedTask {
-        spec: task.clone(),
+        spec: Arc::clone(task),
         dataset: for_task(dataset, task, false),
-        role: role.clone(),
+        role: Arc::clone(role),
         sampling_params: config.sampling_params_of(task),
-        backend: config.backend_of(role)?.clone(),
+        backend: Arc::clone(config.backend_of(role)?),
         ends_run: false,
         prompt: plan_prompt(config, role, registry, problems)?,
         support,
@@ -487,7 +485,7 @@ fn warn_of_conflicts(config: &PipelineConfig, registry: &Registry, problems: &mu
 pub(crate) fn granted_roles<'c>(
     config: &'c PipelineConfig,
     backend: &BackendSpec,
-) -> Vec<&'c RoleAdapterSpec> {
+) -> Vec<&'c Arc<RoleAdapterSpec>> {
     let BackendKind::CustomScript(script) = &backend.kind else { return Vec::new() };
     let granted = config
         .plugins
@@ -515,7 +513,7 @@ fn is_reference_to(plugin: &PluginSpec, reference: &PluginReference) -> bool {
 
 fn warn_of_unused(config: &PipelineConfig, problems: &mut Problems) {
     for role in &config.role_adapters {
-        let is_used = |task: &TaskSpec| {
+        let is_used = |task: &Arc<TaskSpec>| {
             config.roles_of(task).into_iter().any(|used| used.adapter_id == role.adapter_id)
         };
         let is_granted = config

@@ -65,7 +65,8 @@ impl<'s> ExportedRun<'s> {
     }
 
     fn task(&self, task_id: &str) -> Option<&TaskSpec> {
-        self.source.config()?.tasks.iter().find(|task| task.task_id == task_id)
+        let mut tasks = self.source.config()?.tasks.iter();
+        tasks.find(|task| task.task_id == task_id).map(AsRef::as_ref)
     }
 
     /// Returns the model under test of a task.

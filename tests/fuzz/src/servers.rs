@@ -147,7 +147,7 @@ impl ServerSetup {
     fn spec(&self, protocol: Protocol) -> Result<&BackendSpec, String> {
         let id = protocol.backend_id();
         let found = self.config.backends.iter().find(|spec| spec.backend_id == id);
-        found.ok_or_else(|| format!("there is no backend {id}"))
+        found.map(AsRef::as_ref).ok_or_else(|| format!("there is no backend {id}"))
     }
 }
 

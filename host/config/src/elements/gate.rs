@@ -6,6 +6,7 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// Requirement on one metric against a baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +90,7 @@ impl GateSpec {
     }
 
     /// Reports the metrics and tasks that the suite does not have. `all` has the ids of all metrics.
-    pub(crate) fn check(&self, tasks: &[TaskSpec], all: &BTreeSet<&str>, problems: &mut Problems) {
+    pub(crate) fn check(&self, tasks: &[Arc<TaskSpec>], all: &BTreeSet<&str>, problems: &mut Problems) {
         let metric_id = self.metric_id.as_str();
         let (is_known, place, of_task) = match &self.task_id {
             None => (all.contains(metric_id), "no task has".to_owned(), None),

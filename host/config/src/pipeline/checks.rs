@@ -1,7 +1,6 @@
 //! Consistency checks of a configuration: unique ids, valid references, and roles that steps can ask.
 
 use super::PipelineConfig;
-use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
 use crate::elements::pricing::PriceTarget;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
@@ -13,6 +12,7 @@ use crate::source::Span;
 use gage_core::ENTRY_IDS;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     unique("id", &config.plugins, |one| (one.id.as_str(), one.spans.entry), problems);
@@ -182,7 +182,7 @@ fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) 
                 config.backends.iter().map(|backend| backend.backend_id.as_str()).collect(),
             ),
             PriceTarget::Model(name) => {
-                ("model", name, config.backends.iter().filter_map(BackendSpec::model).collect())
+                ("model", name, config.backends.iter().filter_map(|backend| backend.model()).collect())
             }
         };
         if are_known && !known.contains(&name.as_str()) {
@@ -240,7 +240,7 @@ fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Proble
 }
 
 /// Checks that a role that answers or judges asks its backend directly, without an adapter component.
-fn check_model(name: &str, span: Span, role: Option<&RoleAdapterSpec>, problems: &mut Problems) {
+fn check_model(name: &str, span: Span, role: Option<&Arc<RoleAdapterSpec>>, problems: &mut Problems) {
     if let Some(role) = role.filter(|role| role.adapter.is_some()) {
         let message = format!("`{name}` asks `{}`, whose `adapter` it would not use", role.adapter_id);
         problems
@@ -254,7 +254,7 @@ fn check_support(
     config: &PipelineConfig,
     name: &str,
     span: Span,
-    role: Option<&RoleAdapterSpec>,
+    role: Option<&Arc<RoleAdapterSpec>>,
     problems: &mut Problems,
 ) {
     let Some(role) = role.filter(|role| role.adapter.is_none() && role.role_type.takes_adapter()) else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The role that embeds answers, and the texts to compare.
 pub struct PlannedEmbed {
     /// The role.
-    pub role: RoleAdapterSpec,
+    pub role: Arc<RoleAdapterSpec>,
     /// The texts.
     pub step: EmbedStep,
 }
@@ -27,7 +27,7 @@ pub(super) fn plan_embed(
             .error(step.span, "adapter_id", message)
             .help("use a backend of the type `llama_cpp` or `openai_http`");
     }
-    Some(Some(Arc::new(PlannedEmbed { role: role.clone(), step: step.clone() })))
+    Some(Some(Arc::new(PlannedEmbed { role: Arc::clone(role), step: step.clone() })))
 }
 
 /// Returns true if a backend supports embeddings.

@@ -37,7 +37,7 @@ pub struct PlannedJudge {
     /// The name in results.
     pub judge_id: String,
     /// The role of the judge.
-    pub role: RoleAdapterSpec,
+    pub role: Arc<RoleAdapterSpec>,
     /// Renderer of the prompt. `None` if the component renders it.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// The suite's reference to the component.
@@ -92,7 +92,7 @@ pub(super) fn plan_judges(
             let judge = judge.filter(|judge| reads_prompt(judge, spec.judge.span, role, problems));
             Some(Arc::new(PlannedJudge {
                 judge_id: spec.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone()),
-                role: role.clone(),
+                role: Arc::clone(role),
                 prompt: prompt?,
                 reference: spec.judge.reference.clone(),
                 judge: Arc::new(judge?),

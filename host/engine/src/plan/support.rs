@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A role that supplies context for the model, or answers its tool calls.
 pub struct PlannedSupportRole {
     /// The role.
-    pub role: RoleAdapterSpec,
+    pub role: Arc<RoleAdapterSpec>,
     /// Renderer of its request, if it has no component.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// The component.
@@ -28,7 +28,7 @@ impl PlannedSupportRole {
 
     fn new(
         config: &PipelineConfig,
-        role: &RoleAdapterSpec,
+        role: &Arc<RoleAdapterSpec>,
         registry: &Registry,
         problems: &mut Problems,
     ) -> Option<Arc<PlannedSupportRole>> {
@@ -41,7 +41,7 @@ impl PlannedSupportRole {
             None => None,
         };
         let prompt = plan_prompt(config, role, registry, problems)?;
-        Some(Arc::new(PlannedSupportRole { role: role.clone(), prompt, adapter }))
+        Some(Arc::new(PlannedSupportRole { role: Arc::clone(role), prompt, adapter }))
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn plan_shown_support(
     let roles = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
     let planned = roles.map(|role| {
         PlannedSupportRole::new(config, role, registry, problems).unwrap_or_else(|| {
-            Arc::new(PlannedSupportRole { role: role.clone(), prompt: None, adapter: None })
+            Arc::new(PlannedSupportRole { role: Arc::clone(role), prompt: None, adapter: None })
         })
     });
     planned.collect()

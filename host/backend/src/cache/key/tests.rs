@@ -4,9 +4,10 @@ use gage_config::{Environment, load};
 use gage_core::Role;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Returns the specification of a backend, as in a suite.
-fn spec(kind: &str, settings: &str) -> BackendSpec {
+fn spec(kind: &str, settings: &str) -> Arc<BackendSpec> {
     let text = format!(
         "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
          datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
