@@ -462,7 +462,7 @@ fn backend_that_calls_the_host_forever_is_ended() {
     workspace.write("rows.jsonl", questions.iter().map(row).collect::<String>());
     let backend = "type: custom_script\n    config: {component: asks}";
     let grants = format!("{{http: [{{host: '{}', methods: [POST]}}]}}", slow.server.address());
-    let limits = "{wall_time: 0.5, wait_time: 0.5, fuel_per_item: 1000000000000}";
+    let limits = "{wall_time: 60, wait_time: 0.5, fuel_per_item: 1000000000000}";
     let plugins = format!("  - {{id: asks, source: ./asks.wasm, grants: {grants}, limits: {limits}}}\n");
     workspace.write("suite.yaml", with_plugins(&plugins, &suite(backend, "[text_length]")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(4);

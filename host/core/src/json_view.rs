@@ -156,6 +156,14 @@ impl OutputView {
         }
     }
 
+    /// Returns the length of the answer's text in bytes.
+    pub fn answer_bytes(&self) -> usize {
+        match self {
+            OutputView::Read(output) => output.answer.len(),
+            OutputView::Json(value) => value.get("answer").and_then(Value::as_str).map_or(0, str::len),
+        }
+    }
+
     /// Changes the output as JSON.
     pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
         let mut value = match std::mem::take(self) {

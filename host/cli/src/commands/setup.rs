@@ -11,6 +11,7 @@ use gage_config::{Permissions, PipelineConfig, Problems, Purpose};
 use gage_data::{LocateOptions, NoProgress};
 use gage_observe::{LogError, LogSettings, init_logs};
 use gage_plugin::{ComponentCompiler, PluginHost, Registry, RegistryError};
+use gage_record::format::MANIFEST_FILE;
 use gage_runner::{
     CancelToken, Context, HostSettings, RunProgress, RunnerError, SuiteDefaults, SuiteSource, Variables,
 };
@@ -142,9 +143,11 @@ pub(crate) fn loaded(
     context.load(path, overrides, &Variables::default(), purpose)
 }
 
-/// Returns the folder of a run, given its folder or its id.
+/// Returns the folder of a run, given its folder or its id. An id wins over a folder of the same name that is no run.
 pub(crate) fn run_folder(named: &Path, root: &Path) -> PathBuf {
-    if named.components().count() == 1 && !named.exists() { root.join(named) } else { named.to_owned() }
+    let (by_id, is_run) = (root.join(named), named.join(MANIFEST_FILE).exists());
+    let may_be_id = named.components().count() == 1 && !is_run;
+    if may_be_id && (by_id.exists() || !named.exists()) { by_id } else { named.to_owned() }
 }
 
 /// Prints the error of a frozen suite's files.
@@ -155,5 +158,25 @@ pub(crate) fn refuse_suite(error: SuiteError) -> ExitCode {
             ExitCode::Configuration
         }
         other => terminal::usage_error(&other.to_string(), other.help()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_is_named_by_its_folder_or_its_id() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("runs");
+        std::fs::create_dir_all(root.join("known")).expect("a run");
+        assert_eq!(run_folder(Path::new("known"), &root), root.join("known"));
+        assert_eq!(run_folder(Path::new("unknown"), &root), root.join("unknown"));
+        let named = root.join("known");
+        assert_eq!(run_folder(&named, Path::new("elsewhere")), named);
+        // Tests run in the folder of this package, in which `src` is a folder without a run.
+        std::fs::create_dir(root.join("src")).expect("a run");
+        assert_eq!(run_folder(Path::new("src"), &root), root.join("src"));
+        assert_eq!(run_folder(Path::new("src"), Path::new("elsewhere")), Path::new("src"));
     }
 }

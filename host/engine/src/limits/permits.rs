@@ -7,7 +7,7 @@
 //! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | on handover to the next row, at the request's first wait, before a wait for a full queue, or when the sample is in the journal |
 //! | `of_task` | requests in flight of the role under test, in one task | `RequestSlot`, for each request | when the reply is accounted for; during every wait for a retry |
 //! | `of_role` | requests in flight of a role, in all tasks of the run | `RequestSlot`, after `of_task` | together with `of_task` |
-//! | `unsynced` | samples of a task that only wait for the disk | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
+//! | `unsynced` | samples of a task that only wait for the disk; a long answer takes several | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
 //!
 //! A sample acquires them in this order, and never waits for one while it holds a later one, so waits cannot form a
 //! cycle. `docs/contributing/scheduler.md` explains each permit and its size. `RequestSlot` releases request permits,

@@ -150,7 +150,7 @@ impl ResultRouter {
         in_flight: Option<OwnedSemaphorePermit>,
     ) -> (bool, Option<OwnedSemaphorePermit>) {
         let (permit, mut in_flight) = match &self.permits.unsynced {
-            Some(unsynced) => (unsynced.acquire().await, in_flight),
+            Some(unsynced) => (unsynced.acquire_many(item.permit_count()).await, in_flight),
             None => (in_flight, None),
         };
         // The semaphores are never closed.

@@ -1,12 +1,12 @@
-//! Makes records durable: appends a batch with one write and one fsync, or leaves no trace of it.
+//! Makes records durable: appends a batch with few writes and one fsync, or leaves no trace of it.
 
 use super::line::{self, ChecksumSeed};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
 
-/// Capacity kept between batches; a larger buffer is freed.
-const KEPT_CAPACITY: usize = 16 << 20;
+/// Length of the encoded lines that are written together, in bytes. A larger buffer is freed after its batch.
+const WRITE_BYTES: usize = 1 << 20;
 
 /// The target of an [`Appender`], always written at its end.
 pub(super) trait Store: Write {
@@ -64,34 +64,63 @@ impl<S: Store> Appender<S> {
         self.next = Some(next);
     }
 
-    /// Appends all values in one write and makes them durable, or appends none. Returns the number of values.
+    /// Appends all values and makes them durable, or appends none. Returns the number of values.
     pub(super) fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> io::Result<u64> {
+        let mut batch = Batch { bytes: 0, count: 0, next: self.next };
+        let written = self.write_batch(values, &mut batch);
         self.buffer.clear();
-        let (mut next, mut count) = (self.next, 0);
+        self.buffer.shrink_to(2 * WRITE_BYTES);
+        match written {
+            Ok(()) => {
+                self.length += batch.bytes;
+                self.next = batch.next;
+            }
+            // Nothing of a failed batch may stay: the next batch would follow a torn line.
+            Err(_) if batch.bytes > 0 => self.is_torn = self.store.cut(self.length).is_err(),
+            Err(_) => {}
+        }
+        written.map(|()| batch.count)
+    }
+
+    fn write_batch<T: Serialize>(
+        &mut self,
+        values: impl IntoIterator<Item = T>,
+        batch: &mut Batch,
+    ) -> io::Result<()> {
         for value in values {
-            line::encode(&value, next, self.seed, &mut self.buffer)?;
-            next = next.map(|number| number + 1);
-            count += 1;
+            line::encode(&value, batch.next, self.seed, &mut self.buffer)?;
+            batch.next = batch.next.map(|number| number + 1);
+            batch.count += 1;
+            if self.buffer.len() >= WRITE_BYTES {
+                self.write_buffer(batch)?;
+            }
         }
-        if self.buffer.is_empty() {
-            return Ok(0);
+        if batch.count == 0 {
+            return Ok(());
         }
+        self.write_buffer(batch)?;
+        self.store.sync()
+    }
+
+    fn write_buffer(&mut self, batch: &mut Batch) -> io::Result<()> {
         if self.is_torn {
             self.store.cut(self.length)?;
             self.is_torn = false;
         }
-        let written = self.store.write_all(&self.buffer).and_then(|()| self.store.sync());
-        match written {
-            Ok(()) => {
-                self.length += self.buffer.len() as u64;
-                self.next = next;
-            }
-            // Nothing of a failed batch may stay: the next batch would follow a torn line.
-            Err(_) => self.is_torn = self.store.cut(self.length).is_err(),
-        }
-        self.buffer.shrink_to(KEPT_CAPACITY);
-        written.map(|()| count)
+        // Before the write, which may fail halfway.
+        batch.bytes += self.buffer.len() as u64;
+        self.store.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
     }
+}
+
+/// What was written of a batch.
+struct Batch {
+    bytes: u64,
+    count: u64,
+    /// Number of the next line; `None` if lines are not numbered.
+    next: Option<u64>,
 }
 
 #[cfg(test)]
@@ -160,6 +189,18 @@ mod tests {
         appender.store.fails_to_sync = true;
         assert!(appender.append([1]).is_err());
         assert!(appender.store.bytes.is_empty());
+    }
+
+    #[test]
+    fn long_batch_is_taken_back_in_full() {
+        let long = "a".repeat(WRITE_BYTES);
+        let mut appender = Appender::new(disk(5 * WRITE_BYTES), 0);
+        assert_eq!(appender.append([&long, &long, &long]).unwrap(), 3);
+        let good = appender.store.bytes.clone();
+        assert!(appender.append([&long, &long]).is_err());
+        assert_eq!((appender.store.bytes.len(), appender.length()), (good.len(), good.len() as u64));
+        assert!(appender.buffer.capacity() <= 2 * WRITE_BYTES);
+        assert_eq!(appender.append([1]).unwrap(), 1);
     }
 
     #[test]

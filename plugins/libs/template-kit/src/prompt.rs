@@ -178,16 +178,17 @@ fn output_value(output: &Object) -> Value {
 }
 
 fn fault_of(template: usize, error: &minijinja::Error) -> TemplateFault {
-    let mut text = match (error.kind(), error.detail()) {
+    let described = match (error.kind(), error.detail()) {
+        // Its source says that the text is too long.
+        (ErrorKind::WriteFailure, _) => None,
         // The detail names the variable, and says that it is undefined.
-        (ErrorKind::UndefinedError, Some(detail)) => detail.to_owned(),
-        (kind, Some(detail)) => format!("{kind}: {detail}"),
-        (kind, None) => kind.to_string(),
+        (ErrorKind::UndefinedError, Some(detail)) => Some(detail.to_owned()),
+        (kind, Some(detail)) => Some(format!("{kind}: {detail}")),
+        (kind, None) => Some(kind.to_string()),
     };
-    if let Some(source) = std::error::Error::source(error) {
-        text = format!("{text}: {source}");
-    }
-    TemplateFault { template, line: error.line(), text }
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    let parts: Vec<String> = [described, source].into_iter().flatten().collect();
+    TemplateFault { template, line: error.line(), text: parts.join(": ") }
 }
 
 #[cfg(test)]

@@ -20,6 +20,12 @@ impl DrainableSemaphore {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
+    /// Waits for some permits, at most all.
+    pub(crate) async fn acquire_many(&self, count: usize) -> Option<OwnedSemaphorePermit> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX).min(self.size);
+        Arc::clone(&self.permits).acquire_many_owned(count).await.ok()
+    }
+
     /// Takes a permit if one is available immediately.
     pub(crate) fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).try_acquire_owned().ok()
@@ -40,6 +46,15 @@ impl DrainableSemaphore {
 mod tests {
     use super::*;
     use futures::FutureExt as _;
+
+    #[tokio::test]
+    async fn no_more_permits_are_awaited_than_there_are() {
+        let semaphore = DrainableSemaphore::new(3);
+        let two = semaphore.acquire_many(2).await;
+        assert!(semaphore.acquire_many(2).now_or_never().is_none());
+        drop(two);
+        assert!(semaphore.acquire_many(usize::MAX).now_or_never().flatten().is_some());
+    }
 
     #[tokio::test]
     async fn draining_waits_for_the_last_permit() {

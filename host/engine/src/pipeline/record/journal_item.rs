@@ -37,7 +37,21 @@ pub(crate) enum JournalItem {
     },
 }
 
+/// Length of an answer for which it takes one more `unsynced` permit, in bytes. So the answers that wait for the disk take
+/// bounded memory, however long they are.
+const ANSWER_BYTES_PER_PERMIT: usize = 8 << 10;
+
 impl JournalItem {
+    /// Returns the number of `unsynced` permits that it takes.
+    pub(crate) fn permit_count(&self) -> usize {
+        match self {
+            JournalItem::AnswerAwaitingPostInference(result) | JournalItem::Answer(result) => {
+                1 + result.model_output.answer_bytes() / ANSWER_BYTES_PER_PERMIT
+            }
+            JournalItem::Scores(..) | JournalItem::FinishedWithoutScores { .. } => 1,
+        }
+    }
+
     pub(super) fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
         match self {
             JournalItem::AnswerAwaitingPostInference(result) => {

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// left to be read from the journal.
 const MAX_WAITING_RECORDS: usize = 8_192;
 
+/// Maximum length of all answers in records that wait for an earlier one, in bytes.
+const MAX_WAITING_BYTES: usize = 32 << 20;
+
 /// Receives the records of a run: the tasks in the order of the suite, and the records of each by index.
 pub trait RecordSink: Send + Sync {
     /// Begins a run in this folder.
@@ -42,27 +45,33 @@ pub(crate) struct OrderedRecords<'s> {
     /// Position of the task and index of the record that comes next.
     next: (usize, u64),
     waiting: BTreeMap<(usize, u64), FinishedRecord>,
+    /// Length of all answers in `waiting`.
+    waiting_bytes: usize,
 }
 
 impl<'s> OrderedRecords<'s> {
     pub(crate) fn new(sink: Option<&'s dyn RecordSink>, tasks: Vec<Arc<TaskMarker>>) -> OrderedRecords<'s> {
-        OrderedRecords { sink, tasks, next: (0, 0), waiting: BTreeMap::new() }
+        OrderedRecords { sink, tasks, next: (0, 0), waiting: BTreeMap::new(), waiting_bytes: 0 }
     }
 
     /// Adds a record of a task. Passes on all records that follow each other.
     pub(crate) fn add(&mut self, task: &Arc<TaskMarker>, index: u64, record: FinishedRecord) {
         let Some(sink) = self.sink else { return };
         let position = self.tasks.iter().position(|known| Arc::ptr_eq(known, task)).unwrap_or(usize::MAX);
-        self.waiting.insert((position, index), record);
+        self.waiting_bytes += record.answer_bytes();
+        if let Some(replaced) = self.waiting.insert((position, index), record) {
+            self.waiting_bytes -= replaced.answer_bytes();
+        }
         // A record that comes again has replaced an earlier one.
         let is_late = self.waiting.first_key_value().is_some_and(|(first, _)| *first < self.next);
         if is_late {
             sink.discard();
             self.give_up();
-        } else if self.waiting.len() > MAX_WAITING_RECORDS {
-            self.give_up();
         } else {
             self.pass_on();
+            if self.waiting.len() > MAX_WAITING_RECORDS || self.waiting_bytes > MAX_WAITING_BYTES {
+                self.give_up();
+            }
         }
     }
 
@@ -78,6 +87,7 @@ impl<'s> OrderedRecords<'s> {
             }
             let Some(((task, index), record)) = self.waiting.pop_first() else { return };
             self.next = (task, index + 1);
+            self.waiting_bytes -= record.answer_bytes();
             let task_id = self.tasks.get(task).map(|task| &*task.id).unwrap_or_default();
             let is_wanted = record.with_view(task_id, |record| sink.add(record));
             if !is_wanted {
@@ -95,10 +105,19 @@ impl<'s> OrderedRecords<'s> {
     fn give_up(&mut self) {
         self.sink = None;
         self.waiting.clear();
+        self.waiting_bytes = 0;
     }
 }
 
 impl FinishedRecord {
+    /// Returns the length of the answer in bytes; 0 without scores.
+    fn answer_bytes(&self) -> usize {
+        match self {
+            FinishedRecord::Scored(answer, _) => answer.model_output.answer_bytes(),
+            FinishedRecord::Whole(_) => 0,
+        }
+    }
+
     /// Calls a function with the record.
     pub(crate) fn with_view<T>(&self, task_id: &str, read: impl FnOnce(&RecordView<'_>) -> T) -> T {
         let (answer, entry) = match self {
