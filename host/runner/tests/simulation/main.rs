@@ -181,9 +181,11 @@ impl<'f> Simulation<'f> {
         let server = Arc::clone(&self.server);
         let driver = std::thread::spawn(move || {
             let is_killed = runtime.block_on(async {
-                server.begin_process(before);
+                let requested = server.begin_process(before);
                 let start = tokio::time::Instant::now();
                 let killed = async {
+                    // Before the first request, only threads work. The clock would not wait for them.
+                    requested.notified().await;
                     match kill_at {
                         Some(time) => tokio::time::sleep(time).await,
                         None => std::future::pending().await,
@@ -200,24 +202,23 @@ impl<'f> Simulation<'f> {
             drop(runtime);
             is_killed
         });
+        let failures_before = self.storage.failures.load(Ordering::Relaxed);
         let report = self.run(&session, &handle, resume);
         self.server.end_process();
         let _ = stop_sender.send(());
         let is_killed = driver.join().expect("the runtime does not panic");
         let passed = time.recv().expect("the time of the process");
-        // After the last request, only threads work. The clock does not wait for them, and may reach the time of the kill.
-        let is_complete = report.as_ref().is_ok_and(|report| report.stopped.is_none());
-        self.elapsed = if is_complete { self.server.last_request().max(before) } else { before + passed };
-        match report {
-            _ if is_killed && !is_complete => ProcessEnd::Killed,
-            Ok(report) => ProcessEnd::Ended(report.stopped),
-            Err(RunError::Record(_) | RunError::Shortage(_))
-                if self.storage.failures.load(Ordering::Relaxed) > 0 =>
-            {
-                ProcessEnd::DiskFull
-            }
+        let is_disk_full = self.storage.failures.load(Ordering::Relaxed) > failures_before;
+        let (end, elapsed) = match report {
+            // After the last request, only threads work. The clock does not wait for them, and may reach the time of the
+            // kill. Then the process ended before.
+            Ok(report) => (ProcessEnd::Ended(report.stopped), self.server.last_request().max(before)),
+            Err(_) if is_disk_full => (ProcessEnd::DiskFull, self.server.last_request().max(before)),
+            Err(_) if is_killed => (ProcessEnd::Killed, before + passed),
             Err(error) => panic!("seed {}: {error}", self.seed),
-        }
+        };
+        self.elapsed = elapsed;
+        end
     }
 
     fn run(

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 /// Timeout of a request, as in the suite.
@@ -29,6 +30,8 @@ struct ServerState {
     random: Random,
     /// Start of this process, and the virtual time of the earlier ones.
     process: Option<(Instant, Duration)>,
+    /// Notified by each request of this process.
+    requested: Arc<Notify>,
     idle: Vec<Connection>,
     /// Connections of an earlier generation are not used again.
     generation: u64,
@@ -63,6 +66,7 @@ impl SimulatedServer {
         let state = ServerState {
             random,
             process: None,
+            requested: Arc::default(),
             idle: Vec::new(),
             generation: 0,
             connections: 0,
@@ -77,13 +81,15 @@ impl SimulatedServer {
         SimulatedServer { plan, state: Mutex::new(state) }
     }
 
-    /// Begins a process at a virtual time. Called inside its runtime.
-    pub(crate) fn begin_process(&self, before: Duration) {
+    /// Begins a process at a virtual time. Called inside its runtime. Returns what its requests notify.
+    pub(crate) fn begin_process(&self, before: Duration) -> Arc<Notify> {
         let mut state = self.state.lock();
+        state.requested = Arc::default();
         state.process = Some((Instant::now(), before));
         state.idle.clear();
         state.generation += 1;
         state.has_ended = false;
+        Arc::clone(&state.requested)
     }
 
     /// Ends a process. Later requests of it are counted.
@@ -113,6 +119,7 @@ impl SimulatedServer {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         state.requests += 1;
+        state.requested.notify_one();
         state.requests_after_end += u64::from(state.has_ended);
         let now = state.process.map_or(Duration::ZERO, |(start, before)| before + start.elapsed());
         state.last_request = now;
