@@ -174,14 +174,8 @@ impl Plan {
     ) -> TaskEstimate {
         let spec = &task.spec;
         let mut notes = Vec::new();
-        let backend = self.config.backend_of(&task.role);
-        let tokens = Tokens::of(
-            task,
-            backend.map(AsRef::as_ref),
-            options.tokenizer,
-            self.config.resources.permissions(),
-            &mut notes,
-        );
+        let permissions = self.config.resources.permissions();
+        let tokens = Tokens::of(task, options.tokenizer, permissions, &mut notes);
         let (statistics, plugins) = Plan::statistics(task, datasets, options, &tokens, &mut notes);
         let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {

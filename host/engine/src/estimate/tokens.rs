@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedTask;
 use gage_backend::{ModelProgram, Vocabulary};
-use gage_config::{BackendKind, BackendSpec, Permissions};
+use gage_config::{BackendKind, Permissions};
 use gage_data::TokenCounter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,6 @@ impl<'t> Tokens<'t> {
     /// dataset's `tokenizer_config`. If it cannot be read, adds a note and falls back to counting bytes.
     pub(super) fn of(
         task: &PlannedTask,
-        backend: Option<&BackendSpec>,
         given: Option<&'t TokenCounter>,
         permissions: &Permissions,
         notes: &mut Vec<String>,
@@ -47,9 +46,9 @@ impl<'t> Tokens<'t> {
             .as_ref()
             .and_then(|path| tokenizer_of(path))
             .filter(|path| path.is_file() && permissions.check_file(path).is_ok());
-        let found = match (given, backend.map(|backend| &backend.kind)) {
+        let found = match (given, &task.backend.kind) {
             (Some(counter), _) => Ok(Tokens::Given(counter)),
-            (None, Some(BackendKind::LlamaCpp(config))) => {
+            (None, BackendKind::LlamaCpp(config)) => {
                 Vocabulary::read(&config.model_path, &ModelProgram::default())
                     .map(Box::new)
                     .map(Tokens::Model)
