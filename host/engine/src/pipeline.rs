@@ -4,6 +4,7 @@
 //! way if a stage hands its result to the next one. `task` connects all stages, and no stage imports `task`.
 
 pub(crate) mod dispatcher;
+pub(crate) mod drained_receiver;
 pub(crate) mod guest_prompt;
 pub(crate) mod infer;
 pub(crate) mod lockstep;

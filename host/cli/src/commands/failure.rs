@@ -37,7 +37,7 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::LockMismatch)
         }
         error @ RunnerError::InterruptedLoad => {
-            terminal::eprint_line(error);
+            terminal::usage_error(&error.to_string(), None);
             Ok(ExitCode::Interrupted)
         }
         error @ RunnerError::LoadTimeExceeded { .. } => {

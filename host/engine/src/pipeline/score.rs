@@ -3,6 +3,7 @@
 pub(crate) mod batches;
 pub(crate) mod extraction;
 
+use super::drained_receiver::DrainedReceiver;
 use super::lockstep::{LockstepMark, LockstepWait, lockstep};
 use super::post_process::judging::unread_reason;
 use super::record::journal_item::{JournalItem, RecordRequest};
@@ -41,7 +42,7 @@ pub(crate) struct ScoreRequest {
 }
 
 /// The batches that all scorers of a run share. Each scorer takes one at a time.
-pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
+pub(crate) type ScoreQueue = Arc<Mutex<DrainedReceiver<ScoreRequest>>>;
 
 /// Scores batches of all tasks until the queue is closed and empty. `run` is the run folder.
 pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, run: &Path) {

@@ -4,6 +4,7 @@ use super::context::RunContext;
 use super::input_files::check_shared_files;
 use crate::limits::cancel_token::StopReason;
 use crate::limits::permits::RolePermits;
+use crate::pipeline::drained_receiver::DrainedReceiver;
 use crate::pipeline::infer::support_role::SupportRole;
 use crate::pipeline::post_process::PostInferenceSteps;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
@@ -74,8 +75,9 @@ impl<'r> TaskScheduler<'r> {
         records: Option<&dyn RecordSink>,
     ) -> Result<Vec<TaskReport>, RunError> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
-        let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
-        let batches: ScoreQueue = Arc::new(Mutex::new(batches));
+        let (entry_sender, entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
+        let mut entries = DrainedReceiver(entries);
+        let batches: ScoreQueue = Arc::new(Mutex::new(DrainedReceiver(batches)));
         let (stop, runtime, run_folder) = (self.run.stop, self.run.runtime, self.reply_media.run());
         let is_lockstep = self.run.options.is_lockstep;
         std::thread::scope(|threads| {
