@@ -48,6 +48,9 @@ fn hostile_suites_end_with_a_typed_error() {
     let metrics = (0..200).map(|number| format!("m{number}")).collect::<Vec<_>>().join(", ");
     let product = with(&format!("tasks:\n{}", tasks.collect::<String>()))
         .replace("metrics: [exact_match]", &format!("metrics: [{metrics}]"));
+    let slices = (0..60).map(|number| format!("metadata.k{number}")).collect::<Vec<_>>().join(", ");
+    let sliced = with(&format!("tasks: [{{task_id: t, dataset_id: rows, slices: [{slices}]}}]\n"))
+        .replace("metrics: [exact_match]", &format!("metrics: [{metrics}]"));
     let secrets = (0..1_100).map(|number| format!("k{number}: {{token: value-of-{number}}}\n"));
     for (name, text, part) in [
         ("many keys of one mapping", with(&format!("m: {{{}}}\n", entries(190_000))), "unknown key `m`"),
@@ -71,6 +74,7 @@ fn hostile_suites_end_with_a_typed_error() {
         ),
         ("anchors around anchors", with(&anchored), "copy more than"),
         ("tasks times metrics", product, "the product may be up to 1000000"),
+        ("slices times metrics", sliced, "12000 pairs of a path of `slices` and a metric; up to 10000"),
         ("many secrets", with(&secrets.collect::<String>()), "more than 1000 secrets"),
         (
             "a list of many entries",

@@ -5,7 +5,7 @@ use super::pairing::PairedTask;
 use super::plan::TaskPlan;
 use super::reading::{ContentBy, SampleReader};
 use gage_core::FieldPath;
-use gage_figures::{FiguresError, RecordedRun, Slicing, TaskDescription};
+use gage_figures::{FiguresError, RecordedRun, Slicing, TaskDescription, max_slices};
 
 /// A task with the slices and clusters of its samples.
 type SlicedTask = (PairedTask, Slicing);
@@ -18,8 +18,13 @@ pub(super) fn read(
     max_flips: usize,
 ) -> Result<Vec<SlicedTask>, FiguresError> {
     let content = ContentBy::of_runs([base, new]);
+    let columns = plans.iter().map(|plan| {
+        let paths = description(new, plan.task_id).slices.len();
+        paths.saturating_mul(plan.measures.len())
+    });
+    let max_slices = max_slices(columns.fold(0, usize::saturating_add));
     let task = |plan: &TaskPlan<'_>| {
-        let slicing = Slicing::new(&description(new, plan.task_id));
+        let slicing = Slicing::new(&description(new, plan.task_id)).with_max_slices(max_slices);
         let measures = plan.measures.iter().map(|planned| planned.measure.clone()).collect();
         (PairedTask::new(plan.task_id, measures, slicing.paths(), max_flips), slicing)
     };

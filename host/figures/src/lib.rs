@@ -61,7 +61,7 @@ pub use recorded_run::{PartialRecords, RecordedRun, Records};
 pub use resamples::Resamples;
 pub use robust_mean::RobustMean;
 pub use served::{ServedModel, describe_served};
-pub use slicing::{SliceMembership, Slicing};
+pub use slicing::{SliceMembership, Slicing, max_slices};
 pub use spread::{RunningMean, Spread};
 pub use statistics::{Interval, IntervalMethod, LEVEL_95, Z_95, student_t_975, wilson_interval};
 pub use sum::CompensatedSum;

@@ -13,6 +13,27 @@ use std::collections::{BTreeSet, HashMap};
 /// Maximum number of distinct slices of a path; further ones are counted as `(other)`.
 pub(crate) const MAX_SLICES: usize = 1_000;
 
+/// Number of distinct slices that every path may have, however many paths and metrics there are.
+const MIN_SLICES: usize = 10;
+
+/// Maximum number of figures of slices, one for each metric and slice, in a run or a comparison.
+const MAX_SLICE_FIGURES: usize = 100_000;
+
+/// Returns the maximum number of distinct slices of each path. `columns` is the number of pairs of a path and a metric, over
+/// all tasks: each slice of a path needs a figure for each metric of its task.
+pub fn max_slices(columns: usize) -> usize {
+    (MAX_SLICE_FIGURES / columns.max(1)).clamp(MIN_SLICES, MAX_SLICES)
+}
+
+/// Returns the maximum number of distinct slices of each path in a run of these tasks.
+pub(crate) fn max_slices_of(tasks: &[TaskDescription]) -> usize {
+    let columns = tasks.iter().map(|task| {
+        let metrics = task.metrics.len().saturating_add(task.timing_metrics.len());
+        task.slices.len().saturating_mul(metrics)
+    });
+    max_slices(columns.fold(0, usize::saturating_add))
+}
+
 /// Slices and cluster of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceMembership {
@@ -29,6 +50,8 @@ pub struct SliceMembership {
 pub struct Slicing {
     repeat: u64,
     slices: Vec<SlicePath>,
+    /// Maximum number of distinct slices of each path.
+    max_slices: usize,
     clusters: Option<Clusters>,
     of_metrics: Vec<MetricPath>,
     current: Option<u64>,
@@ -104,6 +127,7 @@ impl Slicing {
         Slicing {
             repeat: task.repeat.max(1),
             slices: task.slices.iter().map(slice_path).collect(),
+            max_slices: MAX_SLICES,
             clusters: task.cluster_by.as_ref().map(clusters),
             of_metrics: task.metric_paths.iter().map(metric_path).collect(),
             current: None,
@@ -111,6 +135,13 @@ impl Slicing {
             known: KnownPaths::default(),
             membership: SliceMembership::default(),
         }
+    }
+
+    /// Sets the maximum number of distinct slices of each path, as [`max_slices`] returns it. Must be called before the
+    /// first sample.
+    #[must_use]
+    pub fn with_max_slices(self, max_slices: usize) -> Slicing {
+        Slicing { max_slices, ..self }
     }
 
     /// Returns whether the record begins a new sample.
@@ -135,7 +166,9 @@ impl Slicing {
         if !self.slices.is_empty() || self.clusters.is_some() || !self.of_metrics.is_empty() {
             self.known.add(roots);
         }
-        self.membership.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
+        let max_slices = self.max_slices;
+        let numbers = self.slices.iter_mut().map(|slice| slice.numbers_of(roots, max_slices));
+        self.membership.slices = numbers.collect();
         let (cluster, unit) = match &mut self.clusters {
             Some(clusters) => clusters.number_of(roots, record.sample_id),
             None => (0, hash(record.sample_id)),
@@ -192,22 +225,26 @@ impl Slicing {
 }
 
 impl SlicePath {
-    fn numbers_of(&mut self, roots: EvalContext<'_>) -> Vec<usize> {
+    fn numbers_of(&mut self, roots: EvalContext<'_>, max_slices: usize) -> Vec<usize> {
         let value = self.path.resolve(roots).unwrap_or(Cow::Borrowed(&Value::Null));
+        let mut number_of = |name: &str| self.number_of(name, max_slices);
         let numbers: BTreeSet<usize> = match value.as_ref() {
-            Value::Array(items) => items.iter().filter_map(label).map(|name| self.number_of(&name)).collect(),
+            Value::Array(items) => items.iter().filter_map(label).map(|name| number_of(&name)).collect(),
             Value::Object(members) => {
                 let pairs = members.iter().flat_map(|(key, value)| member_labels(key, value));
-                pairs.map(|name| self.number_of(&name)).collect()
+                pairs.map(|name| number_of(&name)).collect()
             }
-            value => label(value).map(|name| self.number_of(&name)).into_iter().collect(),
+            value => label(value).map(|name| number_of(&name)).into_iter().collect(),
         };
         self.is_found |= !numbers.is_empty();
-        if numbers.is_empty() { vec![self.number_of(NONE_LABEL)] } else { numbers.into_iter().collect() }
+        match numbers.is_empty() {
+            true => vec![self.number_of(NONE_LABEL, max_slices)],
+            false => numbers.into_iter().collect(),
+        }
     }
 
-    fn number_of(&mut self, name: &str) -> usize {
-        let is_known = self.names.len() < MAX_SLICES || self.names.contains(name);
+    fn number_of(&mut self, name: &str, max_slices: usize) -> usize {
+        let is_known = self.names.len() < max_slices || self.names.contains(name);
         let name = if is_known { name } else { OTHER_LABEL };
         self.names.get_index_of(name).unwrap_or_else(|| self.names.insert_full(name.to_owned()).0)
     }

@@ -3,11 +3,12 @@
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
 use crate::served::ServedTally;
+use crate::slicing::max_slices_of;
 use crate::{
     Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription, ServedModel,
-    TaskCompleteness, TaskDescription, UnfoundPath,
+    SliceFigure, TaskCompleteness, TaskDescription, UnfoundPath,
 };
-use gage_core::{JsonView, ModelOutput, Object, Outcome, OutcomeCounts, Usage};
+use gage_core::{JsonView, ModelOutput, OTHER_LABEL, Object, Outcome, OutcomeCounts, Usage};
 use gage_record::RecordView;
 use gage_record::format::SUMMARY_FILE;
 use indexmap::IndexMap;
@@ -107,6 +108,21 @@ impl TaskSummary {
             (false, 0) => TaskCompleteness::Whole,
             (false, _) => TaskCompleteness::Of(self.samples.total),
         }
+    }
+
+    /// Returns a message for each path of `slices` that has more values than figures are made for.
+    pub fn crowded_slices(&self) -> Vec<String> {
+        // All metrics of a task have the same slices.
+        let slices = self.metrics.first().map(|figure| figure.slices.as_slice()).unwrap_or_default();
+        let message = |of_path: &[SliceFigure]| {
+            let other = of_path.iter().find(|slice| slice.key == OTHER_LABEL)?;
+            let (path, kept) = (&other.by, of_path.len() - 1);
+            Some(format!(
+                "`{path}` (slices) has more than {kept} values; samples with other values are counted as \
+                 `{OTHER_LABEL}`; name a path with fewer values, or fewer paths"
+            ))
+        };
+        slices.chunk_by(|one, other| one.by == other.by).filter_map(message).collect()
     }
 }
 
@@ -220,10 +236,11 @@ impl<'a> SummaryBuilder<'a> {
     /// Returns an empty builder for a run of these tasks. `aggregators` returns the custom aggregators; if there are none,
     /// use [`no_custom_aggregators`](crate::no_custom_aggregators).
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> SummaryBuilder<'a> {
+        let max_slices = max_slices_of(tasks);
         let builder = |task: &TaskDescription| TaskBuilder {
             description: task.clone(),
             outcomes: OutcomeCounts::default(),
-            metrics: FigureSet::new(task, &task.metrics, aggregators),
+            metrics: FigureSet::new(task, &task.metrics, aggregators).with_max_slices(max_slices),
             usage: TokenFigures::default(),
             served: ServedTally::default(),
             judges: JudgeTally::new(&task.judges),

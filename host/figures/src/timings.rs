@@ -2,6 +2,7 @@
 
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
+use crate::slicing::max_slices_of;
 use crate::summary::{from_value, of_task, to_json};
 use crate::{
     Completeness, CustomAggregators, FiguresError, LatencyFigures, MetricFigure, PluginCosts, TaskDescription,
@@ -256,13 +257,14 @@ impl<'a> TimingsBuilder<'a> {
     /// Returns an empty builder for a run of these tasks. `aggregators` returns the custom aggregators; if there are none,
     /// use [`no_custom_aggregators`](crate::no_custom_aggregators).
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
+        let max_slices = max_slices_of(tasks);
         let builder = |task: &TaskDescription| TaskBuilder {
             latency: LatencyBuilder::default(),
             first_token: LatencyBuilder::default(),
             retries: 0,
             scoring_fuel: 0,
             judge: JudgeBuilder::default(),
-            metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
+            metrics: FigureSet::new(task, &task.timing_metrics, aggregators).with_max_slices(max_slices),
         };
         TimingsBuilder {
             tasks: tasks.iter().map(|task| (task.task_id.clone(), builder(task))).collect(),

@@ -29,6 +29,7 @@ pub const MAX_FILE_TEXTS: u64 = 20_000;
 const MAX_MEDIA_BYTES: usize = 32 << 20;
 
 /// Returns the requests about a sample, as they were sent, for the run with this number. `None` if they are unknown.
+/// Instead of requests, the list may have one object with `unrendered`: the reason why they are not shown.
 pub type RequestsOf<'a> = dyn Fn(usize, &SampleRecord) -> Option<Value> + 'a;
 
 /// Statistics of a written page.

@@ -7,7 +7,8 @@
 //!   domain name (DNS rebinding).
 //! - **The async runtime never blocks**: files are read on separate threads.
 //! - **Clients cannot block one another**: connections are limited in number, unfinished requests and readers that take
-//!   nothing are closed, and a slow reader does not hold back the reports of others.
+//!   nothing are closed, and a slow reader does not hold back the reports of others. A run has one report at a time, so
+//!   that a run whose report takes long does not hold back the others.
 //! - **Memory does not grow with the texts of a run**: reports are streamed. For a run in progress, a few numbers are
 //!   kept per sample.
 
@@ -18,6 +19,7 @@ mod listing;
 mod live;
 mod pages;
 mod refusal;
+mod report_slots;
 mod reporting;
 mod root;
 mod server;

@@ -3,6 +3,7 @@
 use crate::listing::{error_text, without_folder};
 use crate::live;
 use crate::refusal::Refusal;
+use crate::report_slots::{ReportSlot, ReportSlots};
 use bytes::Bytes;
 use futures::Stream;
 use gage_compare::CompareError;
@@ -17,11 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
-/// Maximum number of reports written at the same time; further ones wait. A report that waits for its reader does not
-/// count.
-const MAX_CONCURRENT_REPORTS: usize = 4;
 /// Size of one chunk of a report.
 const CHUNK_BYTES: usize = 1 << 16;
 /// Maximum number of chunks of one report that wait for a slow reader.
@@ -35,14 +33,14 @@ pub type RequestFinder = for<'r, 'p> fn(&'r [RecordedRun], &'p Permissions) -> B
 /// Writes reports, a few at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
-    permits: Arc<Semaphore>,
+    slots: Arc<ReportSlots>,
     requests: RequestFinder,
     permissions: Permissions,
 }
 
 impl Reporter {
     pub(crate) fn new(requests: RequestFinder, permissions: Permissions) -> Reporter {
-        Reporter { permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)), requests, permissions }
+        Reporter { slots: Arc::new(ReportSlots::new()), requests, permissions }
     }
 
     /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
@@ -51,15 +49,16 @@ impl Reporter {
         &self,
         folders: Vec<PathBuf>,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|error| Refusal::Failed(error.to_string()))?;
+        let slot = self.slots.acquire(&folders).await;
+        let slot = slot.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (requests, permissions) = (self.requests, self.permissions.clone());
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         let chunks = PageChunks {
             pieces: pieces.clone(),
-            permits: Arc::clone(&self.permits),
-            permit: Some(permit),
+            slots: Arc::clone(&self.slots),
+            folders: folders.clone(),
+            slot: Some(slot),
             runtime: Handle::current(),
         };
         tokio::task::spawn_blocking(move || {
@@ -113,19 +112,21 @@ fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comp
 /// disconnects.
 struct PageChunks {
     pieces: mpsc::Sender<io::Result<Bytes>>,
-    permits: Arc<Semaphore>,
-    /// Right to write a report; given back while the reader takes nothing.
-    permit: Option<OwnedSemaphorePermit>,
+    slots: Arc<ReportSlots>,
+    /// Folders of the runs.
+    folders: Vec<PathBuf>,
+    /// Right to write the report; given back while the reader takes nothing.
+    slot: Option<ReportSlot>,
     runtime: Handle,
 }
 
 impl PageChunks {
     /// Waits until the reader takes a chunk, and lets other reports go on in the meantime.
     fn send_later(&mut self, piece: io::Result<Bytes>) -> io::Result<()> {
-        drop(self.permit.take());
+        drop(self.slot.take());
         self.pieces.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
-        let permit = self.runtime.block_on(Arc::clone(&self.permits).acquire_owned());
-        self.permit = Some(permit.map_err(io::Error::other)?);
+        let slot = self.runtime.block_on(self.slots.acquire(&self.folders));
+        self.slot = Some(slot.map_err(io::Error::other)?);
         Ok(())
     }
 }

@@ -110,6 +110,8 @@ fn print_notes(outcome: &RunOutcome) {
         // A path that a metric could not find is a shortfall, and is printed there.
         let unfound = task.unfound.iter().filter(|path| !path.is_of_metric());
         lines.extend(unfound.map(|unfound| format!("warning: {}: {unfound}", task.task_id)));
+        let crowded = task.crowded_slices().into_iter();
+        lines.extend(crowded.map(|message| format!("warning: {}: {message}", task.task_id)));
     }
     lines.extend(tasks.iter().flat_map(unanswered));
     lines.extend(tasks.iter().flat_map(unreadable));

@@ -6,27 +6,73 @@ use gage_config::{Permissions, Problems, Purpose};
 use gage_engine::{BackendFacts, Plan, SentRequest, recorded_requests};
 use gage_figures::RecordedRun;
 use gage_html::RequestsOf;
+use gage_plugin::PluginHost;
 use gage_record::SampleRecord;
+use serde_json::{Value, json};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// Returns the requests of runs, for their report. A run whose requests cannot be rebuilt gives a warning. `permissions` are
-/// those of each recorded suite, besides the folder of its run.
+/// Work for the requests of a run in units of fuel, besides that for each sample.
+const MAX_RUN_WORK: u64 = 20_000_000_000;
+/// Work for the requests of a sample, in units of fuel. Unused work is left for later samples.
+const MAX_SAMPLE_WORK: u64 = 50_000_000;
+/// Work for each byte of the requests, in units of fuel: they are compressed into the page.
+const WORK_PER_BYTE: u64 = 20;
+
+/// Text in place of requests that are not rebuilt.
+const TOO_MUCH_WORK: &str = "The requests of this sample are not shown: rebuilding those of the earlier samples took too much \
+                             work. The command gage-host runs show --sample shows them.";
+
+/// Returns the requests of runs, for their report. A run whose requests cannot be rebuilt gives a warning. If rebuilding them
+/// takes too much work, those of the remaining samples are left out. `permissions` are those of each recorded suite, besides
+/// the folder of its run.
 pub(super) fn of_runs<'r>(runs: &'r [RecordedRun], permissions: &Permissions) -> Box<RequestsOf<'r>> {
     let of_run = |run| {
         let warn = |error: &anyhow::Error| terminal::eprint_line(format_args!("warning: {error:#}"));
-        RunRequests::of(run, &[], permissions).inspect_err(warn).ok()
+        let requests = RunRequests::of(run, &[], permissions).inspect_err(warn).ok()?;
+        Some((requests, RequestWork::default()))
     };
-    let runs: Vec<Option<RunRequests>> = runs.iter().map(of_run).collect();
+    let runs: Vec<Option<(RunRequests, RequestWork)>> = runs.iter().map(of_run).collect();
     Box::new(move |run, record| {
-        let requests = runs.get(run)?.as_ref()?.of_record(record).ok()?;
-        Some(requests.iter().map(SentRequest::to_json).collect())
+        let (requests, work) = runs.get(run)?.as_ref()?;
+        if !work.allows_sample(requests.fuel()) {
+            return Some(json!([{"unrendered": TOO_MUCH_WORK}]));
+        }
+        let requests: Value = requests.of_record(record).ok()?.iter().map(SentRequest::to_json).collect();
+        work.add_text(&requests.to_string());
+        Some(requests)
     })
+}
+
+/// Work that the requests of a run have taken.
+#[derive(Default)]
+struct RequestWork {
+    samples: Cell<u64>,
+    bytes: Cell<u64>,
+    is_used_up: Cell<bool>,
+}
+
+impl RequestWork {
+    /// Counts a sample. Returns whether its requests may be rebuilt after the earlier ones used this fuel. Once they may
+    /// not, no later ones may.
+    fn allows_sample(&self, fuel: u64) -> bool {
+        self.samples.set(self.samples.get() + 1);
+        let work = self.bytes.get().saturating_mul(WORK_PER_BYTE).saturating_add(fuel);
+        let max_work = self.samples.get().saturating_mul(MAX_SAMPLE_WORK).saturating_add(MAX_RUN_WORK);
+        self.is_used_up.set(self.is_used_up.get() || work > max_work);
+        !self.is_used_up.get()
+    }
+
+    /// Adds requests as they are in the page.
+    fn add_text(&self, requests: &str) {
+        self.bytes.set(self.bytes.get() + requests.len() as u64);
+    }
 }
 
 /// Rebuilds the requests of a run.
 pub(super) struct RunRequests {
     /// `None` if the run has no configuration.
-    planned: Option<(Plan, BackendFacts)>,
+    planned: Option<(Plan, BackendFacts, PluginHost)>,
 }
 
 impl RunRequests {
@@ -46,7 +92,7 @@ impl RunRequests {
                 let mut registry = setup::registry(plugin_folders, true)?;
                 let plan = Plan::requests(config.clone(), &mut registry, &mut problems);
                 let backends = BackendFacts::new(run.manifest().facts.clone(), &registry);
-                Some((plan, backends))
+                Some((plan, backends, registry.host().clone()))
             }
             _ => None,
         };
@@ -62,16 +108,50 @@ impl RunRequests {
         Ok(RunRequests { planned })
     }
 
+    /// Returns the fuel that rebuilding requests has used so far.
+    fn fuel(&self) -> u64 {
+        let host = self.planned.as_ref().map(|(_, _, host)| host);
+        host.map_or(0, |host| host.work().iter().map(|member| member.work.fuel).sum())
+    }
+
     /// Returns the requests about a recorded sample.
     ///
     /// # Errors
     /// The reason why they cannot be rebuilt.
     pub(super) fn of_record(&self, record: &SampleRecord) -> Result<Vec<SentRequest>, String> {
         let missing = || Err("the manifest of the run has no such task".to_owned());
-        let Some((plan, backends)) = &self.planned else { return missing() };
+        let Some((plan, backends, _)) = &self.planned else { return missing() };
         match plan.tasks.iter().find(|task| task.spec.task_id == record.task_id) {
             Some(task) => recorded_requests(task, record, backends),
             None => missing(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costly_prompts_of_a_run_are_not_all_rendered() {
+        // Each sample uses the fuel of a whole call.
+        let work = RequestWork::default();
+        let rendered = (0..3_000_u64).filter(|number| work.allows_sample(number * 500_000_000)).count();
+        assert_eq!(rendered, 45);
+        // Later samples are not rendered either, although their number would allow it.
+        assert!((0..3_000).all(|_| !work.allows_sample(0)));
+    }
+
+    #[test]
+    fn long_requests_of_a_run_are_not_all_shown() {
+        let (work, text) = (RequestWork::default(), "x".repeat(16 << 20));
+        let mut shown = 0;
+        while work.allows_sample(0) {
+            work.add_text(&text);
+            shown += 1;
+        }
+        assert_eq!(shown, 71);
+        let usual = RequestWork::default();
+        assert!((0..100_000_u64).all(|number| usual.allows_sample(number * 40_000_000)));
     }
 }

@@ -144,6 +144,7 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
         }
     }
     check_pricing(config, root, problems);
+    check_slices(config, root, problems);
     for task in &config.tasks {
         if problems.is_full() {
             return;
@@ -163,6 +164,21 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
             return;
         }
         gate.check(&config.tasks, &metric_ids, problems);
+    }
+}
+
+/// Maximum number of pairs of a path of `slices` and a metric, over all tasks. Each pair makes a figure for each slice.
+const MAX_SLICED_METRICS: usize = 10_000;
+
+/// Checks the number of pairs of a path of `slices` and a metric.
+fn check_slices(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
+    let pairs = config.tasks.iter().map(|task| task.slices.len().saturating_mul(task.metrics.len()));
+    let pairs = pairs.fold(0, usize::saturating_add);
+    if pairs > MAX_SLICED_METRICS {
+        let message = format!(
+            "the tasks have {pairs} pairs of a path of `slices` and a metric; up to {MAX_SLICED_METRICS} are allowed"
+        );
+        problems.error(root.span, "slices", message).help("name fewer paths in `slices`, or fewer metrics");
     }
 }
 

@@ -35,6 +35,11 @@ impl<'a> FigureSet<'a> {
         }
     }
 
+    /// Sets the maximum number of distinct slices of each path. Must be called before the first record.
+    pub(crate) fn with_max_slices(self, max_slices: usize) -> FigureSet<'a> {
+        FigureSet { slicing: self.slicing.with_max_slices(max_slices), ..self }
+    }
+
     /// Adds the next record with its results.
     ///
     /// # Errors

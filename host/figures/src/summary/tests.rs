@@ -130,3 +130,25 @@ proptest! {
         prop_assert_eq!(summary(&ordered).to_json().unwrap(), expected);
     }
 }
+
+#[test]
+fn slices_of_many_paths_share_a_limit() {
+    let paths = (1..500).map(|number| format!("metadata.k{number}"));
+    let slices = std::iter::once("id".to_owned()).chain(paths).collect();
+    let described = TaskDescription { slices, ..task("a") };
+    let mut builder = SummaryBuilder::new(&[described], &no_custom_aggregators);
+    for index in 0..105 {
+        let document = json!({"id": format!("s{index}")});
+        let record = SampleRecord { sample: document.into(), ..sample("a", index, 1.0, 5.0) };
+        builder.add(&record).unwrap();
+    }
+    let summary = builder.finish(&Completeness::new());
+    let task = &summary.tasks[0];
+    // 500 paths and two metrics leave 100 slices for each path.
+    assert_eq!(task.metrics[0].slices.iter().filter(|slice| slice.by == "id").count(), 101);
+    let other = task.metrics[0].slices.iter().find(|slice| slice.key == OTHER_LABEL).unwrap();
+    assert_eq!((other.by.as_str(), other.total), ("id", 5));
+    let messages = task.crowded_slices();
+    assert_eq!(messages.len(), 1);
+    assert!(messages[0].starts_with("`id` (slices) has more than 100 values; "), "{}", messages[0]);
+}

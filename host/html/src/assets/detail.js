@@ -69,12 +69,14 @@ function promptSide({ sample, row, requests }) {
     side.append(row === undefined ? make("p", { class: "soft" }, "There is no Sample.") : labelled("the invalid row", said(row)));
     return side;
   }
+  const sent = (requests ?? []).find((request) => request.judge_id === undefined && request.unrendered === undefined);
+  const reason = requests?.[0]?.unrendered;
+  if (reason) side.append(make("p", { class: "soft" }, visible(reason)));
   const shots = sample.few_shot_examples ?? [];
   // The request holds the examples.
-  if (shots.length > 0 && !requests?.length) {
+  if (shots.length > 0 && !sent) {
     side.append(folded(counted(shots.length, "few-shot example"), ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
   }
-  const sent = (requests ?? []).find((request) => request.judge_id === undefined);
   const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
   const own = () => (rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map(message));
   side.append(...(sent ? requestOf(sent) : own()));
