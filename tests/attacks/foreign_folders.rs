@@ -63,10 +63,11 @@ static JOURNALS: [HostileRun; 8] = [
     hostile("count-sparse", "journal/recorded", sparse, "it has 300 MiB; at most 64 KiB are allowed"),
     hostile("journal-link", "journal", moved_aside, "its folder 'journal' is a symbolic link"),
 ];
-static SAMPLES: [HostileRun; 4] = [
+static SAMPLES: [HostileRun; 5] = [
     hostile("samples-pipe", "samples.jsonl", pipe, "DAMAGED: it is a pipe"),
     hostile("samples-zeros", "samples.jsonl", zeros, "DAMAGED: it is a symbolic link"),
     hostile("samples-folder", "samples.jsonl", folder, "DAMAGED: it is a folder"),
+    hostile("samples-sparse", "samples.jsonl", sparse, "CHANGED, it has 314572800 bytes, and the run wrote"),
     hostile("samples-line", "samples.jsonl", long_line, "CHANGED"),
 ];
 

@@ -2,11 +2,13 @@
 
 use super::measure::Measure;
 use super::plan::PlannedMeasure;
+use super::tags::MAX_TAGS;
 use super::unscored::UnscoredReason;
-use gage_core::{ListedForm, Outcome, ScoreCard, canonical_json};
+use gage_core::{ListedForm, OTHER_LABEL, Outcome, ScoreCard, canonical_json};
 use gage_figures::{CompensatedSum, RecordedRun};
 use gage_record::SampleRecord;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Largest magnitude of a score that is compared; a trillion of its squares still sum within the range of `f64`.
@@ -60,6 +62,8 @@ pub(super) struct ReadValue {
     pub(super) is_too_large: bool,
     /// Error tags of all repeats, without duplicates.
     pub(super) tags: Vec<String>,
+    /// The same tags, to find them.
+    known_tags: HashSet<String>,
     sum: CompensatedSum,
     scored: u32,
 }
@@ -121,6 +125,15 @@ impl ReadSample {
 }
 
 impl ReadValue {
+    fn add_tag(&mut self, tag: &str) {
+        let is_known = self.tags.len() < MAX_TAGS || self.known_tags.contains(tag);
+        let tag = if is_known { tag } else { OTHER_LABEL };
+        if !self.known_tags.contains(tag) {
+            self.known_tags.insert(tag.to_owned());
+            self.tags.push(tag.to_owned());
+        }
+    }
+
     fn add(&mut self, record: &SampleRecord, measure: &Measure) {
         let Some(result) = record.metrics.iter().find(|result| result.metric_id == measure.metric_id) else {
             // The sample was scored, but not by this metric.
@@ -132,9 +145,7 @@ impl ReadValue {
         };
         let card = result.card.as_ref().filter(|_| result.outcome == Outcome::Scored);
         for tag in card.iter().flat_map(|card| &card.error_tags) {
-            if !self.tags.contains(tag) {
-                self.tags.push(tag.clone());
-            }
+            self.add_tag(tag);
         }
         match card.and_then(|card| number_of(card, measure)) {
             Some(score) if score.abs() <= MAX_SCORE => {
@@ -189,4 +200,17 @@ fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_tags_of_a_sample_are_counted_together() {
+        let mut value = ReadValue::default();
+        (0..MAX_TAGS + 10).chain([0]).for_each(|tag| value.add_tag(&format!("tag-{tag}")));
+        assert_eq!(value.tags.len(), MAX_TAGS + 1);
+        assert_eq!(value.tags.last().map(String::as_str), Some(OTHER_LABEL));
+    }
 }

@@ -4,8 +4,8 @@ use super::result::TagDrift;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Maximum number of distinct tags; further ones count as `(other)`.
-const MAX_TAGS: usize = 1_000;
+/// Maximum number of distinct tags of a sample, and of a metric; further ones count as `(other)`.
+pub(super) const MAX_TAGS: usize = 1_000;
 
 /// Group of samples whose tags are counted.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,12 @@
 //! Columns with the small data of some thousand samples, for lists, filters and plots.
 
-use gage_core::{MetricResult, Outcome};
+use gage_core::{MetricResult, OTHER_LABEL, Outcome};
 use gage_record::{SampleRecord, SampleStage};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Maximum number of distinct error tags in a block; further ones count as `(other)`.
+const MAX_TAGS: usize = 1_000;
 
 /// Columns of a run of samples. Names are indexes into the block's own lists, so that it can be read without other
 /// blocks.
@@ -40,6 +44,9 @@ pub(super) struct Columns {
     pass: Vec<Vec<Option<u8>>>,
     /// Pairs of a sample's index in this block and a tag's index.
     tagged: Vec<(usize, usize)>,
+    /// Index of each tag, and the index of the last sample that has it.
+    #[serde(skip)]
+    last_tagged: HashMap<String, (usize, usize)>,
     #[serde(skip)]
     last_finished: i64,
 }
@@ -92,12 +99,25 @@ impl Columns {
             *pass = card.pass.map(u8::from);
         }
         for tag in &card.error_tags {
-            let pair = (number, place(&mut self.tags, tag.as_str()));
-            // Several metrics may add the same tag.
-            if !self.tagged.iter().rev().take_while(|(of, _)| *of == number).any(|other| *other == pair) {
-                self.tagged.push(pair);
-            }
+            self.add_tag(number, tag);
         }
+    }
+
+    /// Adds a tag of a sample. Several metrics may add the same tag.
+    fn add_tag(&mut self, number: usize, tag: &str) {
+        let is_known = self.last_tagged.len() < MAX_TAGS || self.last_tagged.contains_key(tag);
+        let tag = if is_known { tag } else { OTHER_LABEL };
+        if let Some((place, last)) = self.last_tagged.get_mut(tag) {
+            if *last != number {
+                *last = number;
+                self.tagged.push((number, *place));
+            }
+            return;
+        }
+        let place = self.tags.len();
+        self.tags.push(tag.to_owned());
+        self.tagged.push((number, place));
+        self.last_tagged.insert(tag.to_owned(), (place, number));
     }
 
     /// Records that the texts of the next sample are in the page though it is not one of every so many.
@@ -149,4 +169,24 @@ fn place<T: From<N> + PartialEq<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usi
         known.push(name.into());
         known.len() - 1
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_tags_of_a_block_are_counted_together() {
+        let mut columns = Columns::new(0, 1);
+        for number in 0..2 {
+            for tag in (0..MAX_TAGS + 10).chain([0]) {
+                columns.add_tag(number, &format!("tag-{tag}"));
+            }
+        }
+        assert_eq!(columns.tags.len(), MAX_TAGS + 1);
+        assert_eq!(columns.tags.last().map(String::as_str), Some(OTHER_LABEL));
+        let expected: Vec<(usize, usize)> =
+            (0..2).flat_map(|number| (0..=MAX_TAGS).map(move |tag| (number, tag))).collect();
+        assert_eq!(columns.tagged, expected);
+    }
 }

@@ -77,6 +77,24 @@ impl RunFolder {
         self.path.join(name)
     }
 
+    /// Returns the size of a file in bytes without reading it, or `None` if there is no such file.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn size_of(&self, name: &str) -> Result<Option<u64>, RecordError> {
+        let Some(file) = self.open_if_present(name)? else { return Ok(None) };
+        let found = file.metadata().map_err(|source| RecordError::io("read", &self.path_of(name), source))?;
+        Ok(Some(found.len()))
+    }
+
+    /// Returns whether a file has this digest. A file of another size is not read, however large it is.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn has_digest(&self, name: &str, written: &FileDigest) -> Result<bool, RecordError> {
+        Ok(self.size_of(name)? == Some(written.bytes) && self.digest_of(name)?.as_ref() == Some(written))
+    }
+
     /// Returns the digest of a file, or `None` if there is no such file.
     ///
     /// # Errors

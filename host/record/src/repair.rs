@@ -226,7 +226,7 @@ fn changed_files(
     let mut changed = Vec::new();
     for (name, written) in pinned_segments(manifest) {
         let is_repaired = repaired.iter().any(|segment| segment.is_of(name));
-        if !is_repaired && folder.digest_of(name)?.is_some_and(|found| found != *written) {
+        if !is_repaired && folder.size_of(name)?.is_some() && !folder.has_digest(name, written)? {
             changed.push(name.clone());
         }
     }

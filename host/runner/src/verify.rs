@@ -211,12 +211,12 @@ impl RecordedRun<'_> {
 
     /// Returns true if the samples differ from the recorded ones.
     fn has_other_samples(&self, written: &WrittenReports) -> Result<bool, RunnerError> {
-        let now = written.files.get(SAMPLES_FILE).map(|file| file.digest);
+        let now = written.files.get(SAMPLES_FILE);
         let recorded = match self.checked.state_of(SAMPLES_FILE) {
             Some(FileState::Intact) => self.run.manifest().files.get(SAMPLES_FILE).map(|file| file.digest),
-            _ => digest_of_samples(self.run.path())?,
+            _ => digest_of_samples(self.run.path(), now.map_or(0, |file| file.bytes))?,
         };
-        Ok(recorded != now)
+        Ok(recorded != now.map(|file| file.digest))
     }
 }
 
@@ -231,10 +231,14 @@ fn impossible(reason: impl Into<String>) -> RescoreCheck {
     RescoreCheck::Impossible { reason: reason.into() }
 }
 
-/// Returns the digest of the samples, or `None` if there is no regular file.
-fn digest_of_samples(run: &Path) -> Result<Option<gage_core::Digest>, RunnerError> {
-    match open_run_file(run, SAMPLES_FILE).and_then(gage_core::Digest::of_reader) {
-        Ok(digest) => Ok(Some(digest)),
+/// Returns the digest of the samples, or `None` if there is no regular file of this size.
+fn digest_of_samples(run: &Path, bytes: u64) -> Result<Option<gage_core::Digest>, RunnerError> {
+    let digest = open_run_file(run, SAMPLES_FILE).and_then(|file| match file.metadata()?.len() == bytes {
+        true => gage_core::Digest::of_reader(file).map(Some),
+        false => Ok(None),
+    });
+    match digest {
+        Ok(digest) => Ok(digest),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         // The file is reported as damaged.
         Err(error) if FileRefusal::find(&error).is_some() => Ok(None),

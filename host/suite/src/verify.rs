@@ -12,6 +12,7 @@ use gage_record::{
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::Path;
 
 /// Files that every completed run has written.
@@ -31,6 +32,11 @@ pub enum FileState {
     Changed {
         /// Digest of the file.
         found: Digest,
+    },
+    /// The file has a different size, and was not read.
+    Resized {
+        /// Size of the file in bytes.
+        bytes: u64,
     },
     /// The file cannot be read, or its checksums do not match.
     Damaged(String),
@@ -190,10 +196,19 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
             Err(error) => FileState::Damaged(error.to_string()),
         };
     }
-    match open_run_file(folder, name).and_then(Digest::of_reader) {
-        Ok(found) if found == written.digest => FileState::Intact,
-        Ok(found) => FileState::Changed { found },
+    match open_run_file(folder, name).and_then(|file| state_of_content(file, written)) {
+        Ok(state) => state,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
         Err(error) => FileState::Damaged(error.to_string()),
     }
+}
+
+/// Compares the content of a file with its digest. A file of another size is not read, however large it is.
+fn state_of_content(file: File, written: &FileDigest) -> std::io::Result<FileState> {
+    let bytes = file.metadata()?.len();
+    if bytes != written.bytes {
+        return Ok(FileState::Resized { bytes });
+    }
+    let found = Digest::of_reader(file)?;
+    Ok(if found == written.digest { FileState::Intact } else { FileState::Changed { found } })
 }

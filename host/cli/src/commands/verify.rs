@@ -84,7 +84,7 @@ fn state_name(state: &FileState) -> &'static str {
     match state {
         FileState::Intact => "intact",
         FileState::Missing => "missing",
-        FileState::Changed { .. } => "changed",
+        FileState::Changed { .. } | FileState::Resized { .. } => "changed",
         FileState::Damaged(_) => "damaged",
         FileState::Foreign => "foreign",
     }
@@ -116,6 +116,10 @@ fn file_line(file: &FileFinding) -> String {
         FileState::Intact => format!("{}: unchanged", file.name),
         FileState::Missing => format!("{}: MISSING", file.name),
         FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
+        FileState::Resized { bytes } => {
+            let written = file.written.map_or(0, |written| written.bytes);
+            format!("{}: CHANGED, it has {bytes} bytes, and the run wrote {written}", file.name)
+        }
         FileState::Damaged(reason) => format!("{}: DAMAGED: {reason}", file.name),
         FileState::Foreign => format!("{}: NOT PART OF THE RUN", file.name),
     }

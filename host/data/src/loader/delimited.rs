@@ -3,6 +3,7 @@
 mod fields;
 
 use super::input::{BYTE_ORDER_MARK, Input};
+use super::lines::BlankLines;
 use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
 use crate::row::RowPosition;
 use crate::source::FormatOptions;
@@ -68,6 +69,7 @@ impl DelimitedLoader {
     /// records.
     fn read(&mut self) -> Result<Option<DelimitedLines>, LoaderError> {
         let (mut bytes, mut line, mut first, mut is_too_long) = (Vec::new(), Vec::new(), 0, false);
+        let mut blank = BlankLines::default();
         self.fields.clear();
         loop {
             line.clear();
@@ -93,6 +95,7 @@ impl DelimitedLoader {
             }
             if first == 0 {
                 if matches!(line.as_slice(), b"" | b"\n" | b"\r\n") {
+                    blank.count(self.line, true).map_err(LoaderError::Unsuited)?;
                     continue;
                 }
                 first = self.line;

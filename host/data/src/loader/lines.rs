@@ -4,14 +4,35 @@ use super::input::{BYTE_ORDER_MARK, Input, is_blank};
 use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
 use crate::row::RowPosition;
 
+/// Maximum number of blank lines between two rows. A small compressed file can hold billions of them.
+const MAX_BLANK_LINES: u64 = 1_000_000;
+
+/// Number of blank lines since the last row.
+#[derive(Default)]
+pub(super) struct BlankLines(u64);
+
+impl BlankLines {
+    /// Counts a line by its number. Returns an error message if too many blank lines follow one another.
+    pub(super) fn count(&mut self, line: u64, is_blank: bool) -> Result<(), String> {
+        self.0 = if is_blank { self.0 + 1 } else { 0 };
+        match self.0 > MAX_BLANK_LINES {
+            true => Err(format!(
+                "more than {MAX_BLANK_LINES} blank lines follow one another up to line {line}; remove them"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
 pub(crate) struct Lines {
     input: Input,
     line: u64,
+    blank: BlankLines,
 }
 
 impl Lines {
     pub(crate) fn new(input: Input) -> Lines {
-        Lines { input, line: 0 }
+        Lines { input, line: 0, blank: BlankLines::default() }
     }
 }
 
@@ -26,7 +47,9 @@ impl Loader for Lines {
             if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
-            if !is_blank(&bytes) {
+            let is_blank = is_blank(&bytes);
+            self.blank.count(self.line, is_blank).map_err(LoaderError::Unsuited)?;
+            if !is_blank {
                 return Ok(Some(record(self.line, bytes)));
             }
         }

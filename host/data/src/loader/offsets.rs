@@ -5,7 +5,7 @@ use super::{MAX_ROW_BYTES, Record, lines};
 use crate::checked_file::{CheckedFile, ChecksumBuilder, checksum_of};
 use crate::shuffle::shuffle;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read as _, Seek as _, SeekFrom};
 
 /// Longer rows are rare, and data read ahead of a row is useless for the next.
 const BUFFER_BYTES: usize = 1 << 12;
@@ -122,6 +122,7 @@ fn scan(mut reader: impl BufRead, visitor: &mut impl LineVisitor) -> std::io::Re
     let (mut offset, mut line) = (0_u64, 1_u64);
     // Offset of the line's row, valid after its first byte.
     let (mut start, mut is_row) = (0_u64, false);
+    let mut blank = lines::BlankLines::default();
     loop {
         let chunk = match reader.fill_buf() {
             Ok(chunk) => chunk,
@@ -143,6 +144,8 @@ fn scan(mut reader: impl BufRead, visitor: &mut impl LineVisitor) -> std::io::Re
         reader.consume(consumed);
         offset += consumed as u64;
         if end.is_some() {
+            let counted = blank.count(line, !is_row);
+            counted.map_err(|message| Error::new(ErrorKind::InvalidData, message))?;
             visitor.end_line(line, is_row.then_some(start));
             (start, is_row) = (offset, false);
             line += 1;

@@ -14,11 +14,16 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::CParameter;
 
 /// Number of bytes that are compressed together. To read a line, its whole frame is decompressed.
-const FRAME_BYTES: usize = 128 << 10;
+const FRAME_BYTES: usize = MAX_FRAME_BYTES as usize;
 
-/// Maximum content of a frame that is read, and maximum number of frames of a file. They limit the memory that a damaged or
-/// foreign file can take. A full segment has about 128 frames.
-pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
+/// Maximum content of a frame that is read, in bytes. It limits the memory and the time that a line of a foreign file takes.
+pub(super) const MAX_FRAME_BYTES: u32 = 128 << 10;
+
+/// Minimum content of each frame but the last, in bytes. A line of a foreign file could otherwise cross thousands of frames.
+const MIN_FRAME_BYTES: u32 = 4 << 10;
+
+/// Maximum number of frames of a file. It limits the memory that the table of a foreign file takes. A full segment has about
+/// 128 frames.
 const MAX_FRAMES: u32 = 1 << 20;
 
 /// Level of compression. The default, 3, saves 1 % more of a journal and costs half as much again.
@@ -174,12 +179,17 @@ fn read_table(file: &mut File) -> io::Result<Vec<Frame>> {
     file.read_exact(&mut entries)?;
     let mut frames = Vec::with_capacity(count as usize);
     let (mut offset, mut start) = (0, 0);
-    for entry in entries.as_chunks::<8>().0 {
+    for (number, entry) in (1..).zip(entries.as_chunks::<8>().0) {
         let [a, b, c, d, e, f, g, h] = *entry;
         let (compressed_bytes, bytes) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         let is_too_large = compressed_bytes as usize > zstd::zstd_safe::compress_bound(bytes as usize);
         if bytes == 0 || bytes > MAX_FRAME_BYTES || is_too_large {
             return Err(damaged(format!("its table has a frame of {compressed_bytes} bytes for {bytes}")));
+        }
+        if bytes < MIN_FRAME_BYTES && number < count {
+            return Err(damaged(format!(
+                "its frame {number} of {count} holds {bytes} bytes of lines, and each but the last holds at least {MIN_FRAME_BYTES}"
+            )));
         }
         frames.push(Frame { offset, compressed_bytes, start, bytes });
         offset += u64::from(compressed_bytes);
@@ -195,4 +205,40 @@ fn read_u32(file: &mut File) -> io::Result<u32> {
     let mut bytes = [0; 4];
     file.read_exact(&mut bytes)?;
     Ok(u32::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opens a sealed file that has frames with these contents, and returns the number of bytes of its lines.
+    fn length_of(contents: &[&[u8]]) -> io::Result<u64> {
+        let (mut frames, mut table) = (Vec::new(), Vec::new());
+        for content in contents {
+            let frame = zstd::bulk::compress(content, LEVEL)?;
+            table.extend(size_of_frame(frame.len())?.to_le_bytes());
+            table.extend(size_of_frame(content.len())?.to_le_bytes());
+            frames.extend(frame);
+        }
+        let mut file = tempfile::tempfile()?;
+        file.write_all(&frames)?;
+        file.write_all(&TABLE_MAGIC.to_le_bytes())?;
+        file.write_all(&size_of_frame(table.len() + FOOTER_BYTES as usize)?.to_le_bytes())?;
+        file.write_all(&table)?;
+        file.write_all(&size_of_frame(contents.len())?.to_le_bytes())?;
+        file.write_all(&[0])?;
+        file.write_all(&FOOTER_MAGIC.to_le_bytes())?;
+        SealedFile::new(file).map(|sealed| sealed.length())
+    }
+
+    #[test]
+    fn files_with_tiny_or_huge_frames_are_refused() {
+        let content = vec![b'a'; FRAME_BYTES + 1];
+        let (least, most) = (MIN_FRAME_BYTES as usize, FRAME_BYTES);
+        assert_eq!(length_of(&[&content[..least], &content[..most], b"a"]).unwrap(), 4096 + 131_072 + 1);
+        let error = length_of(&[&content[..most], &content[..least - 1], b"a"]).unwrap_err().to_string();
+        assert!(error.contains("its frame 2 of 3 holds 4095 bytes of lines"), "{error}");
+        let error = length_of(&[&content, b"a"]).unwrap_err().to_string();
+        assert!(error.contains("bytes for 131073"), "{error}");
+    }
 }

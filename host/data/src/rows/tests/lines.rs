@@ -23,6 +23,27 @@ fn blank_lines_are_no_rows_and_numbers_are_those_of_the_file() {
 }
 
 #[test]
+fn endless_blank_lines_are_an_error() {
+    let text = |blank: usize| format!("{{\"a\":1}}\n{}{{\"a\":2}}\n", "\n".repeat(blank));
+    assert_eq!(Data::one(FileFormat::Jsonl, text(1_000_000)).rows().len(), 2);
+    let expected = "more than 1000000 blank lines follow one another up to line 1000002; remove them";
+    for content in [text(1_000_001).into_bytes(), zstd(text(1_000_001).as_bytes())] {
+        for shuffle in [None, Some(1)] {
+            let mut data = Data::one(FileFormat::Jsonl, &content);
+            data.source.shuffle = shuffle;
+            let read = data.open().and_then(|rows| rows.collect::<Result<Vec<Row>, DataError>>());
+            let Err(error) = read else { panic!("it is read") };
+            let error = error.recorded("data");
+            assert!(error.contains(expected) && error.contains("rows"), "{error}");
+        }
+    }
+    let table = format!("a,b\n{}1,2\n", "\n".repeat(1_000_001));
+    let Err(error) = Data::one(FileFormat::Csv, table).open() else { panic!("it is read") };
+    let error = error.recorded("data");
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
 fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
     let data = Data::one(
         FileFormat::Jsonl,
