@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod chat_templates;
+mod edited_runs;
 #[cfg(unix)]
 mod foreign_folders;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]

@@ -54,7 +54,7 @@ pub(crate) fn exit_code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
                 Some(text) => {
                     terminal::usage_error(&text, Some(RETRY_HELP));
                 }
-                None => terminal::eprint_line(format_args!("error: {error:#}")),
+                None => terminal::eprint_error(&error),
             }
             ExitCode::Internal
         }

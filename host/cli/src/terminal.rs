@@ -3,14 +3,17 @@
 mod compiling;
 mod progress;
 mod rows;
+mod safe_text;
 
 use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
+use gage_core::{printable, printable_line};
 use gage_secrets::redact;
 pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
+use safe_text::{json_with_escapes, printable_with_styles};
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::UnicodeWidthStr as _;
@@ -43,9 +46,16 @@ pub(crate) fn show_problems(problems: &Problems) {
     }
 }
 
-/// Writes a line to the standard error stream. A closed stream is not an error.
+/// Writes a text to the standard error stream. Names from outside may be in it, so only line breaks, tabs and colours reach
+/// the terminal. A closed stream is not an error.
 pub(crate) fn eprint_line(line: impl std::fmt::Display) {
-    progress::print_around_view(&redact(&line.to_string()));
+    progress::print_around_view(&printable_with_styles(&redact(&line.to_string())));
+}
+
+/// Prints an error with its causes, all on one line.
+pub(crate) fn eprint_error(error: &anyhow::Error) {
+    let causes = error.chain().map(|cause| printable_line(&redact(&cause.to_string())).into_owned());
+    eprint_line(format_args!("error: {}", causes.collect::<Vec<_>>().join(": ")));
 }
 
 /// Maximum length of a message, and of a hint, in characters.
@@ -54,7 +64,7 @@ const MAX_MESSAGE_CHARS: usize = 64 << 10;
 /// Prints a usage error with a hint, and returns its exit code.
 pub(crate) fn usage_error(message: &str, help: Option<&str>) -> ExitCode {
     // Names of files and components may contain any characters, and be of any length. Half a secret would not be found.
-    let shown = |text: &str| gage_core::printable(&shortened(&redact(text), MAX_MESSAGE_CHARS)).into_owned();
+    let shown = |text: &str| printable(&shortened(&redact(text), MAX_MESSAGE_CHARS)).into_owned();
     let message = shown(message);
     match help.map(shown) {
         Some(help) => {
@@ -73,13 +83,36 @@ pub(crate) fn hung_up() {
     IS_HUNG_UP.store(true, Ordering::SeqCst);
 }
 
-/// Writes requested output to the standard output stream.
+/// Writes requested text to the standard output stream. As for [`eprint_line`], only line breaks, tabs and colours reach the
+/// terminal.
 ///
 /// # Errors
 /// Fails if it cannot be written, unless the reader or the terminal has gone away.
 pub(crate) fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
-    let text = text.to_string();
-    match writeln!(anstream::stdout(), "{}", redact(&text)) {
+    write_to_stdout(&printable_with_styles(&redact(&text.to_string())))
+}
+
+/// Writes requested JSON to the standard output stream. What would steer a terminal is escaped as JSON allows.
+///
+/// # Errors
+/// Same as for [`print_line`].
+pub(crate) fn print_json(json: impl std::fmt::Display) -> anyhow::Result<()> {
+    write_to_stdout(&json_with_escapes(&redact(&json.to_string())))
+}
+
+/// Writes a document for other programs to the standard output stream: as it is, unless the stream is a terminal.
+///
+/// # Errors
+/// Same as for [`print_line`].
+pub(crate) fn print_document(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => print_line(text),
+        false => write_to_stdout(&redact(text)),
+    }
+}
+
+fn write_to_stdout(text: &str) -> anyhow::Result<()> {
+    match writeln!(anstream::stdout(), "{text}") {
         Err(error)
             if error.kind() != std::io::ErrorKind::BrokenPipe && !IS_HUNG_UP.load(Ordering::SeqCst) =>
         {

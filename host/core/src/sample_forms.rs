@@ -10,7 +10,7 @@ use crate::json_encode::{JsonMembers as _, Member};
 use crate::sample::compact;
 use crate::schema::SCHEMA_VERSION;
 use crate::{JsonView, LazyJson, ModelOutput, Object, RecordedSample, Sample, ScoreCard};
-use serde::ser::SerializeMap;
+use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json_borrow::Value as BorrowedValue;
@@ -136,7 +136,7 @@ pub struct ListedOutput<'a>(pub JsonView<'a>);
 impl Serialize for ListedOutput<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let is_listed = |key: &str| !OUTPUT_NOT_LISTED.contains(&key);
-        let borrowed = match self.0 {
+        let borrowed: Option<BorrowedValue<'_>> = match self.0 {
             JsonView::Output(output) => {
                 let known = |key: &str| output.members().any(|(known, _)| known == key);
                 let mut map = serializer.serialize_map(None)?;
@@ -148,7 +148,10 @@ impl Serialize for ListedOutput<'_> {
                 }
                 return map.end();
             }
-            JsonView::Lazy(json) => json.text().and_then(|text| serde_json::from_str(text).ok()),
+            // A text from a damaged journal may be no JSON.
+            JsonView::Lazy(json) => {
+                json.text().map(serde_json::from_str).transpose().map_err(S::Error::custom)?
+            }
             _ => None,
         };
         if let Some(BorrowedValue::Object(members)) = &borrowed {

@@ -1,5 +1,7 @@
 //! Checks of user-supplied names: suggestions for unknown names, and safe file names.
 
+use crate::bounded_text::shown_name;
+
 /// Maximum length of a name that is compared with others. The time of a comparison grows with the product of both lengths.
 const MAX_COMPARED_BYTES: usize = 128;
 
@@ -53,10 +55,10 @@ pub fn check_name(name: &str) -> Result<(), String> {
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphanumeric());
     let is_safe = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
     if let Some(bad) = name.chars().find(|character| !is_safe(*character)) {
-        return Err(format!("'{name}' contains the character {bad:?}; {ALLOWED}"));
+        return Err(format!("'{}' contains the character {bad:?}; {ALLOWED}", shown_name(name)));
     }
     if !starts_well || name.len() > 128 {
-        return Err(format!("'{name}' is not a usable name; {ALLOWED}"));
+        return Err(format!("'{}' is not a usable name; {ALLOWED}", shown_name(name)));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Errors from computing or reading figures.
 
+use gage_core::shown_name;
 use thiserror::Error;
 
 /// Reason why there are no figures.
@@ -11,7 +12,7 @@ pub enum FiguresError {
     Record(#[from] gage_record::RecordError),
 
     /// A record belongs to a task that the run does not have.
-    #[error("a record belongs to task '{task_id}', which the run does not have; its tasks are: {known}")]
+    #[error("a record belongs to task '{}', which the run does not have; its tasks are: {known}", shown_name(.task_id))]
     UnknownTask {
         /// The task of the record.
         task_id: String,
@@ -21,8 +22,8 @@ pub enum FiguresError {
 
     /// A record has a result of a metric that its task does not have.
     #[error(
-        "sample '{sample_id}' of task '{task_id}' has a result of metric '{metric_id}', \
-         which the task does not have"
+        "sample '{}' of task '{}' has a result of metric '{}', which the task does not have",
+        shown_name(.sample_id), shown_name(.task_id), shown_name(.metric_id)
     )]
     UnknownMetric {
         /// The task.

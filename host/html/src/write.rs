@@ -9,7 +9,8 @@ use super::text::{MediaEmbedder, TextLine};
 use gage_compare::{Comparison, ContentBy};
 use gage_core::Outcome;
 use gage_figures::RecordedRun;
-use gage_record::{SampleRecord, TemporaryFile};
+use gage_record::format::JOURNAL_FOLDER;
+use gage_record::{RecordError, SampleRecord, TemporaryFile};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -158,7 +159,10 @@ impl RunContent<'_> {
                 if is_chosen || is_failed {
                     line.clear();
                     let text = TextLine::new(&record, requests(number, &record), media.media_of(&record));
-                    serde_json::to_writer(&mut line, &text)?;
+                    serde_json::to_writer(&mut line, &text).map_err(|error| {
+                        let journal = Path::new(source.folder()).join(JOURNAL_FOLDER);
+                        RecordError::damaged_sample(&journal, &record.task_id, &record.sample_id, &error)
+                    })?;
                     line.push(b'\n');
                     texts.write_all(&line)?;
                     count += 1;

@@ -3,6 +3,7 @@
 use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
 use gage_core::foreign_file::FileRefusal;
+use gage_core::shown_name;
 use std::io;
 use std::path::{Path, PathBuf};
 use strum::Display;
@@ -251,6 +252,19 @@ impl RecordError {
             None => "restore it from a copy, or write it again with --resume".to_owned(),
         };
         RecordError::invalid(path, format!("{problem}; {remedy}"))
+    }
+
+    /// Creates the error of a sample whose text in the journal is not JSON, although its line matches its checksum. The texts
+    /// of a sample are not parsed before they are used.
+    pub fn damaged_sample(
+        journal: &Path,
+        task_id: &str,
+        sample_id: &str,
+        error: &serde_json::Error,
+    ) -> RecordError {
+        let (sample, task) = (shown_name(sample_id), shown_name(task_id));
+        let reason = format!("sample '{sample}' of task '{task}': {error}; restore the journal from a copy");
+        RecordError::invalid(journal, reason)
     }
 
     pub(crate) fn damaged(path: &Path, line: u64, reason: impl Into<String>) -> RecordError {

@@ -1,11 +1,12 @@
 //! `manifest.json`: the run's description, its state, and digests of its files.
 
 use crate::clock::rfc3339;
+use crate::error::manifest_remedy;
 use crate::format::{MANIFEST_FILE, MAX_JSON_VALUES};
 use crate::format_version::ManifestVersion;
 use crate::run_files::read_run_file;
 use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
-use gage_core::{Digest, Object, Usage, parse_json};
+use gage_core::{Digest, Object, Usage, check_name, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -202,7 +203,7 @@ impl Manifest {
     /// Reads the manifest of a run folder. Unknown keys are ignored.
     ///
     /// # Errors
-    /// If it is missing, not a manifest, or in a newer format.
+    /// If it is missing, not a manifest, in a newer format, or has an invalid run id.
     pub fn read(folder: &Path) -> Result<Manifest, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = read_run_file(folder, MANIFEST_FILE);
@@ -213,7 +214,17 @@ impl Manifest {
             return Err(RecordError::invalid(&path, "it has no 'format_version'"));
         };
         ManifestVersion::check(&path, version)?;
-        serde_json::from_value(value).map_err(not_json)
+        let manifest: Manifest = serde_json::from_value(value).map_err(not_json)?;
+        // Ids are printed, and name folders.
+        let ids = [("run_id", Some(&manifest.run_id)), ("parent_run", manifest.parent_run.as_ref())];
+        for (key, id) in ids {
+            let checked = id.map_or(Ok(()), |id| check_name(id));
+            checked.map_err(|problem| {
+                let remedy = manifest_remedy(folder);
+                RecordError::invalid(&path, format!("its '{key}' {problem}; {remedy}"))
+            })?;
+        }
+        Ok(manifest)
     }
 }
 
@@ -277,6 +288,26 @@ mod tests {
         )
         .unwrap();
         assert_eq!((manifest.run_id.as_str(), manifest.status), ("a", RunStatus::Interrupted));
+    }
+
+    #[test]
+    fn ids_that_could_not_be_folders_are_refused() {
+        let good = Manifest::new("one", "0.1.0", RunIdentity::default());
+        for bad in ["", "../one", "a\u{1b}]0;x\u{7}\u{202e}<script>\n", &"a".repeat(1_000)] {
+            for (key, manifest) in [
+                ("run_id", Manifest { run_id: bad.to_owned(), ..good.clone() }),
+                ("parent_run", Manifest { parent_run: Some(bad.to_owned()), ..good.clone() }),
+            ] {
+                let error = read(&serde_json::to_string(&manifest).unwrap()).unwrap_err().to_string();
+                let reason = error.split_once("manifest.json cannot be used: its ").unwrap().1;
+                assert!(
+                    reason.starts_with(&format!("'{key}' '")) && reason.contains("use 1 to 128"),
+                    "{error}"
+                );
+                assert!(!reason.contains(['\u{1b}', '\u{7}', '\u{202e}', '\n']), "{error:?}");
+                assert!(reason.split("; ").next().unwrap().len() < 300, "{error}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `samples.jsonl`: one line per sample in dataset order. Runs with the same answers produce the same bytes.
 
-use crate::format::SAMPLES_FILE;
+use crate::format::{JOURNAL_FOLDER, SAMPLES_FILE};
 use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RecordView, RunFolder};
 use compact_str::CompactString;
 use gage_core::{
@@ -165,20 +165,23 @@ impl SamplesWriter {
     /// Writes the next sample. The caller is responsible for the order.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the record has a damaged part that was not read before, or if the disk is full or fails.
     pub fn write(&mut self, record: &RecordView<'_>) -> Result<(), RecordError> {
         self.line.clear();
-        let written = serde_json::to_writer(&mut self.line, &ListedSample::from(record))
-            .map_err(io::Error::from)
-            .and_then(|()| {
-                self.line.push(b'\n');
-                self.target.write(&self.line)
-            });
-        let path = match &self.target {
+        if let Err(error) = serde_json::to_writer(&mut self.line, &ListedSample::from(record)) {
+            let journal = self.path().with_file_name(JOURNAL_FOLDER);
+            return Err(RecordError::damaged_sample(&journal, record.task_id, record.sample_id, &error));
+        }
+        self.line.push(b'\n');
+        let written = self.target.write(&self.line);
+        written.map_err(|source| RecordError::io("write", self.path(), source))
+    }
+
+    fn path(&self) -> &Path {
+        match &self.target {
             Target::File(file) => file.path(),
             Target::Digest(..) => Path::new(SAMPLES_FILE),
-        };
-        written.map_err(|source| RecordError::io("write", path, source))
+        }
     }
 
     /// Moves the file into place.
@@ -250,6 +253,22 @@ pub(crate) mod tests {
         let (two, _) = samples_of(&[&[b0], &[a1], &[a0], &[slow]]);
         assert_eq!(String::from_utf8(one.clone()).unwrap(), String::from_utf8(two).unwrap());
         assert_eq!(digest, FileDigest { digest: Digest::of_bytes(&one), bytes: one.len() as u64 });
+    }
+
+    #[test]
+    fn damaged_texts_are_errors_that_name_their_sample() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        for text in [r#"{"prompt_tokens":1e400}"#, r#"{"answer":"\ud800"}"#] {
+            let damaged =
+                SampleRecord { model_output: Some(LazyJson::of_written(text)), ..record("t", 3, "x") };
+            for mut writer in [SamplesWriter::create(&folder).unwrap(), SamplesWriter::digest_only()] {
+                let error = writer.write(&(&damaged).into()).unwrap_err();
+                assert!(matches!(error, RecordError::Invalid { .. }), "{error:?}");
+                let message = error.to_string();
+                assert!(message.contains("journal cannot be used: sample 's-3' of task 't': "), "{message}");
+            }
+        }
     }
 
     #[test]

@@ -313,11 +313,11 @@ impl RunnerError {
             | RunnerError::ChangedInput { .. }
             | RunnerError::Run(RunError::Changed { .. }) => ErrorCategory::LockMismatch,
             RunnerError::PluginHost(_)
-            | RunnerError::Report(_)
             | RunnerError::Yaml(_)
             | RunnerError::Shortage { .. }
             | RunnerError::Io { .. } => ErrorCategory::Internal,
             RunnerError::Run(error) if !is_of_user(error) => ErrorCategory::Internal,
+            RunnerError::Report(error) if !is_damaged_run(error) => ErrorCategory::Internal,
             RunnerError::Rescore(error)
                 if !matches!(error, RescoreError::Record(_) | RescoreError::UnknownTask { .. }) =>
             {
@@ -343,16 +343,55 @@ fn is_of_user(error: &RunError) -> bool {
             | RunError::Changed { .. }
             | RunError::Data(_)
             | RunError::FewerSamples { .. }
-            | RunError::Record(
-                RecordError::RunExists { .. }
-                    | RecordError::Locked { .. }
-                    | RecordError::RunMissing { .. }
-                    | RecordError::NotARunFolder { .. }
-                    | RecordError::Invalid { .. }
-                    | RecordError::Refused { .. }
-                    | RecordError::DamagedJournal { .. }
-                    | RecordError::NewerFormat { .. }
-                    | RecordError::InvalidRunId(_)
-            )
+    ) || matches!(error, RunError::Record(error) if is_of_folder(error))
+}
+
+/// Returns true if a run folder, or its name, made a call fail, rather than the machine.
+fn is_of_folder(error: &RecordError) -> bool {
+    matches!(
+        error,
+        RecordError::RunExists { .. }
+            | RecordError::Locked { .. }
+            | RecordError::RunMissing { .. }
+            | RecordError::NotARunFolder { .. }
+            | RecordError::Invalid { .. }
+            | RecordError::Refused { .. }
+            | RecordError::DamagedJournal { .. }
+            | RecordError::NewerFormat { .. }
+            | RecordError::InvalidRunId(_)
     )
+}
+
+/// Returns true if the files of a run made its figures fail.
+fn is_damaged_run(error: &FiguresError) -> bool {
+    match error {
+        FiguresError::Record(error) => is_of_folder(error),
+        FiguresError::UnknownTask { .. }
+        | FiguresError::UnknownMetric { .. }
+        | FiguresError::NewerFormat { .. }
+        | FiguresError::Read { .. } => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_runs_are_no_failures_of_the_program() {
+        let path = || PathBuf::from("runs/one/journal");
+        let invalid = || RecordError::Invalid { path: path(), reason: "a reason".to_owned() };
+        let failed = || RecordError::Io { action: "write", path: path(), source: io::Error::other("full") };
+        let unknown = FiguresError::UnknownTask { task_id: "t".to_owned(), known: "u".to_owned() };
+        for (error, category) in [
+            (RunnerError::Report(unknown), ErrorCategory::Configuration),
+            (RunnerError::unwritten(invalid()), ErrorCategory::Configuration),
+            (RunnerError::Run(RunError::Record(invalid())), ErrorCategory::Configuration),
+            (RunnerError::unwritten(failed()), ErrorCategory::Internal),
+            (RunnerError::Run(RunError::Record(failed())), ErrorCategory::Internal),
+        ] {
+            assert_eq!(error.category(), category, "{error}");
+        }
+    }
 }

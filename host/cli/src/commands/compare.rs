@@ -58,7 +58,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     if arguments.json {
         let json =
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")?;
-        terminal::print_line(json)?;
+        terminal::print_json(json)?;
     } else if arguments.quiet {
         terminal::print_line(comparison.headline())?;
         for what in comparison.warned() {

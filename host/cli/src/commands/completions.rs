@@ -13,7 +13,7 @@ const PROGRAM: &str = "gage-host";
 pub(crate) fn execute(arguments: &CompletionsArguments) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), PROGRAM, &mut script);
-    terminal::print_line(format_args!("{}", String::from_utf8_lossy(&script).trim_end()))?;
+    terminal::print_document(String::from_utf8_lossy(&script).trim_end())?;
     Ok(ExitCode::Done)
 }
 

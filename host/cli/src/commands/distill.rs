@@ -42,7 +42,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
             "parameters": made.parameters,
             "is_new": made.is_new,
         });
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else if !arguments.common.quiet {
         // Without a version, commands use the latest one.
         let version = arguments.version.as_ref().map(|_| format!(" --version {}", made.version));

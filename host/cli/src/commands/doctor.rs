@@ -17,7 +17,7 @@ const ENVIRONMENT: &str = "only variables of OpenMP, llama.cpp, CUDA, Vulkan and
 pub(crate) fn execute(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     let program = setup::model_program().greeting();
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", to_json(&program)))?;
+        terminal::print_json(format_args!("{:#}", to_json(&program)))?;
     } else {
         terminal::print_line(render(&program).trim_end())?;
     }

@@ -43,7 +43,7 @@ pub(crate) fn execute(arguments: &EnvArguments) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|((key, _), variables)| Ok(((*key).to_owned(), serde_json::to_value(variables)?)))
             .collect::<serde_json::Result<_>>()?;
-        terminal::print_line(format_args!("{:#}", serde_json::Value::Object(json)))?;
+        terminal::print_json(format_args!("{:#}", serde_json::Value::Object(json)))?;
     } else {
         terminal::print_line(render(&groups, &Style::of_stdout()).trim_end())?;
     }

@@ -39,7 +39,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         let answer = json!({"format": format.name(), "files": files, "samples": samples, "notes": notes});
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         for file in &files {
             let bytes = std::fs::metadata(file).map_or(0, |data| data.len());

@@ -1,5 +1,6 @@
 //! Failures of the library, as messages and exit codes.
 
+use super::compare::unreadable;
 use super::{lock_differences, setup};
 use crate::exit_code::ExitCode;
 use crate::machine_shortage::RETRY_HELP;
@@ -56,6 +57,7 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::Internal)
         }
         error if error.category() == ErrorCategory::Internal => Err(error.into()),
+        RunnerError::Report(error) => Ok(unreadable(error)),
         error => Ok(terminal::usage_error(&error.to_string(), help_for(&error).as_deref())),
     }
 }

@@ -42,12 +42,12 @@ fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
             return Ok(code);
         }
     } else if !arguments.json {
-        terminal::print_line(import.suite.trim_end())?;
+        terminal::print_document(import.suite.trim_end())?;
     }
     if arguments.json {
         let notes: Vec<Value> = import.notes.iter().map(note_json).collect();
         let answer = json!({"suite": import.suite, "notes": notes, "needs_work": import.needs_work()});
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else {
         show_notes(&import, arguments);
     }

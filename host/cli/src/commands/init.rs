@@ -26,7 +26,7 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
             "is_new": made.is_new,
             "template": {"name": reference.name, "version": reference.version, "digest": reference.digest},
         });
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else if !arguments.common.quiet {
         terminal::print_line(format_args!(
             "{path}: {} {} {}\nnext: gage-host lock {}",

@@ -69,7 +69,7 @@ fn calibrate_judge(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         shown["without_verdict"] = left_out.without_verdict.into();
         shown["repeats"] = left_out.repeats.into();
         shown["unknown_labels"] = left_out.unknown_labels.into();
-        terminal::print_line(format_args!("{shown:#}"))?;
+        terminal::print_json(format_args!("{shown:#}"))?;
     } else {
         print(&calibration, corrected, &left_out)?;
     }

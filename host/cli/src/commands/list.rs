@@ -27,7 +27,7 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Res
         registry(arguments.config.as_deref(), &permissions, &arguments.plugin_folders, arguments.quiet)?;
     let all = collect(&registry, kinds).map_err(|error| setup::refuse_plugin(&error))?;
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", Value::Object(all)))?;
+        terminal::print_json(format_args!("{:#}", Value::Object(all)))?;
     } else {
         print(&all)?;
     }

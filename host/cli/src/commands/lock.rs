@@ -63,7 +63,7 @@ fn print_stale(
     differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
     if arguments.print.json {
-        terminal::print_line(format_args!("{:#}", to_json(differences)))?;
+        terminal::print_json(format_args!("{:#}", to_json(differences)))?;
     }
     terminal::eprint_line(format_args!(
         "error: the lock {} exists, and the suite differs from it\n\n{}\n  help: accept all of this with \
@@ -81,7 +81,7 @@ fn print_comparison(
     differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
     if arguments.print.json {
-        terminal::print_line(format_args!("{:#}", to_json(differences)))?;
+        terminal::print_json(format_args!("{:#}", to_json(differences)))?;
     } else if !differences.is_empty() {
         terminal::print_line(format_args!("{}{}", table(differences), help_for_redacted(differences)))?;
     } else if !arguments.print.quiet {
@@ -93,7 +93,7 @@ fn print_comparison(
 fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) -> anyhow::Result<ExitCode> {
     let path = outcome.path.display();
     if arguments.print.json {
-        terminal::print_line(format_args!(
+        terminal::print_json(format_args!(
             "{:#}",
             json!({"path": path.to_string(), "suite": outcome.suite})
         ))?;

@@ -72,7 +72,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     if json {
         // A metric and an aggregator may have the same name.
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
-        terminal::print_line(format_args!("{value:#}"))?;
+        terminal::print_json(format_args!("{value:#}"))?;
     }
     Ok(ExitCode::Done)
 }

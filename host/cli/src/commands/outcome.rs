@@ -90,7 +90,7 @@ fn print_json(outcome: &RunOutcome) -> anyhow::Result<()> {
         "summary": outcome.reports.summary,
         "timings": outcome.reports.timings,
     });
-    terminal::print_line(format_args!("{json:#}"))
+    terminal::print_json(format_args!("{json:#}"))
 }
 
 /// Prints notes about the data, failed samples and metrics.

@@ -65,7 +65,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let mut document = document(arguments, &plan, &estimate, &exceeded);
         document["uses"] = json!(uses);
-        terminal::print_line(format_args!("{document:#}"))?;
+        terminal::print_json(format_args!("{document:#}"))?;
     } else {
         let parts = table::PlanParts { plan: &plan, estimate: &estimate, exceeded: &exceeded, uses: &uses };
         terminal::print_line(table::render(arguments, &parts))?;

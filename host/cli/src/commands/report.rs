@@ -51,7 +51,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         let path = path.display().to_string();
         let answer =
             json!({"path": path, "samples": written.samples, "texts": written.texts, "bytes": written.bytes});
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         let size = indicatif::HumanBytes(written.bytes);
         let texts = match written.texts < written.samples {

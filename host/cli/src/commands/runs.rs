@@ -68,14 +68,15 @@ fn row(run: &RunEntry) -> [String; 6] {
             format!("{} {} {:.4}{more}", first.task_id, first.metric_id, first.value)
         },
     );
-    [
+    let cells = [
         run.manifest.run_id.clone(),
         status(run).to_owned(),
         run.manifest.created_at.clone(),
         run.samples.map_or_else(|| "-".to_owned(), |samples| samples.to_string()),
         headline,
         indicatif::HumanBytes(run.bytes).to_string(),
-    ]
+    ];
+    cells.map(|cell| gage_core::printable_line(&cell).into_owned())
 }
 
 const HEADINGS: [&str; 6] = ["run", "status", "started", "samples", "first figure", "size"];
@@ -94,7 +95,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         terminal::eprint_line(gage_core::printable_line(&warning));
     }
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", serde_json::to_value(manifest)?))?;
+        terminal::print_json(format_args!("{:#}", serde_json::to_value(manifest)?))?;
         return Ok(ExitCode::Done);
     }
     let summary = match run.summary::<Value>() {
@@ -138,7 +139,8 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
             figure["total"]
         ));
     }
-    terminal::print_line(terminal::wrapped(&gage_core::printable(&lines.join("\n")), 10))?;
+    let lines: Vec<_> = lines.iter().map(|line| gage_core::printable_line(line)).collect();
+    terminal::print_line(terminal::wrapped(&lines.join("\n"), 10))?;
     Ok(ExitCode::Done)
 }
 
@@ -173,7 +175,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.runs.json {
         let runs: Vec<Value> = going.iter().map(|one| to_json(&one.run)).collect();
-        terminal::print_line(format_args!(
+        terminal::print_json(format_args!(
             "{:#}",
             json!({"runs": runs, "bytes": bytes, "deleted": deleted})
         ))?;

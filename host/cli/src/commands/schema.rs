@@ -9,6 +9,6 @@ pub(crate) fn execute(arguments: &SchemaArguments) -> anyhow::Result<ExitCode> {
         SchemaOf::Suite => gage_config::suite_schema(),
         SchemaOf::Sample => gage_core::sample_schema(),
     };
-    terminal::print_line(format_args!("{schema:#}"))?;
+    terminal::print_json(format_args!("{schema:#}"))?;
     Ok(ExitCode::Done)
 }

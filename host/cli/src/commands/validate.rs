@@ -21,7 +21,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let plan = plan.filter(|_| !problems.has_errors());
     if arguments.json {
         let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
-        terminal::print_line(format_args!("{report:#}"))?;
+        terminal::print_json(format_args!("{report:#}"))?;
     } else {
         terminal::show_problems(&problems);
     }

@@ -40,7 +40,7 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let is_good = outcome.is_verified();
     let VerifyOutcome { checked, rescored, .. } = &outcome;
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", report(checked, rescored, is_good)))?;
+        terminal::print_json(format_args!("{:#}", report(checked, rescored, is_good)))?;
     } else if !(arguments.quiet && is_good) {
         terminal::print_line(text(checked, rescored, is_good))?;
     }
@@ -92,7 +92,8 @@ fn state_name(state: &FileState) -> &'static str {
 
 /// Formats the outcome as text.
 fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
-    let mut lines: Vec<String> = checked.files.iter().map(file_line).collect();
+    let files = checked.files.iter().map(file_line);
+    let mut lines: Vec<String> = files.map(|line| gage_core::printable_line(&line).into_owned()).collect();
     add_rescored(&mut lines, checked, again);
     let manifest = checked.run.manifest();
     let is_part = matches!(manifest.status, RunStatus::Interrupted | RunStatus::Running);
@@ -167,7 +168,7 @@ fn add_rescored(lines: &mut Vec<String>, checked: &VerifyReport, again: &Rescore
 
 fn row(one: &Difference) -> [String; 3] {
     let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "(nothing)".to_owned(), cut);
-    [one.place.clone(), shown(&one.before), shown(&one.now)]
+    [gage_core::printable_line(&one.place).into_owned(), shown(&one.before), shown(&one.now)]
 }
 
 fn cut(value: &Value) -> String {

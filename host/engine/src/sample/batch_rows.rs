@@ -14,7 +14,7 @@ pub(crate) fn batch_of(index: u64) -> u64 {
 /// The rows of the batch that a row is in.
 pub(crate) fn rows_of_batch(index: u64) -> Range<u64> {
     let first = index - index % ROWS_PER_BATCH;
-    first..first + ROWS_PER_BATCH
+    first..first.saturating_add(ROWS_PER_BATCH)
 }
 
 #[cfg(test)]
@@ -27,6 +27,7 @@ mod tests {
             (0, 0, 0..ROWS_PER_BATCH),
             (ROWS_PER_BATCH - 1, 0, 0..ROWS_PER_BATCH),
             (ROWS_PER_BATCH + 3, 1, ROWS_PER_BATCH..2 * ROWS_PER_BATCH),
+            (u64::MAX, u64::MAX / ROWS_PER_BATCH, u64::MAX - ROWS_PER_BATCH + 1..u64::MAX),
         ] {
             assert_eq!((batch_of(index), rows_of_batch(index)), (batch, rows), "{index}");
         }

@@ -119,7 +119,7 @@ fn show_requests(
                 continue;
             }
             Err(_) => {
-                terminal::print_line(to_json(prepared))?;
+                terminal::print_json(to_json(prepared))?;
                 continue;
             }
         };
@@ -132,7 +132,7 @@ fn show_requests(
                 }
                 Err(error) => line["error"] = error.into(),
             }
-            terminal::print_line(line)?;
+            terminal::print_json(line)?;
             continue;
         }
         let head = format!("{} · {}", task.spec.task_id, sample.id);
@@ -178,7 +178,7 @@ fn preview_samples(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
         );
         for prepared in first {
             match arguments.print.json {
-                true => terminal::print_line(to_json(prepared))?,
+                true => terminal::print_json(to_json(prepared))?,
                 false => show(dataset, &prepared)?,
             }
         }

@@ -44,7 +44,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.data.print.json {
         let json = json!({"datasets": all});
-        terminal::print_line(format_args!("{json:#}"))?;
+        terminal::print_json(format_args!("{json:#}"))?;
     }
     Ok(ExitCode::Done)
 }

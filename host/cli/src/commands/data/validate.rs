@@ -47,7 +47,7 @@ pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.print.json {
         let json = json!({"valid": are_valid, "datasets": all});
-        terminal::print_line(format_args!("{json:#}"))?;
+        terminal::print_json(format_args!("{json:#}"))?;
     }
     Ok(if are_valid { ExitCode::Done } else { code })
 }

@@ -17,7 +17,7 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
     let report =
         measure(&options, &ModelProgram::default()).map_err(|reason| terminal::usage_error(&reason, None))?;
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", to_json(&report)))?;
+        terminal::print_json(format_args!("{:#}", to_json(&report)))?;
         return Ok(ExitCode::Done);
     }
     if cfg!(debug_assertions) {

@@ -53,7 +53,7 @@ fn cache_folder() -> Result<PathBuf, ExitCode> {
 
 fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow::Result<ExitCode> {
     match arguments.print.json {
-        true => terminal::print_line(format_args!("{report:#}"))?,
+        true => terminal::print_json(format_args!("{report:#}"))?,
         false => terminal::print_line(file.display())?,
     }
     Ok(ExitCode::Done)

@@ -34,7 +34,7 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
         MemoryNeeds::of(&gguf, cells, (cache_bits(CacheType::F16), cache_bits(CacheType::F16)), CALL_TOKENS);
     if arguments.json {
         let report = to_json(&gguf, &digest, context_length, needs);
-        terminal::print_line(format_args!("{report:#}"))?;
+        terminal::print_json(format_args!("{report:#}"))?;
     } else {
         show(&gguf, &digest, context_length, needs)?;
     }

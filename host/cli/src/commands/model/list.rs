@@ -31,7 +31,7 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
         files.into_iter().map(|file| (file.clone(), Gguf::read(&file))).collect();
     if arguments.json {
         let models: Vec<Value> = models.iter().map(|(file, model)| to_json(file, model)).collect();
-        terminal::print_line(format_args!("{:#}", Value::Array(models)))?;
+        terminal::print_json(format_args!("{:#}", Value::Array(models)))?;
         return Ok(ExitCode::Done);
     }
     if models.is_empty() {

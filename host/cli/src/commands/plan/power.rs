@@ -59,7 +59,7 @@ pub(super) fn print(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate)
         return Ok(terminal::usage_error(message, Some(help)));
     }
     if arguments.json {
-        terminal::print_line(format_args!("{:#}", json!({ "gates": rows })))?;
+        terminal::print_json(format_args!("{:#}", json!({ "gates": rows })))?;
         return Ok(ExitCode::Done);
     }
     let style = Style::of_stdout();

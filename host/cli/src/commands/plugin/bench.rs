@@ -36,7 +36,7 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
     let report = measure(&host, &name, &bytes, &setup, &options).map_err(|error| refuse_tool(&error))?;
     match arguments.print.json {
-        true => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
+        true => terminal::print_json(format_args!("{:#}", to_json(&report)))?,
         false => show(&report)?,
     }
     Ok(ExitCode::Done)

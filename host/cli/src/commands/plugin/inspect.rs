@@ -33,7 +33,7 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
         }
     };
     if arguments.print.json {
-        terminal::print_line(format_args!("{:#}", to_json(&name, &summary, component.as_ref())))?;
+        terminal::print_json(format_args!("{:#}", to_json(&name, &summary, component.as_ref())))?;
     } else {
         let text = to_text(&name, &summary, component.as_ref());
         terminal::print_line(gage_core::printable(text.trim_end()))?;

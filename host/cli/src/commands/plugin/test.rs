@@ -35,7 +35,7 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     if arguments.print.json {
         let mut value = serde_json::to_value(&report)?;
         value["passed"] = report.is_passed().into();
-        terminal::print_line(format_args!("{value:#}"))?;
+        terminal::print_json(format_args!("{value:#}"))?;
     } else {
         show(&report)?;
     }

@@ -35,7 +35,7 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
     });
     let chosen = chosen.map_err(history::refuse)?;
     if arguments.runs.json {
-        terminal::print_line(format_args!("{:#}", json!(chosen)))?;
+        terminal::print_json(format_args!("{:#}", json!(chosen)))?;
     } else {
         let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
         terminal::print_line(gage_core::printable_line(&text))?;
@@ -54,7 +54,7 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
     });
     let is_removed = removed.map_err(history::refuse)?;
     if arguments.runs.json {
-        terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
+        terminal::print_json(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
     } else {
         let what = if is_removed { "no longer has a baseline" } else { "had no baseline" };
         terminal::print_line(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
@@ -65,7 +65,7 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
 fn list(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
     let baselines = history::baselines(&arguments.runs.output_dir)?;
     if arguments.runs.json {
-        terminal::print_line(format_args!("{:#}", json!({"baselines": baselines})))?;
+        terminal::print_json(format_args!("{:#}", json!({"baselines": baselines})))?;
     } else if baselines.is_empty() {
         terminal::eprint_line(format_args!("no baselines in {}", arguments.runs.output_dir.display()));
     } else {

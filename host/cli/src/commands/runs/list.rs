@@ -39,7 +39,7 @@ pub(super) fn execute(arguments: &RunsFolderArguments) -> anyhow::Result<ExitCod
             .collect();
         let runs: Vec<Value> = listed.runs.iter().map(|run| to_json(run, &listed)).collect();
         let answer = json!({"runs": runs, "unreadable": unreadable, "baselines": listed.baselines});
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
         return Ok(ExitCode::Done);
     }
     if listed.runs.is_empty() {

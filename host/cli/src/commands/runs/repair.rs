@@ -27,7 +27,7 @@ pub(super) fn execute(arguments: &RunsRepairArguments) -> anyhow::Result<ExitCod
     if arguments.json {
         let mut json = serde_json::to_value(&report)?;
         json["next"] = report.is_damaged.then(|| next_command(&report.run_id, &folder)).into();
-        terminal::print_line(format_args!("{json:#}"))?;
+        terminal::print_json(format_args!("{json:#}"))?;
     } else {
         let text = match report.is_damaged {
             true => repaired_text(&report, &folder),

@@ -25,7 +25,7 @@ pub(super) fn show(arguments: &RunsShowArguments, id: &str) -> anyhow::Result<Ex
         is_found = true;
         let requests = requests.of_record(&record);
         match arguments.json {
-            true => terminal::print_line(format_args!("{:#}", to_json(&record, requests)))?,
+            true => terminal::print_json(format_args!("{:#}", to_json(&record, requests)))?,
             false => print(&record, requests)?,
         }
     }

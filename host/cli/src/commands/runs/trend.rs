@@ -50,7 +50,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         let answer = json!({
             "suite": suite, "baseline": baseline, "trends": trends, "flip_rates": flips, "edited": edited,
         });
-        terminal::print_line(format_args!("{answer:#}"))?;
+        terminal::print_json(format_args!("{answer:#}"))?;
     } else if answer.trends.is_empty() {
         terminal::eprint_line(format_args!("no run of the suite '{}' is finished", arguments.suite));
     } else {

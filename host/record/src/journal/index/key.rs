@@ -6,6 +6,9 @@ use serde::de::{DeserializeSeed, Deserializer as _, Error as _, IgnoredAny, MapA
 use std::borrow::Cow;
 use std::fmt;
 
+/// Maximum number of a sample. JSON readers in other languages represent larger numbers inexactly.
+const MAX_SAMPLE_INDEX: u64 = (1 << 53) - 1;
+
 /// The parts of a line that the index needs. They come before its sample and before its results, so the rest of the line,
 /// which its checksum covers, is not parsed.
 #[derive(Debug, PartialEq)]
@@ -25,7 +28,7 @@ impl<'a> LineKey<'a> {
     /// Reads the beginning of a line.
     ///
     /// # Errors
-    /// If it is not JSON, or lacks a part.
+    /// If it is not JSON, lacks a part, or has a number of a sample that is too large.
     pub(super) fn read(json: &'a [u8]) -> Result<LineKey<'a>, serde_json::Error> {
         let mut reader = KeyReader::default();
         let mut document = serde_json::Deserializer::from_slice(json);
@@ -35,10 +38,15 @@ impl<'a> LineKey<'a> {
             read?;
         }
         let missing = serde_json::Error::missing_field;
+        let index = reader.index.ok_or_else(|| missing("index"))?;
+        if index > MAX_SAMPLE_INDEX {
+            let message = format!("the `index` is {index}, and at most {MAX_SAMPLE_INDEX} is allowed");
+            return Err(serde_json::Error::custom(message));
+        }
         Ok(LineKey {
             line: reader.line,
             task_id: reader.task_id.ok_or_else(|| missing("task_id"))?,
-            index: reader.index.ok_or_else(|| missing("index"))?,
+            index,
             row_digest: reader.row_digest.ok_or_else(|| missing("row_digest"))?,
             outcome: reader.outcome.ok_or_else(|| missing("outcome"))?,
             awaits_scores: reader.awaits_scores,
@@ -172,6 +180,18 @@ mod tests {
         ] {
             let error = LineKey::read(line.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(message), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_samples_have_a_maximum() {
+        for (index, is_read) in [(MAX_SAMPLE_INDEX, true), (MAX_SAMPLE_INDEX + 1, false), (u64::MAX, false)] {
+            let line = format!(
+                r#"{{"task_id":"t","index":{index},"row_digest":"0","outcome":"scored","sample":null}}"#
+            );
+            let read = LineKey::read(line.as_bytes());
+            assert_eq!(read.is_ok(), is_read, "{line}");
+            assert!(read.is_ok_and(|key| key.index == index) || !is_read, "{line}");
         }
     }
 }
