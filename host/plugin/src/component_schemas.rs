@@ -52,7 +52,7 @@ pub(crate) fn compile_schema(text: &str) -> Result<ParamsSchema, String> {
     ParamsSchema::compile(&json, size.values, totals.bytes_per_pattern())
 }
 
-/// What the schemas of a component have together.
+/// Totals of the schemas of a component.
 #[derive(Default)]
 struct SchemaTotals {
     values: u64,

@@ -33,7 +33,7 @@ const MAX_LOAD_ALLOWANCE: Duration = Duration::from_secs(3_600);
 /// Time that a killed process may take to exit.
 const MAX_KILL_TIME: Duration = Duration::from_secs(10);
 
-/// What a process is doing.
+/// Phase of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessPhase {
     /// It loads its model for the first time.
@@ -81,7 +81,7 @@ pub struct ProcessActivity {
     pub has_requests: bool,
     /// Number of messages of all processes, and of starts of processes.
     pub messages: u64,
-    /// What the process is doing.
+    /// Phase of the process.
     pub phase: ProcessPhase,
 }
 

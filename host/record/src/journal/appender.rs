@@ -115,7 +115,7 @@ impl<S: Store> Appender<S> {
     }
 }
 
-/// What was written of a batch.
+/// Progress of a batch that is being written.
 struct Batch {
     bytes: u64,
     count: u64,

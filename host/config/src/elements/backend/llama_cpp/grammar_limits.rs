@@ -56,7 +56,7 @@ fn at_most(subject: &str, what: &str, found: usize, most: usize) -> Result<(), S
     Ok(())
 }
 
-/// What the parts of a schema have together.
+/// Totals of the parts of a schema.
 struct SchemaTotals<'s> {
     root: &'s Value,
     values: usize,
