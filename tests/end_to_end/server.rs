@@ -322,6 +322,7 @@ fn server_that_refuses_everything_ends_the_run_early() {
             workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "8"]).expect_code(2);
         let expected = ["refuses every request: none of 64 requests was answered", part, "--resume"];
         assert!(expected.iter().all(|part| ended.stderr.contains(*part)), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("check the key"), "the key is not the cause: {}", ended.stderr);
         let failed = workspace.samples("r").len();
         assert!(failed < 64 + 8);
         let recorded = format!("{failed} samples are recorded as `backend_error`");

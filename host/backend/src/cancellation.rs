@@ -90,6 +90,11 @@ pub async fn waiting<F: Future>(future: F) -> F::Output {
     future.await
 }
 
+/// Lets the driver of the request cancel it, even if no wait follows.
+pub(crate) async fn cancellation_point() {
+    waiting(tokio::task::yield_now()).await;
+}
+
 /// Drives a request to completion unless it is cancelled, which returns `None`.
 ///
 /// Once `stopping` completes, the request is cancelled as soon as it only waits. Once `stopped` completes too, it is
@@ -176,6 +181,17 @@ mod tests {
         assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
         assert_eq!(*slot.0.lock().expect("no panic"), ["left", "taken", "lent"]);
         retry_pause(tokio::time::sleep(Duration::from_secs(1)), true).await;
+    }
+
+    #[tokio::test]
+    async fn cancellation_point_needs_no_wait() {
+        let request = async {
+            waiting(ready(())).await;
+            cancellation_point().await;
+            7
+        };
+        assert_eq!(cancellable(request, ready(()), pending()).await, None);
+        assert_eq!(cancellable(cancellation_point(), pending(), pending()).await, Some(()));
     }
 
     #[tokio::test]

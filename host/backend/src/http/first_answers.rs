@@ -6,38 +6,66 @@ use crate::api::BackendErrorKind;
 use parking_lot::Mutex;
 
 /// Number of first requests that end with the same failure, without any answer, after which the run ends.
+///
+/// After this number of attempts with the same failure, no request is retried.
 pub(super) const MAX_SAME_FAILURES: u32 = 64;
 
 /// The ends of the first requests of a backend.
-pub(super) struct FirstAnswers(Mutex<Evidence>);
+pub(super) struct FirstAnswers(Mutex<Ends>);
 
+struct Ends {
+    attempts: Evidence,
+    requests: Evidence,
+}
+
+#[derive(Clone)]
 enum Evidence {
-    /// No request has ended.
+    /// None has ended.
     None,
-    /// Every request failed, all in the same way.
+    /// Each one failed, all in the same way.
     SameFailure { kind: BackendErrorKind, cause: String, count: u32 },
-    /// A request was answered, or failed in another way.
+    /// One was answered, or failed in another way.
     Refuted,
 }
 
 impl FirstAnswers {
     /// Creates them; `has_answered_before` is true if an earlier process got answers.
     pub(super) fn new(has_answered_before: bool) -> FirstAnswers {
-        FirstAnswers(Mutex::new(if has_answered_before { Evidence::Refuted } else { Evidence::None }))
+        let evidence = if has_answered_before { Evidence::Refuted } else { Evidence::None };
+        FirstAnswers(Mutex::new(Ends { attempts: evidence.clone(), requests: evidence }))
     }
 
     /// Records an answer.
     pub(super) fn on_answer(&self) {
-        let mut evidence = self.0.lock();
-        if !matches!(*evidence, Evidence::Refuted) {
-            *evidence = Evidence::Refuted;
+        let mut ends = self.0.lock();
+        let Ends { attempts, requests } = &mut *ends;
+        for evidence in [attempts, requests] {
+            if !matches!(*evidence, Evidence::Refuted) {
+                *evidence = Evidence::Refuted;
+            }
         }
+    }
+
+    /// Records an attempt without an answer. Returns true if no retry will fare better.
+    pub(super) fn on_failed_attempt(&self, failure: &HttpFailure) -> bool {
+        let mut ends = self.0.lock();
+        if failure.kind == BackendErrorKind::Connection {
+            // The server may come back, and `outage_limit` says how long that may take.
+            ends.attempts = Evidence::Refuted;
+        }
+        ends.attempts.add(failure)
     }
 
     /// Records a request that ended without an answer. Returns true if no request will fare better.
     pub(super) fn on_failure(&self, failure: &HttpFailure) -> bool {
-        let mut evidence = self.0.lock();
-        match (&mut *evidence, failure.kind) {
+        self.0.lock().requests.add(failure)
+    }
+}
+
+impl Evidence {
+    /// Adds a failure. Returns true if there are enough, all the same.
+    fn add(&mut self, failure: &HttpFailure) -> bool {
+        match (&mut *self, failure.kind) {
             (Evidence::Refuted, _) => {}
             // These have a limit of their own, or concern a single request.
             (
@@ -47,13 +75,13 @@ impl FirstAnswers {
                 | BackendErrorKind::Server
                 | BackendErrorKind::ContextLength
                 | BackendErrorKind::NotRecorded,
-            ) => *evidence = Evidence::Refuted,
+            ) => *self = Evidence::Refuted,
             (Evidence::None, kind) => {
-                *evidence = Evidence::SameFailure { kind, cause: failure.cause().to_owned(), count: 1 };
+                *self = Evidence::SameFailure { kind, cause: failure.cause().to_owned(), count: 1 };
             }
             (Evidence::SameFailure { kind, cause, count }, _) => {
                 if *kind != failure.kind || *cause != failure.cause() {
-                    *evidence = Evidence::Refuted;
+                    *self = Evidence::Refuted;
                     return false;
                 }
                 *count += 1;
@@ -87,6 +115,21 @@ mod tests {
         let long =
             (0..).map(|_| HttpFailure::lasting(BackendErrorKind::ContextLength, "status 400: too long"));
         assert_eq!(hopeless_after(long), None);
+    }
+
+    /// Retries of thousands of requests would only repeat the failure.
+    #[test]
+    fn retries_end_after_the_same_failure_of_all_attempts() {
+        let page = HttpFailure::protocol("the answer is a page in HTML");
+        let broken = HttpFailure::passing(BackendErrorKind::Connection, "the answer broke off");
+        let first = FirstAnswers::new(false);
+        assert_eq!((0..200).position(|_| first.on_failed_attempt(&page)), Some(63));
+        assert!(!first.on_failure(&page), "attempts do not count as requests");
+        let first = FirstAnswers::new(false);
+        assert!((0..200).all(|_| !first.on_failed_attempt(&broken)), "the server may come back");
+        let first = FirstAnswers::new(false);
+        first.on_answer();
+        assert!((0..200).all(|_| !first.on_failed_attempt(&page)));
     }
 
     #[test]

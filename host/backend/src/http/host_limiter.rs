@@ -464,7 +464,7 @@ impl RequestPermit<'_> {
             if sent.is_early {
                 state.early.on_end(outcome == AttemptOutcome::Answered);
             }
-            self.note_health(&mut state, now, sent.is_probe, end);
+            self.note_health(&mut state, now, sent, end);
         }
         // One refusal among many answers concerns that request only. If most requests are refused, and no later one is
         // answered, all wait.
@@ -485,18 +485,20 @@ impl RequestPermit<'_> {
         state.health.is_away()
     }
 
-    fn note_health(&self, state: &mut HostState, now: Instant, is_probe: bool, end: &AttemptEnd<'_>) {
+    fn note_health(&self, state: &mut HostState, now: Instant, sent: SentRequest, end: &AttemptEnd<'_>) {
+        let is_probe = sent.is_probe;
         let failure = |is_unreachable| ServerFailure {
             request: end.request,
             is_suspect: end.is_suspect,
             cause: end.cause,
+            attempt_time: now.saturating_duration_since(sent.at),
             is_unreachable,
             is_wait_too_long: end.is_wait_too_long,
         };
         let outstanding = self.host.outstanding();
         let was_away = state.health.is_away();
         match end.outcome {
-            AttemptOutcome::Answered => state.health.on_answer(),
+            AttemptOutcome::Answered => state.health.on_answer(now),
             AttemptOutcome::Throttled => state.health.on_throttled(now, failure(false), outstanding),
             AttemptOutcome::Overloaded | AttemptOutcome::ServerError | AttemptOutcome::TimedOut => {
                 state.health.on_failure(now, failure(false), is_probe, outstanding);

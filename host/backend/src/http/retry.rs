@@ -15,7 +15,7 @@ use super::reply::{BodyReader, ReplyReader, StreamedReply};
 use super::server_health::Loss;
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
-use crate::cancellation::{has_failed_before, retry_pause, waiting};
+use crate::cancellation::{cancellation_point, has_failed_before, retry_pause, waiting};
 use crate::conversation::tokens_of;
 use base64::Engine as _;
 use gage_core::ModelOutput;
@@ -116,7 +116,8 @@ impl HttpClient {
             };
             course.has_answered = self.host.answers() > answers_before;
             let failure = self.check_retry_after(failure, course.has_answered);
-            if self.may_retry(&mut course, &failure, attempt.outcome, is_away) {
+            let is_hopeless = self.first_answers.on_failed_attempt(&failure);
+            if !is_hopeless && self.may_retry(&mut course, &failure, attempt.outcome, is_away) {
                 self.counters.count_retry(failure.kind);
                 Box::pin(self.wait_for_retry(call, &mut course, &failure, attempt.outcome, is_away)).await;
                 continue;
@@ -174,6 +175,9 @@ impl HttpClient {
         outcome: AttemptOutcome,
         is_away: bool,
     ) {
+        // The waits below may end at once, and the next attempt may be a probe that is due. A run that is stopping would
+        // then never end the request.
+        cancellation_point().await;
         // A request to a host that is away waits for its turn as a probe.
         if is_away && failure.retry_after.is_none() {
             course.is_early = false;
@@ -217,17 +221,21 @@ impl HttpClient {
         attempt.result = attempt.result.map_err(HttpFailure::shortened);
         let latency = now().saturating_duration_since(began);
         let limit = self.config.retry.max_retry_after;
-        let (cause, asked, used_tokens) = match &attempt.result {
-            Ok(output) => ("", None, (reading.tokens)(output)),
-            Err(failure) => (failure.cause(), failure.retry_after, None),
+        let (mut cause, asked, used_tokens) = match &attempt.result {
+            Ok(output) => (String::new(), None, (reading.tokens)(output)),
+            Err(failure) => (failure.cause().to_owned(), failure.retry_after, None),
         };
+        let too_long_wait = asked.and_then(|wait| self.too_long_wait(wait));
+        if let Some(wait) = &too_long_wait {
+            cause = format!("{cause}; {wait}");
+        }
         let is_away = permit.end(&AttemptEnd {
             outcome: attempt.outcome,
             request: call.id,
             is_suspect: course.is_suspect,
-            cause,
+            cause: &cause,
             retry_after: asked.filter(|wait| *wait <= limit),
-            is_wait_too_long: asked.is_some_and(|wait| wait > limit),
+            is_wait_too_long: too_long_wait.is_some(),
             exhausted: attempt.exhausted.map(|wait| wait.min(limit)),
             used_tokens,
         });
@@ -256,28 +264,39 @@ impl HttpClient {
     /// Ends a request if the server asks to wait longer than `retry_after_limit`, unless that may concern all requests:
     /// then the health of the host decides.
     fn check_retry_after(&self, failure: HttpFailure, has_answered: bool) -> HttpFailure {
-        let limit = self.config.retry.max_retry_after;
-        let Some(asked) = failure.retry_after.filter(|asked| failure.may_pass && *asked > limit) else {
+        let asked = failure.retry_after.filter(|_| failure.may_pass);
+        let Some(wait) = asked.and_then(|asked| self.too_long_wait(asked)) else {
             return failure;
         };
         let concerns_all = !has_answered && self.host.outstanding() >= MIN_OUTSTANDING;
-        let message = format!(
-            "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
-            failure.message,
-            asked.as_secs(),
-            limit.as_secs()
-        );
+        let message = format!("{}; {wait}", failure.message);
         HttpFailure { may_pass: concerns_all, retry_after: None, message, ..failure }
+    }
+
+    /// Describes a wait that the server asks for, if it is longer than `retry_after_limit`.
+    fn too_long_wait(&self, asked: Duration) -> Option<String> {
+        let limit = self.config.retry.max_retry_after;
+        (asked > limit).then(|| {
+            let (asked, limit) = (asked.as_secs(), limit.as_secs());
+            format!("the server asks to wait {asked} s, and `retry_after_limit` is {limit} s")
+        })
     }
 
     /// Returns the error of a request that ended without an answer.
     fn final_error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
         let is_hopeless = self.first_answers.on_failure(&failure);
+        let advice = match failure.cause() {
+            "status 400" | "status 422" => {
+                "; correct what the server names: the model, or a parameter of the request"
+            }
+            // The others have advice of their own.
+            _ => "",
+        };
         let error = self.error(call, failure, attempts);
         if !is_hopeless {
             return error;
         }
-        let message = format!("none of {MAX_SAME_FAILURES} requests was answered: {}", error.message);
+        let message = format!("none of {MAX_SAME_FAILURES} requests was answered: {}{advice}", error.message);
         BackendError { kind: BackendErrorKind::NeverAnswered, message, attempts }
     }
 

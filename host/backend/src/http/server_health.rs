@@ -100,6 +100,8 @@ pub(super) struct ServerFailure<'f> {
     pub(super) is_suspect: bool,
     /// What happened, such as `connection refused`.
     pub(super) cause: &'f str,
+    /// Time from the start of the attempt to its end.
+    pub(super) attempt_time: Duration,
     /// True if the connection could not be made, which no single request can cause.
     pub(super) is_unreachable: bool,
     /// True if the server asks for a wait above the limit.
@@ -109,7 +111,10 @@ pub(super) struct ServerFailure<'f> {
 /// Failures without an answer in between.
 #[derive(Debug)]
 struct Series {
+    /// Start of the time that counts towards a limit.
     since: Instant,
+    /// Start of the time without an answer: the first failed attempt began then, or the last answer arrived.
+    silent_since: Instant,
     count: u32,
     /// Digests of the first different requests with failures.
     requests: Vec<u64>,
@@ -118,8 +123,15 @@ struct Series {
 }
 
 impl Series {
-    fn new(now: Instant) -> Series {
-        Series { since: now, count: 0, requests: Vec::new(), is_unreachable: false, cause: String::new() }
+    fn new(since: Instant, silent_since: Instant) -> Series {
+        Series {
+            since,
+            silent_since,
+            count: 0,
+            requests: Vec::new(),
+            is_unreachable: false,
+            cause: String::new(),
+        }
     }
 
     fn add(&mut self, failure: ServerFailure<'_>) {
@@ -167,11 +179,21 @@ pub(super) struct ServerHealth {
     outage: Option<Outage>,
     loss: Option<Loss>,
     outages: u32,
+    /// Time of the last answer or refusal.
+    last_reply: Option<Instant>,
 }
 
 impl ServerHealth {
     pub(super) fn new(settings: HealthSettings) -> ServerHealth {
-        ServerHealth { settings, failures: None, throttled: None, outage: None, loss: None, outages: 0 }
+        ServerHealth {
+            settings,
+            failures: None,
+            throttled: None,
+            outage: None,
+            loss: None,
+            outages: 0,
+            last_reply: None,
+        }
     }
 
     /// Returns how often the server went away.
@@ -229,7 +251,8 @@ impl ServerHealth {
     }
 
     /// Records an answer, or a refusal that shows that the server works.
-    pub(super) fn on_answer(&mut self) {
+    pub(super) fn on_answer(&mut self, now: Instant) {
+        self.last_reply = Some(now);
         if self.loss.is_none() {
             self.failures = None;
             self.throttled = None;
@@ -243,9 +266,10 @@ impl ServerHealth {
         if self.loss.is_some() {
             return;
         }
+        self.last_reply = Some(now);
         self.failures = None;
         self.outage = None;
-        let series = self.throttled.get_or_insert_with(|| Series::new(now));
+        let series = self.throttled.get_or_insert_with(|| Series::new(now, now));
         series.add(failure);
         let lasted = now.saturating_duration_since(series.since);
         let is_over = match failure.is_wait_too_long {
@@ -268,13 +292,17 @@ impl ServerHealth {
         if self.loss.is_some() {
             return;
         }
-        let series = self.failures.get_or_insert_with(|| Series::new(now));
+        let began = now.checked_sub(failure.attempt_time).unwrap_or(now);
+        let silent_since = self.last_reply.map_or(began, |reply| began.max(reply));
+        // A server that accepted the request may have worked on its answer until now.
+        let since = if failure.is_unreachable { silent_since } else { now };
+        let series = self.failures.get_or_insert_with(|| Series::new(since, silent_since));
         series.add(failure);
         match &mut self.outage {
             Some(outage) => {
                 outage.probes = outage.probes.saturating_sub(u32::from(is_probe));
                 if outage.is_last_sent && outage.probes == 0 {
-                    let lasted = now.saturating_duration_since(series.since);
+                    let lasted = now.saturating_duration_since(series.silent_since);
                     self.loss = Some(Loss { cause: series.cause.clone(), lasted, is_throttled: false });
                 }
             }
@@ -319,6 +347,7 @@ mod tests {
             request,
             is_suspect: false,
             cause: "status 502",
+            attempt_time: Duration::ZERO,
             is_unreachable: false,
             is_wait_too_long: false,
         }
@@ -355,7 +384,7 @@ mod tests {
         assert_eq!(probes, [0.5, 1.5, 3.5, 6.5, 9.5, 12.5, 15.5, 18.5, 20.0]);
         assert_eq!(loss, Loss { cause: "status 502".to_owned(), lasted: now - start, is_throttled: false });
         assert_eq!(health.outages(), 1);
-        health.on_answer();
+        health.on_answer(now);
         assert!(matches!(health.admit(now), Admission::Refuse(_)), "the end of the run is decided");
     }
 
@@ -368,7 +397,7 @@ mod tests {
         let (cause, lasted) = ("status 502".to_owned(), Duration::from_millis(500));
         let remaining = SETTINGS.outage_limit - lasted;
         assert_eq!(health.state(probed), HealthState::Away { cause: cause.clone(), lasted, remaining });
-        health.on_answer();
+        health.on_answer(probed);
         assert_eq!(health.state(probed), HealthState::Healthy);
         assert_eq!(health.admit(probed), Admission::Go { is_probe: false });
         health.on_failure(probed, failure("a"), false, 3);
@@ -387,6 +416,31 @@ mod tests {
         assert_eq!(health.admit(at(30)), Admission::Wait(at(33)));
         health.on_failure(at(30), failure("a"), true, 3);
         assert!(matches!(health.admit(at(30)), Admission::Refuse(_)));
+    }
+
+    /// Connections that nothing accepts fail late. The time until then is part of the outage.
+    #[test]
+    fn outage_begins_with_the_attempt_that_failed() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        for (is_unreachable, end) in [(true, 21), (false, 30)] {
+            let mut health = ServerHealth::new(SETTINGS);
+            let late = |request| ServerFailure {
+                attempt_time: Duration::from_secs(10),
+                is_unreachable,
+                ..failure(request)
+            };
+            // A reply during the first attempt.
+            health.on_answer(at(1));
+            for request in ["a", "b", "c"] {
+                health.on_failure(at(10), late(request), false, 3);
+            }
+            assert_eq!(health.admit(at(end)), Admission::Go { is_probe: true });
+            assert_eq!(health.admit(at(end)), Admission::Wait(at(end + 3)), "the last probe is sent");
+            health.on_failure(at(end + 10), late("a"), true, 3);
+            let Admission::Refuse(loss) = health.admit(at(end + 10)) else { panic!("it goes on") };
+            assert_eq!(loss.lasted, Duration::from_secs(end + 9), "since the last reply");
+        }
     }
 
     #[test]
@@ -453,7 +507,7 @@ mod tests {
         for _ in 0..10 {
             health.on_failure(start, failure("a"), false, 3);
             health.on_failure(start, failure("b"), false, 3);
-            health.on_answer();
+            health.on_answer(start);
         }
         assert!(!health.is_away());
     }

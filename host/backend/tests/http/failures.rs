@@ -1,7 +1,8 @@
 //! However a server behaves, every request ends, with a classified result.
 
 use super::{KEY, ask, backend, server};
-use gage_backend::OpenOptions;
+use futures::future::join_all;
+use gage_backend::{BackendErrorKind, OpenOptions};
 use gage_load_server::{Answer, Reply, completion};
 use serde_json::json;
 use std::time::Duration;
@@ -71,7 +72,10 @@ async fn broken_connections_have_a_kind() {
     for (answer, expected) in [
         (Answer::Reset, "connection: "),
         (Answer::Truncated(completion("4")), "connection: "),
-        (Answer::Raw("no HTTP at all\r\n\r\n".into()), "connection: "),
+        (
+            Answer::Raw("no HTTP at all\r\n\r\n".into()),
+            "connection: /chat/completions: the server does not speak HTTP; check the scheme and the port",
+        ),
         (
             Answer::Chunks {
                 content_type: "application/json",
@@ -83,6 +87,54 @@ async fn broken_connections_have_a_kind() {
     ] {
         let end = end_of(answer, "").await;
         assert!(end.starts_with(expected), "{end}");
+    }
+}
+
+/// The first refusals name the wait, and are retried. The error that ends the run names it, too.
+#[tokio::test]
+async fn wait_above_the_limit_is_named_at_the_end() {
+    for status in [429, 503] {
+        let server =
+            server(move |_| Reply::new(status, "text/plain", "later").with("retry-after", "100000").into());
+        let keys = ", model: m, retry_base: 0.001, outage_limit: 0.001";
+        let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+        let ends = join_all(["a", "b", "c"].map(|question| ask(backend.as_ref(), question))).await;
+        for end in ends {
+            let error = end.expect_err("a refusal");
+            assert_eq!(error.kind, BackendErrorKind::ServerLost, "{error}");
+            let wait = "the server asks to wait 100000 s, and `retry_after_limit` is 600 s";
+            assert!(error.message.contains(wait), "{error}");
+        }
+    }
+}
+
+/// A page in place of answers may be gone at the next attempt, but not if all first attempts got it.
+#[tokio::test]
+async fn pages_in_place_of_all_answers_are_not_asked_again() {
+    let server = server(|_| Reply::new(200, "text/html", "<html>hello</html>").into());
+    let keys = ", model: m, retry_base: 0.001, max_retries: 5";
+    let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+    let backend = backend.as_ref();
+    let ends =
+        join_all((0..200).map(|number| async move { ask(backend, &format!("q{number}")).await })).await;
+    let kinds = ends.iter().map(|end| end.as_ref().expect_err("a page").kind);
+    assert_eq!(kinds.filter(|kind| *kind != BackendErrorKind::NeverAnswered).count(), 63);
+    // One attempt of each request, and the retries that began before.
+    assert!(server.requests() < 200 + 64 + 8, "{} requests", server.requests());
+}
+
+#[tokio::test]
+async fn refusals_of_all_requests_have_advice() {
+    for (status, advice) in
+        [(400, "correct what the server names"), (404, "are `base_url` and `model` right?")]
+    {
+        let server = server(move |_| Reply::new(status, "text/plain", "no").into());
+        let backend = backend("openai_http", &server.url(), ", model: m", &OpenOptions::default()).await;
+        let mut last = String::new();
+        for _ in 0..64 {
+            last = ask(backend.as_ref(), "q").await.expect_err("a refusal").message;
+        }
+        assert!(last.starts_with("none of 64 requests was answered") && last.contains(advice), "{last}");
     }
 }
 

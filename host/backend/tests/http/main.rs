@@ -8,6 +8,7 @@ mod limits;
 mod protocols;
 mod reaching;
 mod recordings;
+mod silent_server;
 mod surplus_answers;
 mod tunnels;
 

@@ -144,7 +144,7 @@ fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf)
         }
         StopReason::BackendRefused { backend_id, message } => {
             let message = format!("the backend `{backend_id}` refuses every request: {message}");
-            let help = format!("check the key and the account, then continue with {again}. {unanswered}");
+            let help = format!("fix the cause, then continue with {again}. {unanswered}");
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         StopReason::ServerLost { backend_id, message } => {

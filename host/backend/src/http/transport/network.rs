@@ -84,8 +84,18 @@ impl TransportBody for NetworkBody {
     }
 }
 
-/// Time limit for connecting, before a request is sent.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Minimum time limit for connecting, before a request is sent.
+const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Maximum time limit for connecting.
+const MAX_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Returns the time limit for connecting, with the TLS handshake.
+///
+/// An outage ends with a last probe, which must not make it much longer than `outage_limit`.
+fn connect_timeout(outage_limit: Duration) -> Duration {
+    (outage_limit / 3).clamp(MIN_CONNECT_TIMEOUT, MAX_CONNECT_TIMEOUT)
+}
 
 fn build(
     config: &HttpBackendConfig,
@@ -96,7 +106,7 @@ fn build(
     let _ = rustls::crypto::ring::default_provider().install_default();
     let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout(config.retry.outage_limit))
         .timeout(*timeout)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(config.limits.max_concurrency)
@@ -157,10 +167,22 @@ fn classify(error: &reqwest::Error) -> TransportError {
         (TransportErrorKind::Unreachable { is_late: error.is_timeout() }, described)
     } else if error.is_timeout() {
         (TransportErrorKind::TimedOut, described)
+    } else if is_not_http(error) {
+        let message = format!(
+            "the server does not speak HTTP; check the scheme and the port of `base_url`: {described}"
+        );
+        (TransportErrorKind::Broken, message)
     } else {
         (TransportErrorKind::Broken, described)
     };
     TransportError { kind, message }
+}
+
+/// Returns true if the bytes that arrived are not an answer in HTTP.
+fn is_not_http(error: &reqwest::Error) -> bool {
+    successors(error.source(), |&cause| cause.source())
+        .filter_map(|cause| cause.downcast_ref::<hyper::Error>())
+        .any(|error| error.is_parse() && !error.is_parse_too_large())
 }
 
 /// Returns true if the server's certificate is not trusted, which a retry will not change.
@@ -203,4 +225,17 @@ fn describe(error: &reqwest::Error) -> String {
         return format!("cannot connect{last}");
     }
     causes.iter().fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connecting_takes_a_part_of_the_outage_limit() {
+        for (outage_limit, seconds) in [(0.001, 1), (6.0, 2), (60.0, 10), (3600.0, 10)] {
+            let timeout = connect_timeout(Duration::from_secs_f64(outage_limit));
+            assert_eq!(timeout, Duration::from_secs(seconds), "{outage_limit}");
+        }
+    }
 }
