@@ -94,6 +94,16 @@ fn sparse(path: &Path) {
     File::create(path).and_then(|file| file.set_len(300 << 20)).expect("a file");
 }
 
+/// Makes a file of holes, which has the size that the manifest records.
+fn recorded_sparse(path: &Path) {
+    sparse(path);
+    let manifest = path.with_file_name("manifest.json");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    value["files"]["samples.jsonl"]["bytes"] = json!(300 << 20);
+    fs::write(&manifest, value.to_string()).expect("written");
+}
+
 fn long_line(path: &Path) {
     let mut file = File::create(path).expect("a file");
     let part = vec![b'a'; 1 << 20];
@@ -277,6 +287,12 @@ fn hostile_samples_are_reported_by_verify() {
     add(&workspace, &SAMPLES);
     for run in &SAMPLES {
         assert_named(execute(&workspace, &format!("verify {}", run.name)), 3, run);
+    }
+    if cfg!(target_os = "linux") {
+        let recorded = hostile("samples-recorded", "samples.jsonl", recorded_sparse, "DAMAGED: it has holes");
+        add(&workspace, [&recorded]);
+        let ended = execute(&workspace, "verify --files-only samples-recorded");
+        assert_named(ended, 3, &recorded);
     }
 }
 

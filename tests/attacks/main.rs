@@ -12,6 +12,7 @@ mod foreign_folders;
 mod hub_server;
 mod json_values;
 mod plugins;
+mod reply_media;
 #[path = "../end_to_end/scripted_backend.rs"]
 mod scripted_backend;
 mod suite_texts;

@@ -1,5 +1,6 @@
 //! Runs that are killed, interrupted, resumed, or used by two processes.
 
+use crate::killed_runs::pseudo_random;
 use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
 use serde_json::json;
@@ -348,6 +349,23 @@ fn replaced_journal_ends_the_run_at_once() {
     expect_end_with_changed_folder(replace, "has another journal (a file of it was replaced)");
 }
 
+#[cfg(unix)]
+#[test]
+fn shortened_journal_ends_the_run_at_once() {
+    let shorten = |run: &Path| {
+        let journal = fs::File::options().write(true).open(run.join("journal/000001.jsonl"));
+        journal.and_then(|journal| journal.set_len(10)).expect("shortened");
+    };
+    expect_end_with_changed_folder(shorten, "has a damaged journal (a file of it was shortened)");
+}
+
+#[cfg(unix)]
+#[test]
+fn lost_count_of_records_ends_the_run_at_once() {
+    let delete = |run: &Path| fs::remove_file(run.join("journal/recorded")).expect("deleted");
+    expect_end_with_changed_folder(delete, "lost its file journal/recorded, which counts the records");
+}
+
 /// Only the reports at the end cannot be written.
 #[cfg(unix)]
 #[test]
@@ -448,6 +466,64 @@ fn killed_run_that_records_resumes_to_a_whole_recording() {
     assert_eq!(blocking.server.requests(), before);
     let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
     assert_eq!(read("r"), read("played"));
+}
+
+/// A limit on the size of files acts like a full disk. Only the recording reaches it, because it has long answers of an
+/// earlier run.
+#[cfg(unix)]
+#[test]
+fn full_disk_under_a_recording_ends_the_run_at_once() {
+    let server = Server::start(|request| {
+        if !String::from_utf8_lossy(&request.body).contains("long question") {
+            return completion(&format!("answer {}", question_number(request)));
+        }
+        let numbers = (0..1_000).map(|number| pseudo_random(number + 1_000 * question_number(request)));
+        completion(&numbers.map(|number| number.to_string()).collect::<String>())
+    });
+    let workspace = Workspace::new();
+    workspace.write("long.jsonl", rows(40).replace("\"question ", "\"long question "));
+    workspace.write("rows.jsonl", rows(200));
+    let text = suite(&server.backend(""), "[exact_match]");
+    workspace.write("long.yaml", text.replace("rows.jsonl", "long.jsonl"));
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "long.yaml", "--run-id", "long", "--record", "tape.zst"]).expect_code(0);
+    let blocks = fs::metadata(workspace.path("tape.zst")).expect("a tape").len() / 512 + 1;
+    let recording = [&ARGUMENTS[..], &["--record", "tape.zst"]].concat();
+    let mut command = workspace.program_in_shell(&format!("ulimit -f {blocks}; exec \"$0\" \"$@\""));
+    command.arg(workspace.program().get_program()).args(&recording);
+    let ended = CommandOutput::of(command.output().expect("the shell runs")).expect_code(1);
+    let message = "its HTTP exchanges could not be recorded: tape.zst: ";
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
+    assert!(server.requests() < 40 + 100, "{} requests", server.requests());
+    workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
+    let before = server.requests();
+    workspace.run(&["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"]).expect_code(0);
+    assert_eq!(server.requests(), before);
+    let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
+    assert_eq!(read("r"), read("played"));
+}
+
+#[test]
+fn resume_refuses_a_recording_that_lacks_answers() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(20));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let run = |run_id: &str, arguments: &[&str]| {
+        workspace.run(&[&["run", "suite.yaml", "--run-id", run_id][..], arguments].concat())
+    };
+    run("live", &["--max-samples", "10"]).expect_code(0);
+    run("taped", &["--max-samples", "10", "--record", "tape.zst"]).expect_code(0);
+    for (run_id, tape, part) in [
+        ("live", "tape.zst", "a part of which ran without --record (10 answers)"),
+        ("taped", "other.zst", "other.zst has 0 exchanges, and the journal has 10 answers"),
+    ] {
+        let refused = run(run_id, &["--resume", "--record", tape]).expect_code(2);
+        assert!(refused.stderr.contains(part), "{run_id}: {}", refused.stderr);
+    }
+    assert_eq!(server.requests(), 20);
+    run("taped", &["--resume", "--record", "tape.zst"]).expect_code(0);
+    run("live", &["--resume"]).expect_code(0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs with too few file descriptors, too little address space or too few threads. Each ends, says what is short, and records
 //! nothing that depends on it. Resumed without the limit, it has the bytes of an undisturbed run.
 
+use crate::judged_runs;
 use crate::scripted_backend::constant_backend;
 use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, program_file, rows, suite};
@@ -135,6 +136,29 @@ fn too_few_file_descriptors_for_connections_end_the_run() {
     let runs = LimitedRuns::new(|_| server.backend(""), "64").run_whole();
     let code = runs.check("ulimit -n 44;", "connections", "out of file descriptors; ");
     assert_eq!(code, Some(1));
+}
+
+/// A judge is asked only after the answer was sent to the journal. The connections to the judge need the files that are short.
+#[test]
+fn shortage_loses_no_answer_that_was_paid_for() {
+    const JUDGE: &str = "{step: judge, attempts: 1}";
+    let model = slow_server();
+    for limit in [40, 44, 48, 52] {
+        let judge = Server::start(|_| {
+            completion("Fine.\nCORRECT: yes\nSCORE: 1.0").set_delay(Duration::from_millis(20))
+        });
+        let runs = LimitedRuns::new(|_| model.backend(""), "16");
+        runs.workspace.write("suite.yaml", judged_runs::suite(&model, &judge, JUDGE, ""));
+        let limited = runs.run(&format!("ulimit -n {limit};"), "r", false);
+        let shown = format!("{limit}\n{}", limited.transcript());
+        assert!(matches!(limited.code, Some(0 | 1)), "{shown}");
+        let journal = runs.workspace.path("runs/r/journal/000001.jsonl");
+        let journal = std::fs::read_to_string(journal).unwrap_or_default();
+        let answers = journal.matches(r#""awaits_judges":true"#).count();
+        assert!(answers >= judge.requests(), "{answers} of {} answers: {shown}", judge.requests());
+        let has_begun = runs.workspace.path("runs/r/manifest.json").is_file();
+        runs.run("", "r", has_begun).expect_code(0);
+    }
 }
 
 #[test]

@@ -249,6 +249,8 @@ pub enum BackendErrorKind {
     Unsupported,
     /// The recording has no answer to the request.
     NotRecorded,
+    /// The answer could not be written to the recording of the run. The next answers could not either.
+    RecordingFailed,
     /// The model process crashed or hung twice on the request.
     ModelCrashed,
     /// The model is no longer available. No request will fare better.
@@ -278,6 +280,7 @@ impl BackendErrorKind {
                 | BackendErrorKind::ModelLost
                 | BackendErrorKind::ServerLost
                 | BackendErrorKind::NeverAnswered
+                | BackendErrorKind::RecordingFailed
         )
     }
 }

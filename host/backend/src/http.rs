@@ -21,7 +21,7 @@ mod throttle_state;
 mod token_bucket;
 mod transport;
 
-pub(crate) use answer_ids::AnswerId;
+pub(crate) use answer_ids::{AnswerId, PieceIds};
 pub(crate) use attempt::{HttpCall, ResponseParser};
 pub(crate) use client::{Header, HttpClient, bearer};
 pub(crate) use failure::{HttpFailure, MAX_TOOL_CALLS, Refusal};

@@ -59,6 +59,42 @@ pub fn check(found: &Metadata, limit: FileLimit) -> io::Result<()> {
     limit.check(found.len())
 }
 
+/// Size up to which the holes of a file do not matter: it is read in a moment.
+#[cfg(target_os = "linux")]
+const MAX_SPARSE_BYTES: u64 = 1 << 20;
+
+/// Checks that a large file has no holes: ranges that were never written. They take no space on the disk, but as much time to
+/// read as other ranges. Large files of a run are written from start to end, so they have none.
+///
+/// Holes are found only on Linux, and only if the file system reports them.
+///
+/// # Errors
+/// A [`FileRefusal`], or if the system refuses.
+#[cfg(target_os = "linux")]
+pub fn check_holes(file: &File) -> io::Result<()> {
+    use rustix::fs::{SeekFrom, seek};
+    let bytes = file.metadata()?.len();
+    if bytes <= MAX_SPARSE_BYTES {
+        return Ok(());
+    }
+    // The end of a file counts as a hole.
+    let hole = seek(file, SeekFrom::Hole(0));
+    seek(file, SeekFrom::Start(0))?;
+    match hole {
+        Ok(begin) if begin < bytes => Err(FileRefusal::Holes.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Holes are found only on Linux.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn check_holes(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Opens a file for reading that the user or a suite names. Links are followed.
 ///
 /// # Errors

@@ -2,7 +2,8 @@
 //! result of a sample. It ends a run, which can be resumed.
 //!
 //! Code that turns an error into something else, such as a text or the outcome of a sample, reports the shortage first. Reports
-//! are kept for the whole process, because its resources are shared. A run watches them, and records nothing after one.
+//! are kept for the whole process, because its resources are shared. A run watches them. After one, it sends no request, and
+//! records only answers that no shortage can have changed.
 
 use std::error::Error;
 use std::fmt;

@@ -47,7 +47,7 @@ pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
 pub use progress::{FinishedSample, Progress};
-pub use run::context::{RunContext, RunOptions};
+pub use run::context::{EarlierRecording, RunContext, RunOptions};
 pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
 pub use run::{granted_permissions, run};

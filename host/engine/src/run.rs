@@ -15,8 +15,8 @@ use crate::pipeline::task_report::TaskReport;
 use crate::pipeline::task_state::TaskState;
 use crate::plan::Plan;
 use crate::run_error::RunError;
-use context::{RunContext, RunOptions};
-use gage_config::PipelineConfig;
+use context::{EarlierRecording, RunContext, RunOptions};
+use gage_config::{BackendKind, PipelineConfig};
 use gage_record::{
     GrantedPermissions, JournalIndex, JournalWriter, Manifest, MediaFolder, OpenedJournal, QuarantinedTail,
     RunFolder, RunIdentity, RunStatus,
@@ -42,6 +42,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
     writer.set_storage(options.storage.clone());
     check_sample_limit(plan, options, &index)?;
+    check_recording(plan, options, &index, &manifest)?;
+    manifest.has_recording &= options.recording.is_some();
     // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs.
     if options.resume {
         manifest.reopen();
@@ -77,9 +79,9 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
     budget.watch_time(stop, context.runtime, options.loading);
-    let tasks =
-        plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget, options.is_lockstep)));
-    let tasks: Vec<Arc<TaskState>> = tasks.collect();
+    let state_of =
+        |task| Arc::new(TaskState::new(task, stop, &budget, options.is_lockstep, context.shortages));
+    let tasks: Vec<Arc<TaskState>> = plan.tasks.iter().map(state_of).collect();
     let scheduler = TaskScheduler::new(context, &index, &events, &folder, manifest.is_rejudged);
     let reports = scheduler
         .run_tasks(&tasks, &mut writer, records)
@@ -177,6 +179,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
             None => RunFolder::create(root, run_id)?,
         };
         let mut manifest = Manifest::new(run_id, options.host_version, identity);
+        manifest.has_recording = options.recording.is_some();
         manifest.parent_run = parent.map(|parent| parent.run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
@@ -234,6 +237,30 @@ fn check_sample_limit(plan: &Plan, options: &RunOptions, index: &JournalIndex) -
         if rows > most {
             return Err(RunError::FewerSamples { task_id: task_id.clone(), recorded: rows, most });
         }
+    }
+    Ok(())
+}
+
+/// Refuses to record on in a file that lacks exchanges of the recorded answers. Each answer has at least one exchange.
+fn check_recording(
+    plan: &Plan,
+    options: &RunOptions,
+    index: &JournalIndex,
+    manifest: &Manifest,
+) -> Result<(), RunError> {
+    let Some(EarlierRecording { path, exchanges }) = options.recording.clone() else { return Ok(()) };
+    // The answers of such a run are those of another.
+    if manifest.is_rejudged || options.rejudge.is_some() {
+        return Ok(());
+    }
+    let of_servers = plan.tasks.iter().filter(|task| matches!(task.backend.kind, BackendKind::Http(_)));
+    let answered = |task_id: &str| {
+        index.samples(task_id).filter(|(_, sample)| sample.is_answered() || sample.awaits_judges()).count()
+    };
+    let answers: u64 = of_servers.map(|task| answered(&task.spec.task_id) as u64).sum();
+    let is_whole = manifest.has_recording;
+    if answers > exchanges || (answers > 0 && !is_whole) {
+        return Err(RunError::IncompleteRecording { path, exchanges, answers, is_whole });
     }
     Ok(())
 }

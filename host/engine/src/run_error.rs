@@ -6,6 +6,7 @@ use gage_core::{ChangedFile, ResourceShortage};
 use gage_data::DataError;
 use gage_observe::ObserveError;
 use gage_record::{RecordError, is_redacted};
+use std::path::{Path, PathBuf};
 
 /// Reason that a run ended early.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,18 @@ pub enum RunError {
         /// The sample limit.
         most: u64,
     },
+    /// The recording to continue lacks exchanges of the run.
+    #[error("{}", incomplete_recording(.path, *exchanges, *answers, *is_whole))]
+    IncompleteRecording {
+        /// The recording.
+        path: PathBuf,
+        /// Number of exchanges in the recording.
+        exchanges: u64,
+        /// Number of answers of HTTP servers in the journal.
+        answers: u64,
+        /// True if every process of the run has recorded its exchanges.
+        is_whole: bool,
+    },
     /// The machine has too little of a resource, which is not a result of any sample.
     #[error(transparent)]
     Shortage(#[from] ResourceShortage),
@@ -76,6 +89,21 @@ impl RunError {
         let what = format!("the {kind} {}", changed.path.display());
         RunError::Changed { what, message: format!("the file changed during the run: {changed}") }
     }
+}
+
+/// Describes a recording that lacks exchanges of a run, with advice.
+fn incomplete_recording(path: &Path, exchanges: u64, answers: u64, is_whole: bool) -> String {
+    let path = path.display();
+    let lack = match is_whole {
+        true => format!("has {exchanges} exchanges, and the journal has {answers} answers of HTTP servers"),
+        false => {
+            format!("lacks answers of the run, a part of which ran without --record ({answers} answers)")
+        }
+    };
+    format!(
+        "the run cannot be resumed with --record: the recording {path} {lack}; name the file that recorded the run from its \
+         start, or resume without --record"
+    )
 }
 
 /// Returns the advice to show if a difference involves a redacted value.

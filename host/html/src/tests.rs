@@ -107,6 +107,29 @@ fn no_text_of_a_model_is_markup() {
 }
 
 #[test]
+fn files_that_replies_name_are_not_in_the_page() {
+    const CONTENT: &str = "content of a private file..";
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("private.png");
+    std::fs::write(&file, CONTENT).unwrap();
+    let file = file.display();
+    let urls = [
+        format!("file://{file}"),
+        file.to_string(),
+        "../private.png".into(),
+        "media/../../private.png".into(),
+    ];
+    let media: Vec<Value> =
+        urls.iter().map(|url| json!({"type": "image_url", "image_url": {"url": url}})).collect();
+    let mut record = sample("t", 0, 1.0, 1.0);
+    record.model_output = Some(json!({"answer": "", "media": media}).into());
+    let page = page(root.path(), &[write_run(root.path(), "run", &[record])]);
+    let texts = &blocks(&page, "texts")[0];
+    assert!(texts.contains("media/../../private.png"), "the page shows what the reply names");
+    assert!(!texts.contains(CONTENT) && !texts.contains(&STANDARD.encode(CONTENT)), "{texts}");
+}
+
+#[test]
 fn two_runs_are_compared_and_name_no_folder() {
     let root = tempfile::tempdir().unwrap();
     let of = |scores: [f64; 3]| -> Vec<SampleRecord> {

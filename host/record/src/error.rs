@@ -34,6 +34,9 @@ pub enum FolderChange {
     /// The current file of its journal lost records.
     #[strum(to_string = "has a damaged journal (a file of it was shortened)")]
     JournalShortened,
+    /// The file with the number of records was deleted, moved or replaced.
+    #[strum(to_string = "lost its file journal/recorded, which counts the records")]
+    CountLost,
 }
 
 /// Error from reading or writing a run folder.
@@ -86,11 +89,12 @@ pub enum RecordError {
         path: PathBuf,
     },
 
-    /// The run folder was deleted or replaced, or its journal was.
+    /// The run folder was deleted or replaced, or a file of its journal was, or was shortened.
     #[error(
-        "the run folder {} {change} while the run was going on, so the run was stopped; restore the folder and continue \
-         with --resume, or start again with another --run-id",
-        .path.display()
+        "the run folder {} {change} while the run was going on, so the run was stopped; {}, or start again with another \
+         --run-id",
+        .path.display(),
+        folder_remedy(*change)
     )]
     FolderChanged {
         /// The run folder.
@@ -168,6 +172,16 @@ pub enum RecordError {
         /// The cause.
         source: io::Error,
     },
+}
+
+/// Returns the advice for a run folder that changed during the run.
+fn folder_remedy(change: FolderChange) -> String {
+    match change {
+        FolderChange::Deleted | FolderChange::Replaced => {
+            "restore the folder and continue with --resume".to_owned()
+        }
+        _ => format!("{JOURNAL_REMEDY}, and continue with --resume"),
+    }
 }
 
 /// Describes a folder that holds no manifest, with advice.

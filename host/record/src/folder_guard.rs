@@ -14,6 +14,7 @@
 
 use crate::RecordError;
 use crate::error::FolderChange;
+use crate::format::RECORDED_PATH;
 use gage_core::FileFingerprint;
 use std::fs::{File, Metadata, metadata};
 use std::io::{self, ErrorKind};
@@ -40,28 +41,29 @@ pub(crate) struct FolderGuard {
 
 impl FolderGuard {
     /// Creates the guard of a folder that is in its place.
-    pub(crate) fn new(path: &Path, journal: JournalFile<'_>) -> FolderGuard {
+    pub(crate) fn new(path: &Path, journal: JournalFile<'_>, count: &File) -> FolderGuard {
         let mut guard = FolderGuard { path: path.to_owned(), folder: File::open(path).ok() };
         // Some file systems give a file another identity each time, and each check would fail.
-        if guard.check(journal).is_err() {
+        if guard.check(journal, count).is_err() {
             guard.folder = None;
         }
         guard
     }
 
-    /// Checks that the folder and its journal are in their places, or were moved together. Costs a few system calls.
+    /// Checks that the folder, its journal and the count of records are in their places, or were moved together. Costs a few
+    /// system calls.
     ///
     /// # Errors
-    /// If the folder or the journal was deleted or replaced, or the journal was shortened, or moved alone.
-    pub(crate) fn check(&self, journal: JournalFile<'_>) -> Result<(), RecordError> {
+    /// If one of them was deleted or replaced, or the journal was shortened, or moved alone.
+    pub(crate) fn check(&self, journal: JournalFile<'_>, count: &File) -> Result<(), RecordError> {
         // A file that cannot be examined may be in its place.
-        match self.change(journal) {
+        match self.change(journal, count) {
             Ok(Some(change)) => Err(RecordError::FolderChanged { path: self.path.clone(), change }),
             Ok(None) | Err(_) => Ok(()),
         }
     }
 
-    fn change(&self, journal: JournalFile<'_>) -> io::Result<Option<FolderChange>> {
+    fn change(&self, journal: JournalFile<'_>, count: &File) -> io::Result<Option<FolderChange>> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let (folder, file) = (folder.metadata()?, journal.file.metadata()?);
         let Some(found) = metadata_at(&self.path)? else {
@@ -75,7 +77,13 @@ impl FolderGuard {
             None if is_deleted(&file) => Some(FolderChange::JournalDeleted),
             None => Some(FolderChange::JournalMoved),
             Some(found) if !is_same(&found, &file) => Some(FolderChange::JournalReplaced),
-            Some(_) => (file.len() < journal.bytes).then_some(FolderChange::JournalShortened),
+            Some(_) if file.len() < journal.bytes => Some(FolderChange::JournalShortened),
+            Some(_) => {
+                let count = count.metadata()?;
+                let found = metadata_at(&self.path.join(RECORDED_PATH))?;
+                let is_in_place = found.is_some_and(|found| is_same(&found, &count));
+                (!is_in_place).then_some(FolderChange::CountLost)
+            }
         })
     }
 }
@@ -127,8 +135,9 @@ mod tests {
     #[test]
     fn changes_of_a_folder_are_named() {
         const JOURNAL: &str = "journal/000001.jsonl";
+        const COUNT: &str = "journal/recorded";
         type Change = fn(&Path);
-        let cases: [(Change, &str); 8] = [
+        let cases: [(Change, &str); 10] = [
             (|run| fs::remove_dir_all(run).unwrap(), "was deleted"),
             (
                 |run| {
@@ -161,6 +170,14 @@ mod tests {
                 "a file of it was replaced",
             ),
             (|run| fs::write(run.join(JOURNAL), "short").unwrap(), "a file of it was shortened"),
+            (|run| fs::remove_file(run.join(COUNT)).unwrap(), "lost its file journal/recorded"),
+            (
+                |run| {
+                    fs::copy(run.join(COUNT), run.join("copy")).unwrap();
+                    rename(run.join("copy"), run.join(COUNT));
+                },
+                "lost its file journal/recorded",
+            ),
         ];
         for (number, (change, expected)) in cases.into_iter().enumerate() {
             let root = tempfile::tempdir().unwrap();
@@ -189,6 +206,28 @@ mod tests {
         assert_eq!(crate::JournalIndex::read(&folder).unwrap().len(), 1);
     }
 
+    /// Records that are written after the loss do not hide it, in the first segment and in a later one.
+    #[test]
+    fn shortened_journal_is_noticed_while_it_grows() {
+        let records: Vec<_> =
+            (0..9).map(|index| crate::sample_record::tests::record("t", index, "a")).collect();
+        for segment_bytes in [u64::MAX, 1] {
+            let root = tempfile::tempdir().unwrap();
+            let (folder, mut writer) = begin(root.path());
+            writer.set_segment_bytes(segment_bytes);
+            writer.append_whole(&records[..1]).unwrap();
+            writer.set_segment_bytes(u64::MAX);
+            writer.append_whole(&records[1..2]).unwrap();
+            writer.check_folder().unwrap();
+            let segment = if segment_bytes == 1 { "000002" } else { "000001" };
+            let path = folder.path_of(&format!("journal/{segment}.jsonl"));
+            File::options().write(true).open(path).unwrap().set_len(100).unwrap();
+            writer.append_whole(&records[2..]).unwrap();
+            let error = writer.check_folder().unwrap_err();
+            assert!(error.to_string().contains("a file of it was shortened"), "{error}");
+        }
+    }
+
     #[test]
     fn a_new_segment_is_guarded_as_the_first_one() {
         let root = tempfile::tempdir().unwrap();
@@ -208,6 +247,6 @@ mod tests {
         let other = File::open(folder.path_of("manifest.json")).unwrap();
         // As on a file system without stable identities.
         let journal = JournalFile { path: &path, file: &other, bytes: 0 };
-        assert!(FolderGuard::new(folder.path(), journal).check(journal).is_ok());
+        assert!(FolderGuard::new(folder.path(), journal, &other).check(journal, &other).is_ok());
     }
 }

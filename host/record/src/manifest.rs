@@ -100,6 +100,9 @@ pub struct Manifest {
     /// resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_rejudged: bool,
+    /// True if every process of the run has recorded its HTTP exchanges (`--record`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_recording: bool,
     /// The state of the run.
     pub status: RunStatus,
     /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, a backend
@@ -139,6 +142,7 @@ impl Manifest {
             host_version: host_version.to_owned(),
             parent_run: None,
             is_rejudged: false,
+            has_recording: false,
             status: RunStatus::Running,
             ended_by: None,
             permissions: None,

@@ -93,6 +93,12 @@ pub enum RunnerError {
     /// The HTTP exchanges cannot be recorded or replayed.
     #[error(transparent)]
     HttpRecording(#[from] RecordingError),
+    /// The HTTP exchanges of a run could not be recorded, which ended it.
+    #[error(
+        "the run was stopped, because its HTTP exchanges could not be recorded: {0}; what was recorded before is safe: \
+         remove the cause, then continue with --resume and --record"
+    )]
+    UnwrittenRecording(RecordingError),
     /// The answer cache conflicts with a recording.
     #[error("an answer cache cannot be used together with a recording or a replay")]
     CacheWithRecording,
@@ -315,6 +321,7 @@ impl RunnerError {
             RunnerError::PluginHost(_)
             | RunnerError::Yaml(_)
             | RunnerError::Shortage { .. }
+            | RunnerError::UnwrittenRecording(_)
             | RunnerError::Io { .. } => ErrorCategory::Internal,
             RunnerError::Run(error) if !is_of_user(error) => ErrorCategory::Internal,
             RunnerError::Report(error) if !is_damaged_run(error) => ErrorCategory::Internal,
@@ -343,6 +350,7 @@ fn is_of_user(error: &RunError) -> bool {
             | RunError::Changed { .. }
             | RunError::Data(_)
             | RunError::FewerSamples { .. }
+            | RunError::IncompleteRecording { .. }
     ) || matches!(error, RunError::Record(error) if is_of_folder(error))
 }
 

@@ -137,7 +137,6 @@ impl EndedRun<'_> {
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
             reports,
-            recording_error: None,
         })
     }
 }

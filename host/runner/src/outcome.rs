@@ -1,6 +1,5 @@
 //! Outcome of a run: its ending, its shortfalls and the written reports.
 
-use gage_backend::RecordingError;
 use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
 use gage_figures::WrittenReports;
 use gage_record::RunStatus;
@@ -30,8 +29,6 @@ pub struct RunOutcome {
     pub has_usage_budget: bool,
     /// The figures and the other reports.
     pub reports: WrittenReports,
-    /// The error if requested recording of HTTP exchanges failed.
-    pub recording_error: Option<RecordingError>,
 }
 
 /// Reason why a run ended.

@@ -17,8 +17,8 @@ use gage_backend::{HttpHosts, HttpRecording, KernelVariant, OpenOptions, Recordi
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::{Outcome, ResourceShortage, ShortageWatch};
 use gage_engine::{
-    CancelToken, Datasets, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport, Session,
-    fetch_models, identity, planned_identity,
+    CancelToken, Datasets, EarlierRecording, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport,
+    Session, fetch_models, identity, planned_identity,
 };
 use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
@@ -353,13 +353,15 @@ impl SuiteRun<'_> {
         let work = observability.meters.work();
         // Keeps recorded answers, even if the run failed.
         let recorded = recording.map_or(Ok(0), |recording| recording.finish());
+        let report = ran?;
+        recorded.map_err(RunnerError::UnwrittenRecording)?;
         let ended = EndedRun {
             config: &plan.config,
             tasks,
             aggregators: &aggregators,
             live_reports,
             origin: Origin::Models { lock, loading, work, backends: session.statistics() },
-            report: ran?,
+            report,
             plugins: prepared.registry.host().clone(),
             began: watch.began,
             shortages: watch.shortages,
@@ -367,7 +369,7 @@ impl SuiteRun<'_> {
         let outcome = ended.finish()?;
         // Does not wait for abandoned requests that still expect an answer.
         runtime.shutdown_background();
-        Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
+        Ok(outcome)
     }
 
     /// Returns the number of threads that score answers. As many prepare rows.
@@ -394,6 +396,7 @@ impl SuiteRun<'_> {
             host_version: HOST_VERSION,
             observability: opened.observability.clone(),
             loading: opened.loading.elapsed(),
+            recording: earlier_recording(&request.exchanges, opened.recording.as_deref()),
             is_lockstep: false,
             storage: None,
         };
@@ -449,6 +452,16 @@ fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>,
         HttpExchanges::Live => return Ok(None),
     };
     Ok(Some(Arc::new(recording)))
+}
+
+/// Returns the recording to which a run adds its exchanges, as it was when it was opened.
+fn earlier_recording(
+    exchanges: &HttpExchanges,
+    recording: Option<&HttpRecording>,
+) -> Option<EarlierRecording> {
+    let HttpExchanges::Record(path) = exchanges else { return None };
+    let exchanges = recording?.earlier_exchanges()?;
+    Some(EarlierRecording { path: path.clone(), exchanges })
 }
 
 /// Creates a run id: date, time, and a random number for runs in the same second, as in `20260102-030405-1f3a92c7`.

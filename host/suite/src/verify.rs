@@ -2,6 +2,7 @@
 
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
+use gage_core::foreign_file::check_holes;
 use gage_record::format::{
     CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE,
     SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
@@ -203,12 +204,13 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
     }
 }
 
-/// Compares the content of a file with its digest. A file of another size is not read, however large it is.
+/// Compares the content of a file with its digest. A file of another size or with holes is not read, however large it is.
 fn state_of_content(file: File, written: &FileDigest) -> std::io::Result<FileState> {
     let bytes = file.metadata()?.len();
     if bytes != written.bytes {
         return Ok(FileState::Resized { bytes });
     }
+    check_holes(&file)?;
     let found = Digest::of_reader(file)?;
     Ok(if found == written.digest { FileState::Intact } else { FileState::Changed { found } })
 }

@@ -54,12 +54,25 @@ pub(crate) async fn guard(State(allowed): State<AllowedHosts>, request: Request,
     response
 }
 
+/// Returns whether an authority is only a host and perhaps a port. A browser sends no user in front of the host.
+fn has_no_user(authority: &Authority) -> bool {
+    let rest = authority.as_str().strip_prefix(authority.host());
+    rest.is_some_and(|rest| {
+        let port = rest.strip_prefix(':').unwrap_or(rest);
+        port.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 fn refusal(allowed: &AllowedHosts, request: &Request) -> Option<Response> {
-    let named = request.headers().get(HOST).map(HeaderValue::to_str);
-    let of_header = named.and_then(|host| host.ok()?.parse::<Authority>().ok());
-    // If a request names its host twice, both must refer to this machine.
+    let mut headers = request.headers().get_all(HOST).iter();
+    let of_header = match (headers.next(), headers.next()) {
+        (Some(host), None) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
+        // Without a header, or with several, it is not certain which host was meant.
+        _ => None,
+    };
+    // If the address of a request names a host too, both must be this machine.
     let of_address = request.uri().authority();
-    let is_ours = |authority: &Authority| allowed.allows(authority.host());
+    let is_ours = |authority: &Authority| has_no_user(authority) && allowed.allows(authority.host());
     if !of_header.as_ref().is_some_and(is_ours) || !of_address.is_none_or(is_ours) {
         let message = "this server answers only requests for the addresses of its machine and for localhost; \
             allow another name with --allow-host\n";
@@ -84,6 +97,22 @@ mod tests {
         }
         for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "", "localhost."] {
             assert!(!allowed.allows(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn users_in_front_of_a_host_are_found() {
+        for (text, expected) in [
+            ("localhost", true),
+            ("localhost:80", true),
+            ("[::1]:80", true),
+            ("user@localhost", false),
+            ("user:80@localhost:80", false),
+            ("localhost@localhost", false),
+            ("localhost:80@localhost", false),
+        ] {
+            let authority: Authority = text.parse().expect("an authority");
+            assert_eq!(has_no_user(&authority), expected, "{text}");
         }
     }
 }

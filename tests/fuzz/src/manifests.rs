@@ -26,6 +26,7 @@ const NAMES: &[&str] = &[
     "host_version",
     "parent_run",
     "is_rejudged",
+    "has_recording",
     "status",
     "ended_by",
     "identity",

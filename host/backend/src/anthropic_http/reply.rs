@@ -114,8 +114,11 @@ impl ReplyReader for MessageReader {
         let event = json_of(data.as_bytes())?;
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
-                self.has_begun = true;
-                self.id = event.pointer("/message/id").and_then(Value::as_str).and_then(AnswerId::of);
+                let id = event.pointer("/message/id").and_then(Value::as_str).and_then(AnswerId::of);
+                if std::mem::replace(&mut self.has_begun, true) && id != self.id {
+                    return Err(HttpFailure::mixed_stream());
+                }
+                self.id = id;
                 self.read_usage(event.pointer("/message/usage"));
             }
             "content_block_start" => {

@@ -1,7 +1,7 @@
 //! Parser of replies, whole or streamed as events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
-use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, PieceIds, ReplyReader, json_of};
 use crate::reply_media::{MEDIA_PART_VALUES, base64_part};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) struct ContentReader {
     blocked: Option<String>,
     usage: Option<Usage>,
     has_candidate: bool,
-    id: Option<AnswerId>,
+    ids: PieceIds,
 }
 
 impl ContentReader {
@@ -30,9 +30,7 @@ impl ContentReader {
             let completion_tokens = count("candidatesTokenCount").unwrap_or(0).saturating_add(thought);
             self.usage = Some(Usage { prompt_tokens, completion_tokens });
         }
-        if self.id.is_none() {
-            self.id = reply.get("responseId").and_then(Value::as_str).and_then(AnswerId::of);
-        }
+        self.ids.add(reply.get("responseId").and_then(Value::as_str).and_then(AnswerId::of));
         if let Some(reason) = reply.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
             self.blocked = Some(reason.to_owned());
         }
@@ -103,7 +101,7 @@ impl ReplyReader for ContentReader {
 
     fn read_body(mut self, body: &[u8], id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
         self.add(&json_of(body)?)?;
-        *id = self.id;
+        *id = self.ids.answer_id()?;
         self.output()
     }
 
@@ -116,7 +114,7 @@ impl ReplyReader for ContentReader {
     }
 
     fn finish(self, id: &mut Option<AnswerId>) -> Result<ModelOutput, HttpFailure> {
-        *id = self.id;
+        *id = self.ids.answer_id()?;
         if self.finish.is_none() && self.blocked.is_none() {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

@@ -5,6 +5,7 @@
 //! answer repeats one. Servers that give many answers the same id are exempt: they are recognized by an id that was seen
 //! on two connections.
 
+use super::failure::HttpFailure;
 use super::transport::ConnectionKey;
 use parking_lot::Mutex;
 use std::collections::hash_map::Entry;
@@ -30,6 +31,44 @@ impl AnswerId {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         (!id.is_empty()).then(|| AnswerId(hasher.finish()))
+    }
+}
+
+/// Ids of the pieces of a streamed answer.
+#[derive(Default)]
+pub(crate) struct PieceIds {
+    first: Option<AnswerId>,
+    last: Option<AnswerId>,
+    /// Number of pieces with an id.
+    pieces: u32,
+    /// Number of pieces with another id than the first one.
+    others: u32,
+    /// True if an id other than the first one came twice in a row.
+    has_second_answer: bool,
+}
+
+impl PieceIds {
+    /// Adds the id of a piece.
+    pub(crate) fn add(&mut self, piece: Option<AnswerId>) {
+        let Some(piece) = piece else { return };
+        let first = *self.first.get_or_insert(piece);
+        let last = self.last.replace(piece);
+        self.pieces += 1;
+        self.others += u32::from(piece != first);
+        self.has_second_answer |= piece != first && last == Some(piece);
+    }
+
+    /// Returns the id of the answer; `None` if each piece has its own id. Two pieces are too few to tell that.
+    ///
+    /// # Errors
+    /// If the pieces belong to several answers.
+    pub(crate) fn answer_id(&self) -> Result<Option<AnswerId>, HttpFailure> {
+        let has_own_ids = self.pieces > 2 && self.others + 1 == self.pieces && !self.has_second_answer;
+        match self.others {
+            0 => Ok(self.first),
+            _ if has_own_ids => Ok(None),
+            _ => Err(HttpFailure::mixed_stream()),
+        }
     }
 }
 

@@ -73,6 +73,11 @@ impl HttpFailure {
         HttpFailure::protocol(format!("the answer has more than {MAX_TOOL_CALLS} tool calls"))
     }
 
+    /// Creates the failure for a stream with pieces of several answers.
+    pub(crate) fn mixed_stream() -> HttpFailure {
+        HttpFailure::protocol("pieces of another answer are mixed into the stream")
+    }
+
     /// Returns the failure with a message of limited length.
     pub(super) fn shortened(self) -> HttpFailure {
         HttpFailure { message: start_of(&self.message, MAX_MESSAGE_CHARACTERS), ..self }

@@ -117,12 +117,21 @@ impl HttpRecording {
         }
     }
 
-    /// Records an exchange, if recording. It survives a power loss once this returns.
+    /// Returns the number of exchanges that a file to record in held when it was opened. `None` for a replay.
+    pub fn earlier_exchanges(&self) -> Option<u64> {
+        match &self.0 {
+            RecordingMode::Record(recorder) => Some(recorder.earlier_exchanges()),
+            RecordingMode::Replay(_) => None,
+        }
+    }
+
+    /// Records an exchange, if recording. It survives a power loss once this returns true.
     ///
-    /// If it could not be written, [`HttpRecording::finish`] returns the error.
-    pub(super) async fn note(&self, exchange: Exchange) {
-        if let RecordingMode::Record(recorder) = &self.0 {
-            recorder.note(exchange).await;
+    /// Returns false if it could not be written. [`HttpRecording::finish`] then returns the error.
+    pub(super) async fn note(&self, exchange: Exchange) -> bool {
+        match &self.0 {
+            RecordingMode::Record(recorder) => recorder.note(exchange).await,
+            RecordingMode::Replay(_) => true,
         }
     }
 

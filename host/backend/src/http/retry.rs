@@ -106,7 +106,7 @@ impl HttpClient {
                     Counters::add(&self.counters.answered, 1);
                     self.first_answers.on_answer();
                     if let Some(recorded) = attempt.recorded {
-                        Box::pin(self.record(call, digest, *recorded)).await;
+                        Box::pin(self.record(call, digest, *recorded)).await?;
                     }
                     let attempts = course.attempts;
                     let timing = RequestTiming { latency, attempts, first_token: attempt.first };
@@ -124,7 +124,7 @@ impl HttpClient {
             }
             self.counters.count_failure(failure.kind);
             if let Some(recorded) = attempt.recorded {
-                Box::pin(self.record(call, digest, *recorded)).await;
+                Box::pin(self.record(call, digest, *recorded)).await?;
             }
             return Err(self.final_error(call, failure, course.attempts));
         }
@@ -388,8 +388,14 @@ impl HttpClient {
         hasher.finalize().to_hex().to_string()
     }
 
-    async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, recorded: ParsedReply) {
-        let (Some(recording), Some(digest)) = (&self.recording, digest) else { return };
+    /// Records an exchange, if the run records. An answer that is not in the recording must not enter the journal.
+    async fn record(
+        &self,
+        call: &HttpCall<'_>,
+        digest: Option<String>,
+        recorded: ParsedReply,
+    ) -> Result<(), BackendError> {
+        let (Some(recording), Some(digest)) = (&self.recording, digest) else { return Ok(()) };
         let (body, is_base64) = match String::from_utf8(recorded.body.into()) {
             Ok(text) => (recording::without_secrets_of(text, &recorded.content_type), false),
             Err(error) => {
@@ -410,6 +416,12 @@ impl HttpClient {
             body,
             is_base64,
         };
-        recording.note(exchange).await;
+        match recording.note(exchange).await {
+            true => Ok(()),
+            false => {
+                let message = format!("{}: the answer could not be written to the recording", call.url);
+                Err(BackendError::new(BackendErrorKind::RecordingFailed, message))
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Assembles a streamed answer.
 
 use super::reply::{self, Reply, add_served, finish_of, logprobs_of, usage_of};
-use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, ReplyReader, json_of};
+use crate::http::{AnswerId, HttpFailure, MAX_TOOL_CALLS, PieceIds, ReplyReader, json_of};
 use crate::reply_media::{MEDIA_PART_VALUES, base64_part, media_parts_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,34 +30,6 @@ pub(super) struct ChatReader {
     has_choice: bool,
     is_done: bool,
     ids: PieceIds,
-}
-
-/// Ids of the pieces of a stream.
-#[derive(Default)]
-struct PieceIds {
-    first: Option<AnswerId>,
-    /// Number of pieces with an id.
-    pieces: u32,
-    /// Number of pieces with another id than the first one.
-    others: u32,
-}
-
-impl PieceIds {
-    fn add(&mut self, piece: Option<AnswerId>) {
-        let Some(piece) = piece else { return };
-        let first = *self.first.get_or_insert(piece);
-        self.pieces += 1;
-        self.others += u32::from(piece != first);
-    }
-
-    /// Returns the id of the answer; `None` if each piece has its own id.
-    fn answer_id(&self) -> Result<Option<AnswerId>, HttpFailure> {
-        match self.others {
-            0 => Ok(self.first),
-            others if others + 1 == self.pieces => Ok(None),
-            _ => Err(HttpFailure::protocol("pieces of another answer are mixed into the stream")),
-        }
-    }
 }
 
 impl ChatReader {

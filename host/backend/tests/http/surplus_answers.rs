@@ -74,7 +74,7 @@ async fn connections_are_closed_after_some_hundred_requests() {
     assert_eq!(server.connections(), 3);
 }
 
-/// Pieces of two streams in one are an error, and each piece may have an id of its own.
+/// Pieces of two streams in one are an error, and each piece may have an id of its own if there are more than two.
 #[tokio::test]
 async fn pieces_of_another_answer_are_rejected() {
     for (ids, is_accepted) in [
@@ -82,6 +82,8 @@ async fn pieces_of_another_answer_are_rejected() {
         (["a", "b", "c", "d"], true),
         (["", "a", "a", ""], true),
         (["a", "a", "b", "a"], false),
+        (["a", "b", "b", "b"], false),
+        (["", "a", "b", ""], false),
     ] {
         let pieces = ids.map(|id| json!({"id": id, "choices": [{"index": 0, "delta": {"content": "x"}}]}));
         let events: Vec<_> = pieces.into_iter().chain([json!("[DONE]")]).collect();
@@ -90,6 +92,40 @@ async fn pieces_of_another_answer_are_rejected() {
         let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
         let reply = ask(backend.as_ref(), "question").await;
         assert_eq!(reply.is_ok(), is_accepted, "{ids:?}: {reply:?}");
+    }
+}
+
+/// The other protocols have ids too.
+#[tokio::test]
+async fn pieces_of_another_message_are_rejected() {
+    let contents = |second: &str| {
+        let piece = |id: &str| {
+            let candidate = json!({"content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"});
+            json!({"responseId": id, "candidates": [candidate]})
+        };
+        vec![piece("a"), piece(second)]
+    };
+    let messages = |second: &str| {
+        let start = |id: &str| json!({"type": "message_start", "message": {"id": id}});
+        vec![
+            start("a"),
+            json!({"type": "content_block_start", "content_block": {"type": "text", "text": "x"}}),
+            start(second),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+            json!({"type": "message_stop"}),
+        ]
+    };
+    for (kind, events, is_accepted) in [
+        ("gemini_http", contents("a"), true),
+        ("gemini_http", contents("b"), false),
+        ("anthropic_http", messages("a"), true),
+        ("anthropic_http", messages("b"), false),
+    ] {
+        let server = server(move |_| gage_load_server::events(&events, false));
+        let keys = ", model: m, stream: true, max_retries: 0";
+        let backend = backend(kind, &server.url(), keys, &OpenOptions::default()).await;
+        let reply = ask(backend.as_ref(), "question").await;
+        assert_eq!(reply.is_ok(), is_accepted, "{kind}: {reply:?}");
     }
 }
 

@@ -55,6 +55,8 @@ pub enum FileRefusal {
         /// Maximum length in bytes.
         max_bytes: u64,
     },
+    /// It has ranges that were never written.
+    Holes,
     /// It belongs to another user.
     OtherOwner,
     /// Other users can write to it.
@@ -85,6 +87,7 @@ impl fmt::Display for FileRefusal {
             FileRefusal::LongLine { max_bytes } => {
                 write!(formatter, "it has a line with more than {}", Size(*max_bytes))
             }
+            FileRefusal::Holes => formatter.write_str("it has holes (ranges that were never written)"),
             FileRefusal::OtherOwner => formatter.write_str("it belongs to another user"),
             FileRefusal::WritableByOthers => formatter.write_str("other users can write to it"),
             FileRefusal::SeveralNames => {

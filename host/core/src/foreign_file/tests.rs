@@ -1,4 +1,5 @@
 use super::*;
+use std::io::Seek as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -43,6 +44,21 @@ const REFUSED: [(&str, &str); 9] = [
     ("../secret", "its name leads out of its folder"),
     ("/etc/passwd", "its name leads out of its folder"),
 ];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn holes_of_files_are_found() {
+    let root = hostile_folder();
+    let run = root.path().join("run");
+    File::create(run.join("small")).unwrap().set_len(4096).unwrap();
+    fs::write(run.join("full"), vec![b'a'; 2 << 20]).unwrap();
+    for (name, expected) in [("small", ""), ("full", ""), ("sparse", "it has holes")] {
+        let mut file = File::open(run.join(name)).unwrap();
+        let found = reason(check_holes(&file));
+        assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{name}: {found}");
+        assert_eq!(file.stream_position().unwrap(), 0, "it is read from its start");
+    }
+}
 
 #[test]
 fn only_regular_files_below_a_folder_are_opened() {

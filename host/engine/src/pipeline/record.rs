@@ -38,7 +38,7 @@ pub(crate) struct RecordQueue<'q> {
     pub(crate) runtime: &'q Handle,
     /// True if senders wait for the recorder.
     pub(crate) is_lockstep: bool,
-    /// Shortages of the machine, after which nothing more is recorded.
+    /// Shortages of the machine. After one, only items that it has not changed are recorded.
     pub(crate) shortages: ShortageWatch,
 }
 
@@ -59,8 +59,8 @@ impl RecordQueue<'_> {
 /// Records the samples of all tasks until every sender is gone. Must not be called from within the async runtime.
 ///
 /// # Errors
-/// If the journal cannot be written, the run folder was deleted or replaced, or the machine has too little of a resource. A
-/// sample that a shortage affects arrives after the report of the shortage, so it is never recorded.
+/// If the journal cannot be written, the run folder was deleted or replaced, or the machine has too little of a resource. After
+/// the report of a shortage, answers that it has not changed are still recorded, because they were paid for.
 pub(crate) fn run(
     writer: &mut JournalWriter,
     mut queue: RecordQueue<'_>,
@@ -79,6 +79,10 @@ pub(crate) fn run(
         if folder_checks.is_due(Instant::now()) {
             writer.check_folder().inspect_err(|_| stop.abort())?;
         }
+        // The queue closes once the requests in flight are aborted.
+        if queue.shortages.shortage().is_some() {
+            stop.abort();
+        }
         match received {
             None => continue,
             Some(0) => break,
@@ -93,10 +97,7 @@ pub(crate) fn run(
                 batch.push(more);
             }
         }
-        if let Some(shortage) = queue.shortages.shortage() {
-            stop.abort();
-            return Err(RunError::Shortage(shortage));
-        }
+        batch.retain(|one| !one.may_follow_from_shortage());
         let entries = batch.iter().map(|one: &RecordRequest| one.item.entry(one.task.id()));
         // The run is stopped before the senders of this batch go on.
         writer.append_batch(entries).inspect_err(|_| stop.abort())?;
@@ -123,6 +124,9 @@ pub(crate) fn run(
         // once, not for each.
         permits.clear();
         marks.clear();
+    }
+    if let Some(shortage) = queue.shortages.shortage() {
+        return Err(RunError::Shortage(shortage));
     }
     records.finish();
     // The reports would be written to a folder that is gone.

@@ -62,6 +62,7 @@ impl ResultRouter {
                 item: JournalItem::AnswerAwaitingPostInference(Arc::clone(&result)),
                 permit: None,
                 is_awaited: false,
+                follows_shortage: self.task.aborts_on_shortage(),
             };
             // If the journal cannot be written, its recorder stops the run.
             let _ = self.sinks.recorder.send(request).await;
@@ -157,7 +158,8 @@ impl ResultRouter {
         let Some(permit) = permit else { return (false, in_flight) };
         let (task, is_awaited) = (Arc::clone(&self.task), self.permits.unsynced.is_none());
         let (mark, wait) = lockstep(self.task.is_lockstep);
-        let request = RecordRequest { task, item, permit: Some(permit), is_awaited, mark };
+        let follows_shortage = task.aborts_on_shortage();
+        let request = RecordRequest { task, item, permit: Some(permit), is_awaited, follows_shortage, mark };
         let is_sent = send(&self.sinks.recorder, request, &mut in_flight).await;
         wait.into_iter().for_each(LockstepWait::wait);
         (is_sent, in_flight)

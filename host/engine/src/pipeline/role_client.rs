@@ -144,6 +144,10 @@ impl RoleClient {
                     task.unless_budget_exhausted(RequestSlot::acquire_new(&self.permits, None, false)).await?
                 }
             };
+            // After a shortage of the machine, the run ends, and no answer is paid for.
+            if task.aborts_on_shortage() {
+                return None;
+            }
             let began = Instant::now();
             let reply = with_slot(Arc::clone(&slot) as _, request).await;
             Some((reply, began.elapsed(), slot))
@@ -167,6 +171,8 @@ impl RoleClient {
                 }
                 Ok(RoleReply { output, timing, spent })
             }
+            // The shortage may be the reason, so the failure is no result of the sample.
+            Err(_) if task.aborts_on_shortage() => Err(RoleError::Stopped),
             Err(error) if task.stops_on(&self.backend_id, &error) => Err(RoleError::Stopped),
             Err(error) => Err(RoleError::Failed(error)),
         }

@@ -49,6 +49,10 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, ru
     loop {
         let next = queue.lock().blocking_recv();
         let Some(ScoreRequest { task, batch, mark: _mark }) = next else { return };
+        // The answers are recorded, and are scored when the run is resumed.
+        if task.aborts_on_shortage() {
+            continue;
+        }
         let began = Instant::now();
         let answers: Vec<&SampleResult> = batch.iter().map(|pending| pending.answer.as_ref()).collect();
         let scored = score(&task.planned.scoring, &answers, run);
@@ -62,6 +66,7 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, ru
                 item: JournalItem::Scores(pending.answer, Box::new(entry)),
                 permit: Some(pending.unscored),
                 is_awaited: false,
+                follows_shortage: task.aborts_on_shortage(),
             };
             // The recorder ends early only when the journal cannot be written.
             if recorder.blocking_send(request).is_err() {

@@ -5,7 +5,7 @@ use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::plan::PlannedTask;
 use gage_backend::{BackendError, BackendErrorKind};
 use gage_config::FailurePolicy;
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::{Outcome, OutcomeCounts, ShortageWatch};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +24,8 @@ pub(crate) struct TaskState {
     pub(crate) is_lockstep: bool,
     /// Usage of the run.
     pub(crate) budget: Arc<BudgetTracker>,
+    /// Shortages of the machine since the run started.
+    shortages: ShortageWatch,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
 }
@@ -56,6 +58,7 @@ impl TaskState {
         run_stop: &CancelToken,
         budget: &Arc<BudgetTracker>,
         is_lockstep: bool,
+        shortages: ShortageWatch,
     ) -> TaskState {
         TaskState {
             planned: Arc::clone(planned),
@@ -64,6 +67,7 @@ impl TaskState {
             run_stop: run_stop.clone(),
             is_lockstep,
             budget: Arc::clone(budget),
+            shortages,
             counts: Mutex::default(),
             evaluation_ns: AtomicU64::new(0),
         }
@@ -103,6 +107,15 @@ impl TaskState {
         }
     }
 
+    /// Aborts the run if a shortage of the machine was reported. Returns true if so.
+    pub(crate) fn aborts_on_shortage(&self) -> bool {
+        let is_short = self.shortages.shortage().is_some();
+        if is_short {
+            self.run_stop.abort();
+        }
+        is_short
+    }
+
     /// Returns the outcome counts of the recorded samples.
     pub(crate) fn counts(&self) -> OutcomeCounts {
         *self.counts.lock()
@@ -121,7 +134,10 @@ impl TaskState {
 
     /// Ends the run if an error means that no further request can succeed. Returns true if so.
     pub(crate) fn stops_on(&self, backend_id: &str, error: &BackendError) -> bool {
-        if error.kind.stops_run() {
+        if error.kind == BackendErrorKind::RecordingFailed {
+            // The recording has the error, and returns it when the run has ended.
+            self.run_stop.abort();
+        } else if error.kind.stops_run() {
             let (backend_id, message) = (backend_id.to_owned(), error.message.clone());
             self.run_stop.cancel_for(&match error.kind {
                 BackendErrorKind::ModelLost => StopReason::ModelLost { backend_id, message },

@@ -9,7 +9,7 @@ use crate::session::datasets::Datasets;
 use gage_core::{Outcome, ShortageWatch};
 use gage_observe::Observability;
 use gage_record::{RunReader, Storage};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -37,10 +37,21 @@ pub struct RunOptions {
     pub observability: Observability,
     /// Time that loading the models took. It counts towards `max_time`.
     pub loading: Duration,
+    /// The file in which the run records its HTTP exchanges (`--record`), as it was before. `None` if nothing is recorded.
+    pub recording: Option<EarlierRecording>,
     /// True if each sender waits until the other threads have processed its item, for simulations with virtual time.
     pub is_lockstep: bool,
     /// Storage of the journal, which a simulation may let fail; `None` for that of the system.
     pub storage: Option<Arc<dyn Storage>>,
+}
+
+/// A recording of HTTP exchanges, before a process of a run adds its own.
+#[derive(Clone, Debug)]
+pub struct EarlierRecording {
+    /// The file.
+    pub path: PathBuf,
+    /// Number of exchanges in it.
+    pub exchanges: u64,
 }
 
 /// The inputs of a run.
@@ -68,6 +79,6 @@ pub struct RunContext<'r> {
     pub stop: &'r CancelToken,
     /// The runtime that requests run on.
     pub runtime: &'r Handle,
-    /// Notices shortages of the machine. After one, nothing is recorded.
+    /// Notices shortages of the machine. After one, only answers that it has not changed are recorded.
     pub shortages: ShortageWatch,
 }

@@ -61,6 +61,11 @@ impl DurableCount {
         let _ = self.write_next(lines);
     }
 
+    /// Returns the open file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     fn write_both(&mut self, lines: u64) -> io::Result<()> {
         self.write_next(lines)?;
         // The two slots are never half written at the same time.

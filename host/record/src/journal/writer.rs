@@ -115,7 +115,7 @@ impl JournalWriter {
         let lines = builder.lines;
         let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
         let appender = Appender::new(file, good_bytes);
-        let guard = FolderGuard::new(folder.path(), journal_file(&path, &appender));
+        let guard = FolderGuard::new(folder.path(), journal_file(&path, &appender), recorded.file());
         let mut writer = JournalWriter {
             run_id: folder.run_id().to_owned(),
             path,
@@ -161,12 +161,12 @@ impl JournalWriter {
         self.storage = storage;
     }
 
-    /// Checks that the run folder and the journal are in their places. Costs a few system calls.
+    /// Checks that the run folder, the journal and its count are in their places. Costs a few system calls.
     ///
     /// # Errors
-    /// If one of them was deleted or replaced. A folder that was moved still receives records, and is no error.
+    /// If one of them was deleted or replaced, or the journal was shortened. A folder that was moved still receives records, and is no error.
     pub fn check_folder(&self) -> Result<(), RecordError> {
-        self.guard.check(journal_file(&self.path, &self.appender))
+        self.guard.check(journal_file(&self.path, &self.appender), self.recorded.file())
     }
 
     /// Returns whether entries were appended since the journal was opened.
@@ -259,7 +259,8 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
 
 /// Creates a segment that has only its header.
 fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordError> {
-    let file = foreign_file::create_anew(path).map_err(|source| RecordError::io("create", path, source))?;
+    drop(foreign_file::create_anew(path).map_err(|source| RecordError::io("create", path, source))?);
+    let file = open_to_write(path)?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))?;
     let mut appender = Appender::new(file, 0);
     appender.append([Header::new(run_id)]).map_err(|source| RecordError::io("write", path, source))?;
@@ -267,9 +268,12 @@ fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordErr
     Ok(appender)
 }
 
+/// Opens a file whose end is written. If another program shortens it, it stays shorter than it should be, which the guard of
+/// the folder notices. Elsewhere than on Unix, a file that is only appended to could not be cut.
 fn open_to_write(path: &Path) -> Result<File, RecordError> {
+    let only_appends = cfg!(unix);
     let mut options = OpenOptions::new();
-    let options = options.create(true).truncate(false).write(true);
+    let options = options.create(true).truncate(false).write(true).append(only_appends);
     foreign_file::open_to_write(path, options).map_err(|source| RecordError::io("open", path, source))
 }
 

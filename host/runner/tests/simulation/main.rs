@@ -238,6 +238,7 @@ impl<'f> Simulation<'f> {
             host_version: "simulation",
             observability: Observability::default(),
             loading: Duration::ZERO,
+            recording: None,
             is_lockstep: true,
             storage: Some(Arc::clone(&self.storage) as _),
         };

@@ -36,13 +36,24 @@ fn only_those_who_mean_this_machine_are_answered() {
     {
         assert_eq!(asked_as(host), "200", "{host}");
     }
-    for host in ["Host: evil.example\r\n", "Host: localhost.evil.example\r\n", "Host: a b\r\n", ""] {
+    for host in [
+        "Host: evil.example\r\n",
+        "Host: localhost.evil.example\r\n",
+        "Host: a b\r\n",
+        "",
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: localhost\r\nHost: evil.example\r\n",
+        "Host: evil@localhost\r\n",
+        "Host: localhost@localhost\r\n",
+    ] {
         assert!(matches!(asked_as(host).as_str(), "421" | "400"), "{host}");
     }
     // The address of the request counts as well.
-    let answer =
-        ask(&served, "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    assert_eq!(status(&answer), "421");
+    for address in ["http://evil.example/", "http://evil@localhost/"] {
+        let request = format!("GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let answer = ask(&served, &request);
+        assert!(matches!(status(&answer), "421" | "400"), "{address}");
+    }
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
         let request = format!(
             "{method} /data/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"

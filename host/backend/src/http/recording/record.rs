@@ -4,7 +4,7 @@ use super::frame::{FRAME_BYTES, MAX_EXCHANGE_BYTES};
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use gage_core::foreign_file::{self, FileLimit};
-use gage_core::spawn_thread;
+use gage_core::{ResourceShortage, spawn_thread};
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -29,6 +29,8 @@ struct WriteRequest {
 
 pub(super) struct Recorder {
     path: PathBuf,
+    /// Number of exchanges in the file when it was opened.
+    earlier_exchanges: u64,
     ends: Mutex<Option<(mpsc::Sender<WriteRequest>, JoinHandle<std::io::Result<u64>>)>>,
 }
 
@@ -45,6 +47,7 @@ impl Recorder {
         let found = file.metadata().map_err(error)?;
         foreign_file::check(&found, FileLimit::NONE).map_err(error)?;
         let is_new = found.len() == 0;
+        let mut earlier_exchanges = 0;
         if is_new {
             let head = RecordingHead { format: FORMAT.to_owned(), version: VERSION };
             let line = serde_json::to_string(&head)
@@ -58,7 +61,9 @@ impl Recorder {
             }
         } else {
             // A truncated frame is overwritten.
-            let Frames { end, torn, .. } = frames_of(path)?;
+            let frames = frames_of(path)?;
+            earlier_exchanges = frames.exchanges();
+            let Frames { end, torn, .. } = frames;
             if torn > 0 {
                 let path = path.display();
                 tracing::warn!(%path, bytes = torn, "the recording was torn at its end, which is overwritten");
@@ -67,22 +72,25 @@ impl Recorder {
             file.seek(SeekFrom::Start(end)).map_err(error)?;
         }
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-        let thread = spawn_thread("http-recording", move || write_all(file, receiver))
+        let written_path = path.to_owned();
+        let thread = spawn_thread("http-recording", move || run(&written_path, file, receiver))
             .map_err(|shortage| error(shortage.report().into()))?;
-        Ok(Recorder { path: path.to_owned(), ends: Mutex::new(Some((sender, thread))) })
+        Ok(Recorder { path: path.to_owned(), earlier_exchanges, ends: Mutex::new(Some((sender, thread))) })
     }
 
-    pub(super) async fn note(&self, exchange: Exchange) {
+    pub(super) fn earlier_exchanges(&self) -> u64 {
+        self.earlier_exchanges
+    }
+
+    pub(super) async fn note(&self, exchange: Exchange) -> bool {
         let sender = {
             let ends = self.ends.lock();
             ends.as_ref().map(|(sender, _)| sender.clone())
         };
-        let Some(sender) = sender else { return };
+        let Some(sender) = sender else { return false };
         let (is_safe, safe) = oneshot::channel();
         // If the thread has failed, `finish` returns the error.
-        if sender.send(WriteRequest { exchange, is_safe }).await.is_ok() {
-            let _ = safe.await;
-        }
+        sender.send(WriteRequest { exchange, is_safe }).await.is_ok() && safe.await.is_ok()
     }
 
     pub(super) fn finish(&self) -> Result<u64, RecordingError> {
@@ -94,10 +102,25 @@ impl Recorder {
     }
 }
 
-fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::io::Result<u64> {
-    let (mut batch, mut frame, mut count) = (Vec::with_capacity(QUEUE_CAPACITY), Vec::new(), 0);
+/// Writes exchanges until every sender is gone, and returns their number. A shortage of the machine is reported before any
+/// sender learns that its exchange was not written.
+fn run(path: &Path, mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::io::Result<u64> {
+    let mut batch = Vec::with_capacity(QUEUE_CAPACITY);
+    write_all(&mut file, &mut waiting, &mut batch).inspect_err(|error| {
+        if let Some(shortage) = ResourceShortage::find(error) {
+            shortage.while_doing(format!("cannot write the recording {}: {error}", path.display())).report();
+        }
+    })
+}
+
+fn write_all(
+    file: &mut File,
+    waiting: &mut mpsc::Receiver<WriteRequest>,
+    batch: &mut Vec<WriteRequest>,
+) -> std::io::Result<u64> {
+    let (mut frame, mut count) = (Vec::new(), 0);
     let mut synced: Option<Instant> = None;
-    while waiting.blocking_recv_many(&mut batch, QUEUE_CAPACITY) > 0 {
+    while waiting.blocking_recv_many(batch, QUEUE_CAPACITY) > 0 {
         if let Some(early) = synced.and_then(|synced| SYNC_INTERVAL.checked_sub(synced.elapsed())) {
             std::thread::sleep(early);
             while batch.len() < QUEUE_CAPACITY
@@ -106,7 +129,7 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::
                 batch.push(more);
             }
         }
-        for WriteRequest { exchange, .. } in &batch {
+        for WriteRequest { exchange, .. } in batch.iter() {
             let start = frame.len();
             serde_json::to_writer(&mut frame, exchange)?;
             frame.push(b'\n');
@@ -115,12 +138,12 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::
                 return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
             }
             if frame.len() >= FRAME_BYTES {
-                write_frame(&mut file, &frame)?;
+                write_frame(file, &frame)?;
                 frame.clear();
             }
         }
         if !frame.is_empty() {
-            write_frame(&mut file, &frame)?;
+            write_frame(file, &frame)?;
             frame.clear();
         }
         file.sync_data()?;

@@ -29,6 +29,13 @@ pub(super) struct Frames {
     pub(super) torn: u64,
 }
 
+impl Frames {
+    /// Returns the number of exchanges.
+    pub(super) fn exchanges(&self) -> u64 {
+        self.places.values().map(|places| places.len() as u64).sum()
+    }
+}
+
 #[derive(Clone, Copy)]
 struct FramePosition {
     frame: u64,

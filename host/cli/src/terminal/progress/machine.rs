@@ -2,6 +2,7 @@
 
 use super::pace::Pace;
 use super::tally::Snapshot;
+use crate::terminal::safe_text::json_with_escapes;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,6 +29,12 @@ pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
     })
 }
 
+/// Returns an object as a line. Texts of suites and servers are in it, so what would steer a terminal is escaped as JSON
+/// allows.
+pub(super) fn json_line(object: &Value) -> String {
+    json_with_escapes(&object.to_string())
+}
+
 /// Returns the current time in milliseconds since 1970.
 pub(super) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -50,5 +57,13 @@ mod tests {
         );
         assert_eq!(object["failures"], json!({"timeout": 3, "truncated": 1}));
         assert_eq!(object["score"]["interval"]["low"], 0.6896);
+    }
+
+    #[test]
+    fn texts_of_a_run_cannot_steer_the_terminal() {
+        let object = object("progress", &snapshot("t\u{9b}2J\u{202e}\u{1b}"), &Pace::default());
+        let line = json_line(&object);
+        assert!(line.contains(r"t\u009b2J\u202e\u001b"), "{line}");
+        assert_eq!(serde_json::from_str::<Value>(&line).ok(), Some(object));
     }
 }

@@ -1,7 +1,7 @@
 //! The drawing thread, which draws at a readable rate, independent of the run.
 
 use super::layout::{line, lines};
-use super::machine::object;
+use super::machine::{json_line, object};
 use super::pace::Pace;
 use super::servers::ServerLines;
 use super::tally::{Snapshot, TaskTally};
@@ -156,15 +156,15 @@ impl Drawing {
             }
             Canvas::Json => {
                 servers.iter().filter(|server| is_time || server.has_changed).for_each(|server| {
-                    print_around_view(&server.object());
+                    print_around_view(&json_line(&server.object()));
                 });
                 for (now, pace, is_new) in &running {
                     if *is_new {
-                        print_around_view(&object("task_started", now, pace));
+                        print_around_view(&json_line(&object("task_started", now, pace)));
                     }
                     match now.has_ended {
-                        true => print_around_view(&object("task_finished", now, pace)),
-                        false if is_time => print_around_view(&object("progress", now, pace)),
+                        true => print_around_view(&json_line(&object("task_finished", now, pace))),
+                        false if is_time => print_around_view(&json_line(&object("progress", now, pace))),
                         false => {}
                     }
                 }

@@ -3,8 +3,10 @@
 use super::ordered_records::FinishedRecord;
 use crate::pipeline::lockstep::LockstepMark;
 use crate::pipeline::task_state::TaskState;
+use crate::plan::PlannedTask;
 use crate::progress::FinishedSample;
 use crate::sample::result::SampleResult;
+use gage_config::BackendKind;
 use gage_record::{AnswerEntry, JournalEntry, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -18,8 +20,18 @@ pub(crate) struct RecordRequest {
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     /// True if another sample can start only after this item is recorded.
     pub(crate) is_awaited: bool,
+    /// True if a shortage of the machine was reported before the request was made.
+    pub(crate) follows_shortage: bool,
     /// Ends the wait of a sender in lockstep.
     pub(crate) mark: Option<LockstepMark>,
+}
+
+impl RecordRequest {
+    /// Returns whether a shortage of the machine may have changed the item. Whatever a shortage changes is sent after its
+    /// report.
+    pub(super) fn may_follow_from_shortage(&self) -> bool {
+        self.follows_shortage && !self.item.is_of_model_alone(&self.task.planned)
+    }
 }
 
 pub(crate) enum JournalItem {
@@ -50,6 +62,22 @@ impl JournalItem {
             }
             JournalItem::Scores(..) | JournalItem::FinishedWithoutScores { .. } => 1,
         }
+    }
+
+    /// Returns whether the item holds an answer that only a model took part in. A request that the machine could not send
+    /// has no answer, so no shortage has changed the item. A component can turn the failure of its request into an answer.
+    fn is_of_model_alone(&self, task: &PlannedTask) -> bool {
+        let has_other_steps = !task.follow_ups.is_empty() || task.embed.is_some() || task.judges.is_some();
+        let is_answer = match self {
+            JournalItem::AnswerAwaitingPostInference(_) => true,
+            JournalItem::Answer(_) => !has_other_steps,
+            JournalItem::Scores(..) => false,
+            JournalItem::FinishedWithoutScores { record, .. } => {
+                !has_other_steps && record.model_output.is_some() && record.error.is_none()
+            }
+        };
+        let is_component = matches!(task.backend.kind, BackendKind::CustomScript(_));
+        is_answer && !is_component && task.support.is_empty() && task.tools.is_none()
     }
 
     pub(super) fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
