@@ -208,6 +208,24 @@ fn invalid_comparisons_are_explained() {
 }
 
 #[test]
+fn runs_without_a_common_metric_are_refused() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    let other = workspace.read("right.yaml").replace(GATE, "").replace("[exact_match]", "[contains]");
+    workspace.write("other.yaml", other);
+    run(&workspace, "other.yaml", "other", &[]);
+    let ended = workspace.run(&["compare", "base", "other"]).expect_code(2);
+    for part in [
+        "the runs have no metric in common",
+        "the baseline has: exact_match of task rows; the new run has: contains of task rows",
+        "help: score the answers of one run",
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
 fn compare_reports_to_build_servers() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);

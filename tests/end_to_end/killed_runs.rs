@@ -278,9 +278,31 @@ fn full_disk_loses_no_recorded_sample() {
         command.arg(program.get_program()).args(arguments(&run_id));
         let ended = crate::support::CommandOutput::of(command.output().expect("the shell runs"));
         assert_eq!(ended.code, Some(1), "{}", ended.transcript());
-        assert!(ended.stderr.contains("continue with --resume"), "{}", ended.stderr);
+        for part in ["(`ulimit -f`)", &format!("continue with --run-id {run_id} --resume")] {
+            assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+        }
         check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));
     }
+}
+
+/// The first files of a run do not fit. A folder without a manifest could be taken for a run that lost it.
+#[cfg(unix)]
+#[test]
+fn run_that_cannot_begin_leaves_no_folder() {
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let program = workspace.program();
+    let mut command = workspace.program_in_shell("ulimit -f 2; exec \"$0\" \"$@\"");
+    command.arg(program.get_program()).args(arguments("r"));
+    let ended = crate::support::CommandOutput::of(command.output().expect("the shell runs"));
+    assert_eq!(ended.code, Some(1), "{}", ended.transcript());
+    for part in
+        ["journal/recorded: ", "(`ulimit -f`)", "help: remove the cause, then start the command again"]
+    {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    assert!(!workspace.path("runs/r").exists());
+    workspace.run(&arguments("r")).expect_code(0);
 }
 
 #[test]

@@ -161,6 +161,24 @@ fn missing_lines_and_a_lost_count_are_reported() {
     assert_eq!(run.resume(), (0..10).collect::<Vec<_>>());
 }
 
+/// The other slot counts, so nothing is lost. `verify` and `runs repair` agree on that.
+#[test]
+fn damaged_slot_of_the_count_needs_no_repair() {
+    let run = FinishedRun::new(5, "");
+    let FinishedRun { workspace, .. } = &run;
+    let path = workspace.path("runs/r/journal/recorded");
+    let whole = fs::read(&path).expect("a count");
+    for place in [0, whole.len() - 2] {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        fs::write(&path, damaged).expect("written");
+        let verified = workspace.run(&["verify", "r"]).expect_code(0).stdout;
+        assert!(verified.contains("journal/recorded: changed, but its count is valid"), "{verified}");
+        let repaired = run.repair().stdout;
+        assert!(repaired.starts_with("nothing is damaged: the journal of r has "), "{repaired}");
+    }
+}
+
 #[test]
 fn damaged_frame_of_a_sealed_journal_costs_only_its_lines() {
     const ROWS: usize = 120;

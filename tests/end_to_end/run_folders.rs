@@ -209,6 +209,8 @@ fn every_command_reports_a_missing_manifest_alike() {
         let message = of("nothing", arguments);
         assert!(message.contains("there is no run"), "{arguments}: {message}");
     }
+    let message = of("goo", "score RUN");
+    assert!(message.contains("did you mean 'good'? runs in runs are: good"), "{message}");
     let message = of("foreign", "run suite.yaml --resume RUN");
     assert!(message.contains("name another") && !message.contains("start it without"), "{message}");
     let message = of("foreign", "run suite.yaml --run-id RUN");

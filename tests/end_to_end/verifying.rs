@@ -54,8 +54,12 @@ fn verify_detects_a_change_of_any_file() {
         let written = std::fs::read(&path).expect("a file");
         let mut edited = written.clone();
         // Another digit keeps the file valid JSON.
-        let digit = edited.iter().rposition(u8::is_ascii_digit).expect("a digit");
-        edited[digit] = if edited[digit] == b'7' { b'8' } else { b'7' };
+        let last = edited.iter().rposition(u8::is_ascii_digit).expect("a digit");
+        // `journal/recorded` can be read until both of its slots are damaged.
+        let first = edited.iter().position(u8::is_ascii_digit).filter(|_| name == "journal/recorded");
+        for digit in first.into_iter().chain([last]) {
+            edited[digit] = if edited[digit] == b'7' { b'8' } else { b'7' };
+        }
         std::fs::write(&path, edited).expect("written");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         assert!(
@@ -90,6 +94,18 @@ fn verify_reports_foreign_files_but_not_reports_and_exports() {
         std::fs::remove_file(path).expect("removed");
     }
     workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+#[test]
+fn quiet_verification_prints_only_problems() {
+    let (_server, workspace) = finished_run();
+    let verify = ["verify", "r", "--files-only", "--quiet"];
+    assert_eq!(workspace.run(&verify).expect_code(0).stdout, "");
+    let bytes = workspace.read("runs/r/samples.jsonl").len();
+    workspace.write("runs/r/samples.jsonl", "");
+    let expected =
+        format!("samples.jsonl: CHANGED, it has 0 bytes, and the run wrote {bytes}\nr: NOT verified\n");
+    assert_eq!(workspace.run(&verify).expect_code(3).stdout, expected);
 }
 
 #[test]

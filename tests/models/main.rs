@@ -15,15 +15,19 @@ mod gguf_file;
 mod hub_server;
 mod locks;
 mod measuring;
+mod model_files;
 mod model_kinds;
+mod model_programs;
 mod perplexity;
 mod planning;
+#[cfg(unix)]
 mod processes;
 #[expect(dead_code, reason = "the tests without a model use more of it")]
 #[path = "../end_to_end/server.rs"]
 mod server;
 mod shipped_suites;
 mod site;
+mod started_runs;
 #[expect(dead_code, reason = "the tests without a model use more of it")]
 #[path = "../end_to_end/support.rs"]
 mod support;

@@ -64,7 +64,7 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
     ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
-pub use pinned_files::{ChangedFile, FileUse, PinnedFile, PinnedFiles};
+pub use pinned_files::{ChangedFile, FileUse, PinnedFile, PinnedFiles, SeenFile};
 pub use quiet_panic::{panic_is_caught, without_panic};
 pub use resource_shortage::{MachineResource, ResourceShortage, ShortageWatch};
 pub use sample::{

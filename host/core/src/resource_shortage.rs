@@ -1,5 +1,5 @@
-//! Shortages of the machine: too little memory, too few file descriptors or threads, or a full disk. A shortage is not a
-//! result of a sample. It ends a run, which can be resumed.
+//! Shortages of the machine: too little memory, too few file descriptors or threads, a full disk, or a limit on the size
+//! of files. A shortage is not a result of a sample. It ends a run, which can be resumed.
 //!
 //! Code that turns an error into something else, such as a text or the outcome of a sample, reports the shortage first. Reports
 //! are kept for the whole process, because its resources are shared. A run watches them. After one, it sends no request, and
@@ -24,16 +24,19 @@ pub enum MachineResource {
     Threads,
     /// Disk space, or the user's quota.
     DiskSpace,
+    /// The size of one file.
+    FileSize,
     /// Slots for instances of plugins.
     PluginInstances,
 }
 
 impl MachineResource {
-    const ALL: [MachineResource; 5] = [
+    const ALL: [MachineResource; 6] = [
         MachineResource::Memory,
         MachineResource::FileDescriptors,
         MachineResource::Threads,
         MachineResource::DiskSpace,
+        MachineResource::FileSize,
         MachineResource::PluginInstances,
     ];
 
@@ -53,6 +56,10 @@ impl MachineResource {
             MachineResource::DiskSpace => {
                 "out of disk space; the disk is full, or the user's quota is used up"
             }
+            MachineResource::FileSize => {
+                "a file would be too large; the limit on the size of files is too low (`ulimit -f`), or the file system \
+                 allows no larger ones"
+            }
             MachineResource::PluginInstances => {
                 "out of slots for plugin instances; too many threads call plugins (`--autoeval-workers`)"
             }
@@ -62,12 +69,15 @@ impl MachineResource {
     /// Returns the resource that an error of the system is about. `EAGAIN` has other meanings too, so it is left to those who
     /// start threads and processes.
     fn of_io(error: &io::Error) -> Option<MachineResource> {
-        /// `ENFILE` and `EMFILE`, the same numbers on every Unix.
-        const TOO_MANY_FILES: [i32; 2] = [23, 24];
-        let is_of_files = error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code));
-        match cfg!(unix) && is_of_files {
-            true => Some(MachineResource::FileDescriptors),
-            false => MachineResource::of_kind(error.kind()),
+        // These numbers are the same on every Unix. The kind `FileTooLarge` is not enough: this program itself creates
+        // such errors, which are not shortages.
+        const ENFILE: i32 = 23;
+        const EMFILE: i32 = 24;
+        const EFBIG: i32 = 27;
+        match error.raw_os_error().filter(|_| cfg!(unix)) {
+            Some(ENFILE | EMFILE) => Some(MachineResource::FileDescriptors),
+            Some(EFBIG) => Some(MachineResource::FileSize),
+            _ => MachineResource::of_kind(error.kind()),
         }
     }
 
@@ -264,6 +274,7 @@ mod tests {
             (24, Some(MachineResource::FileDescriptors)),
             (28, Some(MachineResource::DiskSpace)),
             (quota, Some(MachineResource::DiskSpace)),
+            (27, Some(MachineResource::FileSize)),
             // Refused permission, no such file, and a lock that another process holds.
             (1, None),
             (2, None),

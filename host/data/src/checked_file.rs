@@ -7,7 +7,7 @@
 //! a file with its first content never disturbs a run. A block costs one pass of BLAKE3, at several gigabytes a second.
 
 use gage_core::foreign_file::{self, FileLimit};
-use gage_core::{Digest, FileFingerprint, FileUse, PinnedFile};
+use gage_core::{Digest, FileUse, PinnedFile, SeenFile};
 use lru::LruCache;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -39,10 +39,10 @@ impl FilePin {
     /// When the file cannot be read.
     pub(crate) fn read(path: &Path) -> io::Result<FilePin> {
         let opened = foreign_file::open_named(path, FileLimit::NONE)?;
-        let fingerprint = FileFingerprint::of(&opened.metadata()?);
+        let seen = SeenFile::of(&opened.metadata()?);
         let mut blocks = BlockReader::new(opened);
         let digest = Digest::of_reader(&mut blocks)?;
-        let file = PinnedFile::new(path, fingerprint, digest);
+        let file = PinnedFile::new(path, seen, digest);
         let (blocks, bytes) = blocks.finish();
         Ok(FilePin { file, bytes, blocks, changed_at: OnceLock::new() })
     }

@@ -87,6 +87,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         .run_tasks(&tasks, &mut writer, records)
         .and_then(|reports| check_all_files(context).map(|()| reports))
         .map_err(|error| note_changed_input(error, &mut manifest, &folder))?;
+    // The rest is written by path.
+    writer.check_in_place()?;
     let unchanged = before.filter(|_| !writer.has_grown());
     finish_journal(writer);
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
@@ -184,8 +186,13 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
         manifest.permissions = granted_permissions(&plan.config);
-        manifest.write(&folder)?;
-        return Ok((folder, manifest));
+        return match manifest.write(&folder) {
+            Ok(()) => Ok((folder, manifest)),
+            Err(error) => {
+                folder.delete_unstarted();
+                Err(error.into())
+            }
+        };
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;

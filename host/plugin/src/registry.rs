@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
-use gage_core::{Digest, FileFingerprint, PinnedFile, PinnedFiles, ResourceShortage};
+use gage_core::{Digest, PinnedFile, PinnedFiles, ResourceShortage, SeenFile};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -499,7 +499,7 @@ impl Registry {
             Origin::Bundled(name) => Ok((self.bundled_named(name)?.bytes.into(), None)),
             Origin::File(path) => {
                 let most = Limits::of_interpreter().with(&setup.limits).component_bytes;
-                let before = std::fs::metadata(path).map(|metadata| FileFingerprint::of(&metadata));
+                let before = std::fs::metadata(path).map(|metadata| SeenFile::of(&metadata));
                 let bytes = read_component(path, most)?;
                 let pinned = |before| Arc::new(PinnedFile::new(path, before, Digest::of_bytes(&bytes)));
                 let file = before.ok().map(pinned);

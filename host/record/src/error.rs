@@ -22,6 +22,9 @@ pub enum FolderChange {
     /// Another folder is in its place.
     #[strum(to_string = "was replaced by another folder")]
     Replaced,
+    /// The folder was moved, with its journal.
+    #[strum(to_string = "was moved")]
+    Moved,
     /// The current file of its journal was deleted.
     #[strum(to_string = "lost its journal (a file of it was deleted)")]
     JournalDeleted,
@@ -37,6 +40,30 @@ pub enum FolderChange {
     /// The file with the number of records was deleted, moved or replaced.
     #[strum(to_string = "lost its file journal/recorded, which counts the records")]
     CountLost,
+}
+
+impl FolderChange {
+    /// Returns what follows from the change, with advice.
+    fn consequence(self) -> &'static str {
+        match self {
+            FolderChange::Deleted | FolderChange::Replaced => {
+                "so the run was stopped; restore the folder and continue with --resume, or start again with another \
+                 --run-id"
+            }
+            FolderChange::Moved => {
+                "so its results cannot be written; every answer is recorded: move the folder back and continue with \
+                 --resume"
+            }
+            FolderChange::JournalDeleted
+            | FolderChange::JournalMoved
+            | FolderChange::JournalReplaced
+            | FolderChange::JournalShortened
+            | FolderChange::CountLost => {
+                "so the run was stopped; restore the journal, or repair the run with `gage-host runs repair RUN`, and \
+                 continue with --resume"
+            }
+        }
+    }
 }
 
 /// Error from reading or writing a run folder.
@@ -89,13 +116,8 @@ pub enum RecordError {
         path: PathBuf,
     },
 
-    /// The run folder was deleted or replaced, or a file of its journal was, or was shortened.
-    #[error(
-        "the run folder {} {change} while the run was going on, so the run was stopped; {}, or start again with another \
-         --run-id",
-        .path.display(),
-        folder_remedy(*change)
-    )]
+    /// The run folder was deleted, replaced or moved, or its journal was.
+    #[error("the run folder {} {change} while the run was going on, {}", .path.display(), .change.consequence())]
     FolderChanged {
         /// The run folder.
         path: PathBuf,
@@ -172,16 +194,6 @@ pub enum RecordError {
         /// The cause.
         source: io::Error,
     },
-}
-
-/// Returns the advice for a run folder that changed during the run.
-fn folder_remedy(change: FolderChange) -> String {
-    match change {
-        FolderChange::Deleted | FolderChange::Replaced => {
-            "restore the folder and continue with --resume".to_owned()
-        }
-        _ => format!("{JOURNAL_REMEDY}, and continue with --resume"),
-    }
 }
 
 /// Describes a folder that holds no manifest, with advice.

@@ -7,7 +7,7 @@
 //!
 //! - The next segment of the journal cannot be created, so the current one grows on. Full segments are not sealed.
 //! - Media of replies cannot be stored, which ends the run with an error.
-//! - The reports at the end cannot be written, which is an error too.
+//! - The reports at the end cannot be written. [`FolderGuard::check_in_place`] finds that before the first of them.
 //!
 //! By then every answer is recorded. The run can be resumed once the folder is back in its place. A folder that was
 //! created at the old place would get these files instead, so it is an error.
@@ -60,6 +60,20 @@ impl FolderGuard {
         match self.change(journal, count) {
             Ok(Some(change)) => Err(RecordError::FolderChanged { path: self.path.clone(), change }),
             Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Does the same, and checks that the folder was not moved, so that files can be created in it by path.
+    ///
+    /// # Errors
+    /// Same as for [`FolderGuard::check`], or if the folder was moved.
+    pub(crate) fn check_in_place(&self, journal: JournalFile<'_>, count: &File) -> Result<(), RecordError> {
+        self.check(journal, count)?;
+        match metadata_at(&self.path) {
+            Ok(None) => {
+                Err(RecordError::FolderChanged { path: self.path.clone(), change: FolderChange::Moved })
+            }
+            Ok(Some(_)) | Err(_) => Ok(()),
         }
     }
 
@@ -189,6 +203,9 @@ mod tests {
             let error = error.recorded("run_folders");
             let folder = format!("the run folder {} ", folder.path().display());
             assert!(error.starts_with(&folder) && error.contains(expected), "{number}: {error}");
+            // Without its journal, a run can be repaired.
+            let is_of_journal = expected.starts_with("a file of it");
+            assert_eq!(error.contains("`gage-host runs repair RUN`"), is_of_journal, "{number}: {error}");
         }
     }
 
@@ -201,8 +218,11 @@ mod tests {
         writer.check_folder().unwrap();
         writer.append_whole(&[crate::sample_record::tests::record("t", 0, "a")]).unwrap();
         writer.check_folder().unwrap();
-        drop(writer);
+        let error = writer.check_in_place().unwrap_err().recorded("run_folders");
+        assert!(error.contains("run was moved while") && error.contains("move the folder back"), "{error}");
         rename(moved, folder.path().to_owned());
+        writer.check_in_place().unwrap();
+        drop(writer);
         assert_eq!(crate::JournalIndex::read(&folder).unwrap().len(), 1);
     }
 

@@ -11,7 +11,7 @@ pub const JOURNAL_FOLDER: &str = "journal";
 /// In the journal folder: a lower bound of the number of lines in its files.
 pub const RECORDED_FILE: &str = "recorded";
 /// That file, as its path in the run folder.
-pub(crate) const RECORDED_PATH: &str = "journal/recorded";
+pub const RECORDED_PATH: &str = "journal/recorded";
 /// In the journal folder: prefix of the names of files that hold bytes found after a journal's last line.
 pub const SET_ASIDE_BEGIN: &str = "set-aside-";
 /// In the journal folder: folder of the damaged lines that repairs have set aside.

@@ -79,6 +79,11 @@ impl RunFolder {
             })
     }
 
+    /// Deletes the folder if its run never started, because its first manifest could not be written.
+    pub fn delete_unstarted(self) {
+        delete_unstarted(&self.path);
+    }
+
     /// Opens the folder of an existing run to continue it.
     ///
     /// # Errors
@@ -209,13 +214,26 @@ fn run_exists(run_id: &str, path: &Path) -> RecordError {
     RecordError::RunExists { run_id: run_id.to_owned(), path: path.to_owned() }
 }
 
-/// Creates the empty journal of a new run in a locked folder.
+/// Creates the empty journal of a new run in a locked folder. If that fails, nothing of the run stays.
 fn begin_journal(path: PathBuf, run_id: &str, mut writer_lock: WriterLock) -> Result<RunFolder, RecordError> {
-    create_journal_folder(&path)?;
-    // Before the manifest, which implies that this file exists.
-    DurableCount::begin(&path, run_id, 0)?;
-    writer_lock.take_recorded(&path)?;
-    Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
+    // The count comes before the manifest, which implies that it exists.
+    let begun = create_journal_folder(&path)
+        .and_then(|()| DurableCount::begin(&path, run_id, 0).map(drop))
+        .and_then(|()| writer_lock.take_recorded(&path));
+    match begun {
+        Ok(()) => Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) }),
+        Err(error) => {
+            delete_unstarted(&path);
+            Err(error)
+        }
+    }
+}
+
+/// Deletes a locked folder whose run never started. If that fails, the next run of this id takes the folder over.
+fn delete_unstarted(path: &Path) {
+    if is_never_started(path) {
+        let _ = fs::remove_dir_all(path);
+    }
 }
 
 /// Accepts that a file or a folder to be deleted is missing.
@@ -260,6 +278,17 @@ mod tests {
         JournalWriter::open(&folder).unwrap();
         drop(folder);
         RunFolder::resume(root.path(), "judged").unwrap();
+    }
+
+    /// A folder without a manifest could be taken for a run that lost it.
+    #[test]
+    fn only_a_run_that_never_started_is_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("run");
+        RunFolder::create(root.path(), "run").unwrap().delete_unstarted();
+        assert!(!path.exists());
+        begin(root.path(), "run").delete_unstarted();
+        assert!(RunFolder::has_manifest(&path));
     }
 
     #[test]

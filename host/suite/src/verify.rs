@@ -4,8 +4,8 @@ use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_core::foreign_file::check_holes;
 use gage_record::format::{
-    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, REPORT_FILE,
-    SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
+    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, RECORDED_PATH,
+    REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
 };
 use gage_record::{
     FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, open_run_file, read_run_file,
@@ -29,6 +29,9 @@ pub enum FileState {
     Intact,
     /// The file is missing.
     Missing,
+    /// `journal/recorded` has a different digest, but a valid count: one of its two slots is damaged, or an older copy
+    /// was restored. The run needs nothing else from it.
+    Readable,
     /// The file has a different digest.
     Changed {
         /// Digest of the file.
@@ -56,6 +59,13 @@ pub struct FileFinding {
     pub state: FileState,
 }
 
+impl FileFinding {
+    /// Returns true if the file is as it was written, or says the same.
+    pub fn is_good(&self) -> bool {
+        matches!(self.state, FileState::Intact | FileState::Readable)
+    }
+}
+
 /// Result of the verification.
 #[derive(Debug)]
 pub struct VerifyReport {
@@ -68,9 +78,9 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Returns true if everything is as it was written.
+    /// Returns true if everything is as it was written, or says the same.
     pub fn is_intact(&self) -> bool {
-        self.files.iter().all(|file| file.state == FileState::Intact)
+        self.files.iter().all(FileFinding::is_good)
     }
 
     /// Returns the state of a file, if the run has it or should have it.
@@ -87,6 +97,7 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     let run = RunReader::open(path)?;
     let problem = run.integrity().problem();
     let manifest = problem.map_or(FileState::Intact, |problem| FileState::Damaged(problem.to_owned()));
+    let journal = run.journal();
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
     let lacking = ALWAYS.iter().filter(|name| !run.manifest().files.contains_key(**name));
     files.extend(lacking.map(|name| FileFinding {
@@ -101,6 +112,11 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
             FileState::Intact if name == CONFIG_FILE => {
                 state_of_config(path, &run.manifest().identity.config)
             }
+            FileState::Changed { .. } | FileState::Resized { .. }
+                if name == RECORDED_PATH && journal.is_ok() =>
+            {
+                FileState::Readable
+            }
             state => state,
         },
     }));
@@ -111,7 +127,6 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
         !known.contains(name) && !is_medium && !is_made_later(name)
     });
     files.extend(others.map(|name| FileFinding { name, written: None, state: FileState::Foreign }));
-    let journal = run.journal();
     let state = match &journal {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
             FileState::Damaged("it ends in the middle of a record".to_owned())

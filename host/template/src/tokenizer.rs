@@ -6,8 +6,7 @@ use crate::sandbox::TemplateSandbox;
 use gage_config::{Permissions, Refusal};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{
-    ChangedFile, Digest, FileFingerprint, FileUse, Message, PinnedFile, PinnedFiles, max_json_values,
-    parse_json,
+    ChangedFile, Digest, FileUse, Message, PinnedFile, PinnedFiles, SeenFile, max_json_values, parse_json,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -165,10 +164,9 @@ impl TokenizerTemplate {
 /// Reads a file, and pins it.
 fn read(path: &Path, files: &PinnedFiles) -> Result<String, TokenizerError> {
     let unreadable = |source| TokenizerError::Unreadable { path: path.to_owned(), source };
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    let before = std::fs::metadata(path).map(|metadata| SeenFile::of(&metadata)).map_err(unreadable)?;
     let text = foreign_file::read_named_text(path, MAX_CONFIG_SIZE).map_err(unreadable)?;
-    let (before, digest) = (FileFingerprint::of(&metadata), Digest::of_bytes(text.as_bytes()));
-    files.add(&Arc::new(PinnedFile::new(path, before, digest)));
+    files.add(&Arc::new(PinnedFile::new(path, before, Digest::of_bytes(text.as_bytes()))));
     Ok(text)
 }
 

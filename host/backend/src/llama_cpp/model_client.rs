@@ -183,7 +183,7 @@ impl ModelClient {
             }
             FromModel::Refused(reason) => match state.opening.take() {
                 Some(opening) => drop(opening.send(Err(reason))),
-                None => state.fail_all(internal(format!("the model could not be loaded again: {reason}"))),
+                None => state.fail_all(model_lost(format!("the model could not be loaded again: {reason}"))),
             },
             FromModel::Started(number) | FromModel::Queued(number) => {
                 if let Some(pending) = state.pending.get_mut(&number) {
@@ -202,7 +202,7 @@ impl ModelClient {
     /// Checks that the files of the model have not changed, before the model is loaded again.
     ///
     /// # Errors
-    /// If a file changed; the message names it.
+    /// If a file changed or is gone; the message names it.
     pub fn check_files_before_reload(&self) -> Result<(), String> {
         self.files.check(FileUse::Reload).map_err(|changed| described(&changed))
     }
@@ -555,6 +555,16 @@ mod tests {
         let ended = client.state().ended.clone().expect("it ended");
         assert_eq!(ended.kind, BackendErrorKind::ModelLost);
         assert!(ended.message.contains("other settings than before"), "{}", ended.message);
+    }
+
+    /// The model could not be loaded again, which is not a result of the requests that wait for it.
+    #[test]
+    fn refused_reload_ends_the_model() {
+        let client = ModelClient::default();
+        client.on_message(FromModel::Refused("the file cannot be read".to_owned()));
+        let ended = client.state().ended.clone().expect("it ended");
+        assert_eq!(ended.kind, BackendErrorKind::ModelLost);
+        assert_eq!(ended.message, "the model could not be loaded again: the file cannot be read");
     }
 
     #[cfg(unix)]

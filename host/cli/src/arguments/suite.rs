@@ -173,7 +173,7 @@ pub(crate) struct VerifyArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing if the run is unchanged.
+    /// Print only problems; nothing if the run is unchanged.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }

@@ -14,6 +14,7 @@ use gage_config::{Environment, GateSpec, Permissions, load_gate, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_figures::{FiguresError, RecordedRun};
 use gage_record::{MissingManifest, RecordError, RunFolder};
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         // The gate requires something that cannot be computed.
         error => terminal::usage_error(&error.to_string(), None),
     })?;
+    check_metrics(&comparison, &base, &new)?;
     comparison.warnings.extend(repeated.map(|what| ComparisonWarning { task_id: None, what }));
     write_files(&comparison, arguments)?;
     if arguments.json {
@@ -73,6 +75,26 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         terminal::eprint_line(github_annotations(&comparison).trim_end());
     }
     Ok(code_of(comparison.verdict))
+}
+
+/// Refuses runs that can be compared, but have no metric in common.
+fn check_metrics(comparison: &Comparison, base: &RecordedRun, new: &RecordedRun) -> Result<(), ExitCode> {
+    if comparison.verdict.is_some() || !comparison.metrics.is_empty() {
+        return Ok(());
+    }
+    let metrics_of = |run: &RecordedRun| {
+        let named = run.all_figures().iter().map(|one| format!("{} of task {}", one.metric_id, one.task_id));
+        let names: Vec<String> = named.collect::<BTreeSet<_>>().into_iter().collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let message = format!(
+        "the runs have no metric in common whose scores can be compared; the baseline has: {}; the new run has: {}",
+        metrics_of(base),
+        metrics_of(new)
+    );
+    let help =
+        "score the answers of one run with a metric of the other: `gage-host score RUN --metric METRIC`";
+    Err(terminal::usage_error(&message, Some(help)))
 }
 
 /// Warns of the error rate of a gate that judges several runs by one baseline.

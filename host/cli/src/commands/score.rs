@@ -1,6 +1,6 @@
 //! `gage-host score`: scores the answers of a run again.
 
-use super::compare::located;
+use super::compare::{located, refuse_run};
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
 use super::permissions::permissions;
@@ -9,6 +9,7 @@ use super::{failure, observability, setup};
 use crate::arguments::{DEFAULT_LOG, ScoreArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_record::RecordError;
 use gage_runner::{CancelToken, Context, RescoreRequest, RunnerError, rescore};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +17,12 @@ use std::sync::Arc;
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, None)?;
     let permissions = permissions(&arguments.permissions)?;
+    let output_dir = arguments.output_dir.as_deref().unwrap_or(Path::new("runs"));
     let stop = CancelToken::default();
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
     let outcome = rescore(&RescoreRequest {
         context: Context { permissions, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
-        run: located(&arguments.run, arguments.output_dir.as_deref().unwrap_or(Path::new("runs"))),
+        run: located(&arguments.run, output_dir),
         metrics: arguments.metrics.clone(),
         suite: arguments.config.clone(),
         overrides: arguments.overrides.clone(),
@@ -34,6 +36,9 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Score),
         Err(error @ RunnerError::RunExists { .. }) => {
             Ok(terminal::usage_error(&error.to_string(), Some("choose another --run-id")))
+        }
+        Err(RunnerError::Record(error @ RecordError::NotARunFolder { .. })) => {
+            Ok(refuse_run(error, &arguments.run, output_dir))
         }
         Err(error) => failure::refuse(error),
     }

@@ -42,7 +42,7 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         terminal::print_json(format_args!("{:#}", report(checked, rescored, is_good)))?;
     } else if !(arguments.quiet && is_good) {
-        terminal::print_line(text(checked, rescored, is_good))?;
+        terminal::print_line(text(checked, rescored, is_good, arguments.quiet))?;
     }
     Ok(if is_good { ExitCode::Done } else { ExitCode::LockMismatch })
 }
@@ -83,6 +83,7 @@ fn report(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> Value 
 fn state_name(state: &FileState) -> &'static str {
     match state {
         FileState::Intact => "intact",
+        FileState::Readable => "readable",
         FileState::Missing => "missing",
         FileState::Changed { .. } | FileState::Resized { .. } => "changed",
         FileState::Damaged(_) => "damaged",
@@ -90,14 +91,17 @@ fn state_name(state: &FileState) -> &'static str {
     }
 }
 
-/// Formats the outcome as text.
-fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
-    let files = checked.files.iter().map(file_line);
+/// Formats the outcome as text, or only the problems.
+fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool, only_problems: bool) -> String {
+    let files = checked.files.iter().filter(|file| !(only_problems && file.is_good())).map(file_line);
     let mut lines: Vec<String> = files.map(|line| gage_core::printable_line(&line).into_owned()).collect();
-    add_rescored(&mut lines, checked, again);
+    let is_problem = matches!(again, RescoreCheck::Impossible { .. } | RescoreCheck::Different { .. });
+    if is_problem || !only_problems {
+        add_rescored(&mut lines, checked, again);
+    }
     let manifest = checked.run.manifest();
     let is_part = matches!(manifest.status, RunStatus::Interrupted | RunStatus::Running);
-    if is_part {
+    if is_part && !only_problems {
         lines.push(format!(
             "the run is {}: what it has recorded is compared; continue it with `gage-host run SUITE --resume RUN`",
             manifest.status.name()
@@ -115,6 +119,9 @@ fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
 fn file_line(file: &FileFinding) -> String {
     match &file.state {
         FileState::Intact => format!("{}: unchanged", file.name),
+        FileState::Readable => {
+            format!("{}: changed, but its count is valid, so nothing is lost", file.name)
+        }
         FileState::Missing => format!("{}: MISSING", file.name),
         FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
         FileState::Resized { bytes } => {

@@ -107,7 +107,10 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     manifest.permissions = context.permissions.cloned();
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
-    manifest.write(&folder)?;
+    if let Err(error) = manifest.write(&folder) {
+        folder.delete_unstarted();
+        return Err(error.into());
+    }
     if context.keeps_journal {
         MediaFolder::copy(parent.path(), &folder)?;
     }

@@ -169,6 +169,14 @@ impl JournalWriter {
         self.guard.check(journal_file(&self.path, &self.appender), self.recorded.file())
     }
 
+    /// Does the same, and checks that the folder was not moved, so that files can be created in it by path.
+    ///
+    /// # Errors
+    /// If the folder or the journal was deleted, replaced or moved.
+    pub fn check_in_place(&self) -> Result<(), RecordError> {
+        self.guard.check_in_place(journal_file(&self.path, &self.appender), self.recorded.file())
+    }
+
     /// Returns whether entries were appended since the journal was opened.
     pub fn has_grown(&self) -> bool {
         self.lines > self.lines_before
