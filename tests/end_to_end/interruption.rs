@@ -495,7 +495,7 @@ fn full_disk_under_a_recording_ends_the_run_at_once() {
     let mut command = workspace.program_in_shell(&format!("ulimit -f {blocks}; exec \"$0\" \"$@\""));
     command.arg(workspace.program().get_program()).args(&recording);
     let ended = CommandOutput::of(command.output().expect("the shell runs")).expect_code(1);
-    let message = "its HTTP exchanges could not be recorded: tape.zst: ";
+    let message = "cannot write the recording tape.zst: ";
     assert!(ended.stderr.contains(message), "{}", ended.stderr);
     assert!(server.requests() < 40 + 100, "{} requests", server.requests());
     workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
