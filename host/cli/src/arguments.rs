@@ -9,6 +9,7 @@ mod export;
 mod import;
 mod judge;
 mod model;
+mod new;
 mod observe;
 mod permissions;
 mod plan;
@@ -32,6 +33,7 @@ pub(crate) use judge::{CalibrateArguments, JudgeCommand};
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
 };
+pub(crate) use new::NewSuiteArguments;
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use permissions::PermissionArguments;
 pub(crate) use plan::PlanArguments;
@@ -85,6 +87,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write a suite for a file of rows.
+    New(NewSuiteArguments),
     /// Run a suite, and write a run folder.
     Run(Box<RunArguments>),
     /// Score the answers of a run again, with other metrics, newer plugins or other judges.
@@ -163,6 +167,15 @@ pub(crate) struct ConfigArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
 
+    /// Evaluate this model: openai:MODEL, anthropic:MODEL, gemini:MODEL, openai:MODEL@URL, a .gguf file, or a model that
+    /// the suite lists. `run` and `validate` take several.
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(crate) models: Vec<String>,
+
+    /// Use this prompt of the suite, by its prompt_id, or this template. `run` and `validate` take several.
+    #[arg(long = "prompt", value_name = "PROMPT")]
+    pub(crate) prompts: Vec<String>,
+
     /// A folder of components, each .wasm file under its own name and without grants; may be given
     /// several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
@@ -176,6 +189,18 @@ impl ConfigArguments {
     /// The suite's path.
     pub(crate) fn path(&self) -> PathBuf {
         self.config.clone().or_else(|| self.config_option.clone()).unwrap_or_default()
+    }
+
+    /// Returns the overrides of the suite, with those of the model and the prompt.
+    pub(crate) fn all_overrides(&self) -> Vec<String> {
+        let chosen = [("model", &self.models), ("prompt", &self.prompts)];
+        let chosen = chosen.into_iter().filter_map(|(key, names)| match names.as_slice() {
+            [] => None,
+            // JSON is YAML.
+            [name] => Some(format!("{key}={}", serde_json::json!(name))),
+            names => Some(format!("{key}={}", serde_json::json!(names))),
+        });
+        chosen.chain(self.overrides.iter().cloned()).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One file per command, and shared helpers.
 
+mod combinations;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod data;
@@ -19,6 +20,7 @@ pub(crate) mod lock;
 mod lock_differences;
 pub(crate) mod metrics;
 pub(crate) mod model;
+pub(crate) mod new;
 mod observability;
 mod outcome;
 mod permissions;

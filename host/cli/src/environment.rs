@@ -1,6 +1,7 @@
 //! Environment variables that the program reads: those of flags that describe an environment, those of gage-eval, and
 //! those of other programs.
 
+pub(crate) mod env_file;
 mod foreign_variables;
 mod legacy_variables;
 mod old_options;

@@ -19,12 +19,14 @@ fn main() -> std::process::ExitCode {
     machine_shortage::end_after_panics();
     environment::keep_addresses();
     let arguments: Arguments = environment::parse();
+    environment::env_file::read();
     let checked = machine_shortage::check_descriptors();
     machine_shortage::exit_code_of(checked.and_then(|()| execute(arguments.command))).into()
 }
 
 fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::New(new) => commands::new::execute(&new),
         Command::Run(run) => commands::run::execute(*run),
         Command::Score(score) => commands::score::execute(&score),
         Command::Metrics(metrics) => commands::metrics::execute(metrics),
@@ -35,7 +37,7 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plan(plan) => commands::plan::execute(&plan),
         Command::Import(import) => commands::import::execute(&import),
         Command::Judge(judge) => commands::judge::execute(&judge),
-        Command::Validate(validate) => commands::validate::execute(&validate),
+        Command::Validate(validate) => commands::validate::execute(validate),
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),
         Command::List(list) => commands::list::execute(&list),

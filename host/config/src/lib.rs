@@ -24,6 +24,7 @@ mod redacted;
 mod resources;
 mod secret_marking;
 mod secrets;
+mod short_form;
 mod source;
 mod suite_schema;
 
@@ -42,7 +43,7 @@ pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
-    PreprocessSpec,
+    PreprocessSpec, loader_of_file,
 };
 pub use elements::embed_step::EmbedStep;
 pub use elements::gate::{GateSpec, SubScoreGate};
@@ -77,5 +78,6 @@ pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,
     without_users,
 };
+pub use short_form::{SuiteChoices, choices, expand_short_form};
 pub use source::{Source, Sources, Span, shown_path};
 pub use suite_schema::suite_schema;

@@ -49,6 +49,13 @@ pub struct Entry {
     pub written: Option<String>,
 }
 
+impl Entry {
+    /// Creates an entry that is not written in a file, at the place of its value.
+    pub fn new(key: &str, node: Node) -> Entry {
+        Entry { key: key.to_owned(), key_span: node.span, node, written: None }
+    }
+}
+
 /// Size of a part of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeSize {
@@ -70,6 +77,16 @@ impl Node {
     /// Creates a value that is not an unquoted scalar.
     pub fn new(value: NodeValue, span: Span) -> Node {
         Node { value, span, plain: None, written: None }
+    }
+
+    /// Creates a text that is not written in a file.
+    pub fn text(text: impl Into<String>, span: Span) -> Node {
+        Node::new(NodeValue::Text(text.into()), span)
+    }
+
+    /// Creates a mapping. The keys must differ.
+    pub fn map(entries: Vec<Entry>, span: Span) -> Node {
+        Node::new(NodeValue::Map(entries), span)
     }
 
     /// Creates a mapping without entries.
@@ -121,6 +138,32 @@ impl Node {
     /// Returns the value of a key, or `None` if it is not a mapping that has the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// Returns the text of a key, or `None` if its value is not a text.
+    pub fn text_of(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Node::as_text)
+    }
+
+    /// Returns the mutable entries, or `None` if it is not a mapping.
+    pub fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
+        match &mut self.value {
+            NodeValue::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Returns the mutable items, or `None` if it is not a list.
+    pub fn items_mut(&mut self) -> Option<&mut Vec<Node>> {
+        match &mut self.value {
+            NodeValue::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns the mutable value of a key.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries_mut()?.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
     /// Returns the value at a JSON pointer, or the last existing one on the way.

@@ -27,6 +27,7 @@ use crate::problems::Problems;
 use crate::redacted::{self, RedactedValue};
 use crate::resources::{Purpose, Resources};
 use crate::secret_marking;
+use crate::short_form;
 use crate::source::Span;
 use gage_core::SamplingParams;
 use std::sync::Arc;
@@ -273,9 +274,21 @@ pub fn load_document(
     purpose: Purpose,
     problems: &mut Problems,
 ) -> Option<PipelineConfig> {
-    for text in overrides {
+    let (choices, others): (Vec<&String>, Vec<&String>) =
+        overrides.iter().partition(|text| short_form::is_choice(text));
+    for text in choices {
+        short_form::apply_choice(&mut root, text, environment, problems);
+    }
+    match purpose {
+        Purpose::Run => short_form::keep_one(&mut root, problems),
+        // No model is asked, so any of them will do.
+        Purpose::Datasets | Purpose::Plugins => short_form::keep_first(&mut root),
+    }
+    short_form::rewrite(&mut root, Some(environment), problems);
+    for text in others {
         overrides::apply(&mut root, text, environment, problems);
     }
+    short_form::add_defaults(&mut root);
     let mut config = read(&root, purpose, problems)?;
     if !problems.check_resources(purpose) {
         return None;
@@ -292,6 +305,10 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     }
     let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
+    // Both were rewritten; they are known keys all the same.
+    for key in ["model", "prompt"] {
+        table.get(key);
+    }
     let name =
         table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
     let plugins = table.read_all("plugins", problems, PluginSpec::read);

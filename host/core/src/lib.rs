@@ -38,6 +38,7 @@ mod score;
 mod suggest;
 mod suite_sections;
 mod threads;
+mod variables;
 
 pub use answer::CanonicalAnswer;
 pub use bounded_text::{MAX_SHOWN_NAME_CHARS, name_list, shortened, shown_name};
@@ -78,6 +79,7 @@ pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
 pub use threads::{spawn_scoped, spawn_thread};
+pub use variables::{set_file_variables, variable};
 
 /// A JSON object, in its original order.
 pub type Object = serde_json::Map<String, serde_json::Value>;

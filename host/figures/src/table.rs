@@ -3,6 +3,7 @@
 mod cells;
 mod numbers;
 mod rows;
+mod side_by_side;
 
 use crate::{
     JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings, describe_served,
@@ -13,6 +14,7 @@ use gage_core::{Outcome, printable_line};
 use itertools::Itertools as _;
 use numbers::{duration, milliseconds};
 use rows::{TableRow, rows_of};
+pub use side_by_side::render_side_by_side;
 
 /// Options for rendering a table.
 #[derive(Clone, Copy, Debug)]

@@ -31,7 +31,7 @@ impl PluginHost {
         let engines = Arc::new(Engines::new(counts)?);
         let cache = CompileCache::open(engines.pooled(), options)?;
         let ticker = Ticker::start(Arc::clone(&engines))?;
-        let secret = options.secret.unwrap_or(|name| std::env::var(name).ok());
+        let secret = options.secret.unwrap_or(gage_core::variable);
         Ok(PluginHost {
             engines,
             slots: Arc::new(SlotQueue::new(POOL_SLOTS)),

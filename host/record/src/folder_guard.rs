@@ -204,7 +204,8 @@ mod tests {
             let folder = format!("the run folder {} ", folder.path().display());
             assert!(error.starts_with(&folder) && error.contains(expected), "{number}: {error}");
             // Without a part of its journal, a run can be repaired.
-            let is_of_journal = ["a file of it", "lost its file"].iter().any(|part| expected.starts_with(part));
+            let is_of_journal =
+                ["a file of it", "lost its file"].iter().any(|part| expected.starts_with(part));
             assert_eq!(error.contains("`gage-host runs repair RUN`"), is_of_journal, "{number}: {error}");
         }
     }

@@ -55,7 +55,7 @@ impl HostSettings {
 }
 
 fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+    gage_core::variable(name).filter(|text| !text.trim().is_empty())
 }
 
 /// Returns the hub token from `HF_TOKEN`.

@@ -53,7 +53,7 @@ pub use request::{
     DEFAULT_CONCURRENCY, LockAction, LockRequest, RescoreRequest, ResumeRequest, RunRequest, VerifyRequest,
 };
 pub use rescore::rescore;
-pub use run::{resume, run};
+pub use run::{new_run_id, resume, run};
 pub use suite_defaults::SuiteDefaults;
 pub use suite_source::{SuiteSource, Variables};
 pub use verify::{RescoreCheck, VerifyOutcome, verify};

@@ -465,7 +465,7 @@ fn earlier_recording(
 }
 
 /// Creates a run id: date, time, and a random number for runs in the same second, as in `20260102-030405-1f3a92c7`.
-pub(crate) fn new_run_id() -> String {
+pub fn new_run_id() -> String {
     let time: String =
         rfc3339(SystemTime::now()).chars().filter(|character| !"-:Z".contains(*character)).collect();
     let (suffix, ..) = Uuid::new_v4().as_fields();

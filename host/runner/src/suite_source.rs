@@ -1,7 +1,7 @@
 //! Source of a suite: its file, overriding values and defaults.
 
 use crate::{Context, RunEvent};
-use gage_config::{Permissions, Purpose, is_secret_name};
+use gage_config::{Permissions, Purpose, SuiteChoices, is_secret_name};
 use gage_secrets::SECRET_MARK;
 use gage_suite::{LoadedSuite, SuiteInputs, secret_variables, without_default};
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ impl Variables {
     /// Returns the value of a variable that a suite may read.
     pub fn get(&self, name: &str, permissions: &Permissions) -> Option<String> {
         permissions.check_env(name).ok()?;
-        let set = std::env::var(name).ok();
+        let set = gage_core::variable(name);
         set.or_else(|| self.idle.contains(name).then(|| SECRET_MARK.to_owned()))
     }
 }
@@ -77,6 +77,13 @@ impl Context {
         let mut loaded = gage_suite::load(path, &inputs, purpose);
         self.defaults.rename_sources(&mut loaded.problems);
         loaded
+    }
+
+    /// Returns the models and prompts that a suite lists, of which a run takes one each.
+    pub fn choices(&self, path: &Path, variables: &Variables) -> SuiteChoices {
+        let permissions = &self.permissions_of(path);
+        let variable = |name: &str| variables.get(name, permissions);
+        gage_suite::choices(path, &SuiteInputs { overrides: &[], variable: &variable, permissions })
     }
 
     /// Returns the overrides of a source, followed by the defaults for omitted values.

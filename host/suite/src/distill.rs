@@ -1,11 +1,10 @@
 //! Distills a PipelineConfig into a template.
 
-use crate::document::entries_mut;
 use crate::rewrite_paths::rebase;
 use crate::secrets;
 use crate::template::{BuiltinTemplate, digest_of, number_of, versions};
 use crate::{SuiteError, files, yaml};
-use gage_config::{Node, NodeValue, Problems, parse_document};
+use gage_config::{Node, NodeValue, Problems, expand_short_form, parse_document};
 use gage_core::Digest;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +81,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     rebase(&mut definition, &files::folder_of(options.config), &folder);
     let removed = secrets::remove(&mut definition);
     // Parsed again, so that the digest is that of the written text.
-    let definition = parse(options.config, &yaml::of_node(&definition))?;
+    let definition = parse(options.config, &yaml::of_node(&definition), false)?;
     let digest = digest_of(&definition);
 
     let known = versions(&folder);
@@ -119,14 +118,19 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     Ok(found(path, version, true))
 }
 
-/// Parses a suite without expanding it.
+/// Parses a suite without expanding its variables.
 fn raw(path: &Path) -> Result<Node, SuiteError> {
-    parse(path, &files::read(path)?)
+    parse(path, &files::read(path)?, true)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Node, SuiteError> {
+/// Parses a text without expanding variables. The short form of a suite becomes the long form if wanted.
+fn parse(path: &Path, text: &str, to_long_form: bool) -> Result<Node, SuiteError> {
     let mut problems = Problems::default();
-    match parse_document(&path.display().to_string(), text, None, &mut problems) {
+    let mut parsed = parse_document(&path.display().to_string(), text, None, &mut problems);
+    if let Some(root) = parsed.as_mut().filter(|_| to_long_form) {
+        expand_short_form(root, None, &mut problems);
+    }
+    match parsed {
         Some(node) if !problems.has_errors() => Ok(node),
         _ => Err(SuiteError::document(path, problems)),
     }
@@ -152,7 +156,7 @@ fn prune(definition: &mut Node) {
         NodeValue::Map(entries) => entries.is_empty(),
         _ => false,
     };
-    if let Some(entries) = entries_mut(definition) {
+    if let Some(entries) = definition.entries_mut() {
         entries
             .retain(|entry| !["api_version", "kind"].contains(&entry.key.as_str()) && !is_empty(&entry.node));
     }

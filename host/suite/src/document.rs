@@ -1,35 +1,7 @@
 //! Documents as trees: helpers shared by several modules.
 
-use gage_config::{Entry, Node, NodeValue, Span};
+use gage_config::{Node, NodeValue};
 use serde_json::{Value, json};
-
-/// Creates a text node that is not part of a file.
-pub(crate) fn text(value: &str, span: Span) -> Node {
-    Node::new(NodeValue::Text(value.to_owned()), span)
-}
-
-/// Creates an entry of a mapping.
-pub(crate) fn entry(key: &str, node: Node) -> Entry {
-    Entry { key: key.to_owned(), key_span: node.span, node, written: None }
-}
-
-/// Returns the value of a key, or `None` if it is not a text.
-pub(crate) fn text_of<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
-    node.get(key).and_then(Node::as_text)
-}
-
-/// Returns the mutable entries of a mapping, or `None` for anything else.
-pub(crate) fn entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
-    match &mut node.value {
-        NodeValue::Map(entries) => Some(entries),
-        _ => None,
-    }
-}
-
-/// Returns the mutable value of a key.
-pub(crate) fn get_mut<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
-    entries_mut(node)?.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
-}
 
 /// Returns the items of a list below a key, with their ids.
 pub(crate) fn listed<'n>(
@@ -38,7 +10,7 @@ pub(crate) fn listed<'n>(
     id_key: &'static str,
 ) -> impl Iterator<Item = (&'n str, &'n Node)> {
     let items = node.get(key).and_then(Node::as_list).unwrap_or_default();
-    items.iter().filter_map(move |item| Some((text_of(item, id_key)?, item)))
+    items.iter().filter_map(move |item| Some((item.text_of(id_key)?, item)))
 }
 
 /// Visits every text.

@@ -13,6 +13,15 @@ pub(crate) fn schema_comment() -> String {
     format!("# yaml-language-server: $schema={SCHEMA_FILE_NAME}\n")
 }
 
+/// Writes a new suite, which begins with the comment that names its schema, and the schema.
+///
+/// # Errors
+/// Fails if the file exists, or cannot be written.
+pub fn write_suite(path: &Path, text: &str) -> Result<(), SuiteError> {
+    files::write_new(path, &format!("{}{text}", schema_comment()))?;
+    write_schema(&files::folder_of(path))
+}
+
 /// Writes this program version's schema to a folder. It replaces the schema of another version, but no other
 /// file of this name.
 ///

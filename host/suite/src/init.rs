@@ -1,12 +1,12 @@
 //! Turns a template into a RunConfig, or back into a PipelineConfig.
 
-use crate::document::{each_text, entry, listed, text, text_of};
+use crate::document::{each_text, listed};
 use crate::editor_schema::{schema_comment, write_schema};
 use crate::parameters::runtime_of;
 use crate::rewrite_paths::rebase;
 use crate::template::{BuiltinTemplate, number_of, versions};
 use crate::{SuiteError, files, placeholders, yaml};
-use gage_config::{API_VERSION, Node, NodeValue};
+use gage_config::{API_VERSION, Entry, Node, NodeValue};
 use gage_core::{foreign_file, printable_line};
 use std::path::{Path, PathBuf};
 
@@ -134,22 +134,22 @@ fn run_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> String {
     let span = template.definition.span;
     let reference = &template.reference;
     let mut head = vec![
-        entry("api_version", text(API_VERSION, span)),
-        entry("kind", text("RunConfig", span)),
-        entry("base_task", text(&format!("builtin/{}", reference.name), span)),
-        entry("template_version", text(&reference.version, span)),
-        entry("template_digest", text(&reference.digest.to_string(), span)),
+        Entry::new("api_version", Node::text(API_VERSION, span)),
+        Entry::new("kind", Node::text("RunConfig", span)),
+        Entry::new("base_task", Node::text(format!("builtin/{}", reference.name), span)),
+        Entry::new("template_version", Node::text(&reference.version, span)),
+        Entry::new("template_digest", Node::text(reference.digest.to_string(), span)),
     ];
     let named = format!("builtin_templates/{}/{}.yaml", reference.name, reference.version);
     if crate::run_config::find_template(to, &reference.name, &reference.version).is_none() {
-        let mut place = text(&format!("${{config_dir}}/{}.yaml", reference.version), span);
+        let mut place = Node::text(format!("${{config_dir}}/{}.yaml", reference.version), span);
         rebase(&mut place, from, to);
-        head.push(entry("template_path", place));
+        head.push(Entry::new("template_path", place));
     }
     let mut runtime = runtime_of(&template.parameters, span);
     rebase(&mut runtime, from, to);
     let head = yaml::of_node(&Node::new(NodeValue::Map(head), span));
-    let runtime = yaml::of_node(&Node::new(NodeValue::Map(vec![entry("runtime", runtime)]), span));
+    let runtime = yaml::of_node(&Node::new(NodeValue::Map(vec![Entry::new("runtime", runtime)]), span));
     format!(
         "# Runs the frozen suite {name} {version}. Only where it runs can be changed here, not what it does.\n\
          #\n# For reading only, from {named}:\n{snapshot}\n{head}\n\
@@ -166,13 +166,13 @@ fn snapshot(definition: &Node) -> String {
     let mut line =
         |what: &str, rest: String| out.push_str(&format!("#   {what:<9}{}\n", printable_line(&rest)));
     for (id, dataset) in listed(definition, "datasets", "dataset_id") {
-        line("dataset", format!("{id} ({})", text_of(dataset, "loader").unwrap_or("?")));
+        line("dataset", format!("{id} ({})", dataset.text_of("loader").unwrap_or("?")));
     }
     for (id, backend) in listed(definition, "backends", "backend_id") {
-        line("backend", format!("{id} ({})", text_of(backend, "type").unwrap_or("?")));
+        line("backend", format!("{id} ({})", backend.text_of("type").unwrap_or("?")));
     }
     for (id, role) in listed(definition, "role_adapters", "adapter_id") {
-        line("role", format!("{id} ({})", text_of(role, "role_type").unwrap_or("?")));
+        line("role", format!("{id} ({})", role.text_of("role_type").unwrap_or("?")));
     }
     let own = definition.get("custom").or_else(|| definition.get("builtin"));
     if let Some(steps) = own.and_then(|own| own.get("steps")) {
@@ -187,13 +187,13 @@ fn snapshot(definition: &Node) -> String {
         let own: Vec<String> = own.iter().map(metric_of).collect();
         let steps = task.get("steps").map(|steps| format!(": {}", steps_of(steps))).unwrap_or_default();
         let metrics = if own.is_empty() { String::new() } else { format!("; {}", own.join(", ")) };
-        line("task", format!("{id} of {}{steps}{metrics}", text_of(task, "dataset_id").unwrap_or("?")));
+        line("task", format!("{id} of {}{steps}{metrics}", task.text_of("dataset_id").unwrap_or("?")));
     }
     out
 }
 
 fn steps_of(steps: &Node) -> String {
-    let names = steps.as_list().unwrap_or_default().iter().filter_map(|step| text_of(step, "step"));
+    let names = steps.as_list().unwrap_or_default().iter().filter_map(|step| step.text_of("step"));
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -201,7 +201,7 @@ fn metric_of(metric: &Node) -> String {
     match (metric.as_text(), metric.as_map()) {
         (Some(name), _) => name.to_owned(),
         (None, Some([only])) => only.key.clone(),
-        _ => text_of(metric, "metric_id").unwrap_or("?").to_owned(),
+        _ => metric.text_of("metric_id").unwrap_or("?").to_owned(),
     }
 }
 
@@ -228,8 +228,10 @@ fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result
             node.plain = node.plain.take().map(|plain| plain.replace(&written, default));
         });
     }
-    let mut entries =
-        vec![entry("api_version", text(API_VERSION, span)), entry("kind", text("PipelineConfig", span))];
+    let mut entries = vec![
+        Entry::new("api_version", Node::text(API_VERSION, span)),
+        Entry::new("kind", Node::text("PipelineConfig", span)),
+    ];
     entries.extend(definition.as_map().unwrap_or_default().iter().cloned());
     let reference = &template.reference;
     Ok(format!(

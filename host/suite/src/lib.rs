@@ -27,10 +27,11 @@ mod verify;
 mod yaml;
 
 pub use distill::{DistillOptions, DistilledTemplate, Mode, distill};
+pub use editor_schema::write_suite;
 pub use error::SuiteError;
 pub use files::shown_folder;
 pub use init::{InitMode, InitOptions, InitializedRunConfig, init};
-pub use load::{LoadedSuite, Origin, SuiteInputs, load};
+pub use load::{LoadedSuite, Origin, SuiteInputs, choices, load};
 pub use lock::{DatasetRows, LOCK_VERSION, Lock, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, FoundRuns, RunEntry, RunHeadline, leftovers, list, newest_unfinished};

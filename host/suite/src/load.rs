@@ -1,13 +1,12 @@
 //! Loads a suite file of either kind as one configuration.
 
-use crate::document::text_of;
 use crate::files;
 use crate::run_config::{Folders, compile};
 use crate::template::OtherTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{
-    Environment, Node, Permissions, PipelineConfig, Problems, Purpose, apply_override, load_document,
-    parse_document, shown_path,
+    Environment, Node, Permissions, PipelineConfig, Problems, Purpose, SuiteChoices, apply_override,
+    load_document, parse_document, shown_path,
 };
 use gage_core::foreign_file;
 use std::path::Path;
@@ -88,7 +87,7 @@ fn runtime_of(
     };
     let unfilled = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
     let mut root = parse_document(name, text, Some(&unfilled), &mut unreported)?;
-    if text_of(&root, "kind") != Some("RunConfig") {
+    if root.text_of("kind") != Some("RunConfig") {
         return None;
     }
     for text in overrides {
@@ -101,6 +100,16 @@ fn runtime_of(
 fn is_of_runtime(text: &str) -> bool {
     let key = text.split('=').next().unwrap_or_default().trim();
     key == "runtime" || key.starts_with("runtime.")
+}
+
+/// Returns the models and prompts that a suite lists. Errors are reported when the suite is loaded.
+pub fn choices(path: &Path, inputs: &SuiteInputs<'_>) -> SuiteChoices {
+    let mut unreported = Problems::restricted(inputs.permissions.clone());
+    let environment =
+        Environment { variable: inputs.variable, config_dir: files::shown_folder(&files::folder_of(path)) };
+    let text = foreign_file::read_named_text(path, files::MAX_SUITE_SIZE).unwrap_or_default();
+    let root = parse_document(&path.display().to_string(), &text, Some(&environment), &mut unreported);
+    root.map(|root| gage_config::choices(&root)).unwrap_or_default()
 }
 
 fn read(
@@ -138,7 +147,7 @@ fn read(
     let Some(mut root) = parse_document(&name, &text, Some(&filling), &mut problems) else {
         return LoadedSuite::unusable(problems);
     };
-    let is_run_config = text_of(&root, "kind") == Some("RunConfig");
+    let is_run_config = root.text_of("kind") == Some("RunConfig");
     if is_run_config {
         for text in &of_runtime {
             apply_override(&mut root, text, &filling, &mut problems);

@@ -1,6 +1,6 @@
 //! `parameters` of a template: what a RunConfig may set, derived from the definition.
 
-use crate::document::{entry, listed, text};
+use crate::document::listed;
 use crate::placeholders;
 use gage_config::{Entry, Node, NodeValue, Span};
 
@@ -57,9 +57,11 @@ pub(crate) fn infer(definition: &Node) -> Vec<Parameter> {
 /// Returns the list in the form of a template.
 pub(crate) fn to_node(parameters: &[Parameter], span: Span) -> Node {
     let item = |parameter: &Parameter| {
-        let mut entries =
-            vec![entry("name", text(&parameter.name, span)), entry("type", text(parameter.kind, span))];
-        entries.extend(parameter.default.clone().map(|default| entry("default", default)));
+        let mut entries = vec![
+            Entry::new("name", Node::text(&parameter.name, span)),
+            Entry::new("type", Node::text(parameter.kind, span)),
+        ];
+        entries.extend(parameter.default.clone().map(|default| Entry::new("default", default)));
         Node::new(NodeValue::Map(entries), span)
     };
     Node::new(NodeValue::List(parameters.iter().map(item).collect()), span)
@@ -96,7 +98,7 @@ fn put(node: &mut Node, segments: &[&str], value: &Node) {
     let place = match entries.iter().position(|one| one.key == *segment) {
         Some(place) => place,
         None => {
-            entries.push(entry(segment, Node::new(NodeValue::Map(Vec::new()), span)));
+            entries.push(Entry::new(segment, Node::new(NodeValue::Map(Vec::new()), span)));
             entries.len() - 1
         }
     };

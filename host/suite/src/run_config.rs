@@ -1,6 +1,6 @@
 //! `RunConfig`: binds a template, and specifies where it runs.
 
-use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
+use crate::document::listed;
 use crate::template::{BuiltinTemplate, OtherTemplate};
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
@@ -77,8 +77,10 @@ pub(crate) fn compile(
     placeholders::fill(&mut definition, runtime, problems);
     apply(&mut definition, runtime, &template, problems);
     let span = root.span;
-    let mut entries =
-        vec![entry("api_version", text(API_VERSION, span)), entry("kind", text("PipelineConfig", span))];
+    let mut entries = vec![
+        Entry::new("api_version", Node::text(API_VERSION, span)),
+        Entry::new("kind", Node::text("PipelineConfig", span)),
+    ];
     entries.extend(definition.as_map()?.iter().cloned());
     Some((Node::new(NodeValue::Map(entries), definition.span), template.reference))
 }
@@ -106,7 +108,7 @@ fn check_keys(root: &Node, problems: &mut Problems) {
                 .known(key, KEYS);
         }
     }
-    if text_of(root, "api_version") != Some(API_VERSION) {
+    if root.text_of("api_version") != Some(API_VERSION) {
         let span = root.get("api_version").map_or(start(root), |node| node.span);
         problems.error(span, "api_version", format!("`api_version` must be {API_VERSION}"));
     }
@@ -124,7 +126,7 @@ fn bound_template(
     problems: &mut Problems,
 ) -> Option<BuiltinTemplate> {
     let (name, version) = named_template(root, problems)?;
-    let path = match text_of(root, "template_path") {
+    let path = match root.text_of("template_path") {
         // A lock reads it with an unexpanded folder.
         Some(path) => match path.strip_prefix("${config_dir}/") {
             Some(rest) => folders.own.join(rest),
@@ -169,7 +171,7 @@ fn span_of(root: &Node, key: &str) -> Span {
 
 /// Returns the name and the version of the template that a RunConfig binds.
 fn named_template<'r>(root: &'r Node, problems: &mut Problems) -> Option<(&'r str, &'r str)> {
-    let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
+    let base = root.text_of("base_task").and_then(|base| base.strip_prefix("builtin/"));
     let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
         problems
             .error(span_of(root, "base_task"), "base_task", "`base_task` must name a template")
@@ -177,7 +179,7 @@ fn named_template<'r>(root: &'r Node, problems: &mut Problems) -> Option<(&'r st
         return None;
     };
     let Some(version) =
-        text_of(root, "template_version").filter(|version| gage_core::check_name(version).is_ok())
+        root.text_of("template_version").filter(|version| gage_core::check_name(version).is_ok())
     else {
         let message = "`template_version` must name a version";
         problems
@@ -232,7 +234,7 @@ fn check_digest(
     other_template: &mut Option<OtherTemplate>,
     problems: &mut Problems,
 ) {
-    match text_of(root, "template_digest") {
+    match root.text_of("template_digest") {
         None => {
             problems
                 .error(start(root), "template_digest", "a RunConfig needs the key `template_digest`")
@@ -314,11 +316,12 @@ fn add_only_task(definition: &mut Node) {
         listed(definition, "datasets", "dataset_id").map(|(id, _)| id.to_owned()).collect();
     let (false, [id]) = (has_tasks, ids.as_slice()) else { return };
     let span = definition.span;
-    let task = vec![entry("task_id", text(id, span)), entry("dataset_id", text(id, span))];
+    let task =
+        vec![Entry::new("task_id", Node::text(id, span)), Entry::new("dataset_id", Node::text(id, span))];
     let tasks = Node::new(NodeValue::List(vec![Node::new(NodeValue::Map(task), span)]), span);
-    if let Some(entries) = entries_mut(definition) {
+    if let Some(entries) = definition.entries_mut() {
         entries.retain(|one| one.key != "tasks");
-        entries.push(entry("tasks", tasks));
+        entries.push(Entry::new("tasks", tasks));
     }
 }
 
@@ -383,7 +386,7 @@ fn apply_to(
                     .known(&one.key, allowed.unwrap_or_default().iter().copied());
             }
         }
-        let item = get_mut(definition, &section.key).and_then(|list| match &mut list.value {
+        let item = definition.get_mut(&section.key).and_then(|list| match &mut list.value {
             NodeValue::List(items) => items.get_mut(*place),
             _ => None,
         });
@@ -398,7 +401,7 @@ fn places_of(definition: &Node, key: &str, id_key: &str) -> HashMap<String, usiz
     let items = definition.get(key).and_then(Node::as_list).unwrap_or_default();
     let mut places = HashMap::new();
     for (place, item) in items.iter().enumerate() {
-        if let Some(id) = text_of(item, id_key) {
+        if let Some(id) = item.text_of(id_key) {
             places.entry(id.to_owned()).or_insert(place);
         }
     }
@@ -411,7 +414,7 @@ fn merge(under: &mut Node, over: &Node) {
         *under = over.clone();
         return;
     };
-    let Some(entries) = entries_mut(under) else { return };
+    let Some(entries) = under.entries_mut() else { return };
     let keys = entries.iter().enumerate().map(|(place, one)| (one.key.clone(), place));
     let places: HashMap<String, usize> = keys.collect();
     for value in values {

@@ -1,6 +1,6 @@
 //! Removes secrets from a definition: variables replace those in the file itself.
 
-use crate::document::{each_text, text_of};
+use crate::document::each_text;
 use gage_config::{
     Node, NodeValue, SecretContext, granted_names, public_text, without_secret_defaults, without_users,
 };
@@ -30,7 +30,7 @@ struct SecretWalk<'w> {
 impl SecretWalk<'_> {
     fn visit(&mut self, node: &mut Node, path: &str, owner: &str, is_secret: bool) {
         const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
-        let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
+        let own_id = IDS.iter().find_map(|key| node.text_of(key)).map(str::to_owned);
         let owner = own_id.as_deref().unwrap_or(owner);
         match &mut node.value {
             NodeValue::List(items) => {

@@ -1,9 +1,9 @@
 //! `BuiltinTemplate`: a suite with a digest.
 
-use crate::document::{entry, exact_json, listed, text, text_of};
+use crate::document::{exact_json, listed};
 use crate::parameters::{self, Parameter};
 use crate::{SuiteError, files, yaml};
-use gage_config::{API_VERSION, Node, NodeValue, Problems, Span, parse_document};
+use gage_config::{API_VERSION, Entry, Node, NodeValue, Problems, Span, parse_document};
 use gage_core::{Digest, printable_line};
 use std::path::{Path, PathBuf};
 
@@ -62,20 +62,21 @@ impl BuiltinTemplate {
         let span = definition.span;
         let digest = digest_of(definition);
         let map = |entries| Node::new(NodeValue::Map(entries), span);
-        let tasks: Vec<Node> = listed(definition, "tasks", "task_id").map(|(id, _)| text(id, span)).collect();
+        let tasks: Vec<Node> =
+            listed(definition, "tasks", "task_id").map(|(id, _)| Node::text(id, span)).collect();
         let metadata = map(vec![
-            entry("name", text(name, span)),
-            entry("version", text(version, span)),
-            entry("digest", text(&digest.to_string(), span)),
-            entry("source_tasks", Node::new(NodeValue::List(tasks), span)),
-            entry("monolithic", Node::new(NodeValue::Bool(is_monolithic), span)),
+            Entry::new("name", Node::text(name, span)),
+            Entry::new("version", Node::text(version, span)),
+            Entry::new("digest", Node::text(digest.to_string(), span)),
+            Entry::new("source_tasks", Node::new(NodeValue::List(tasks), span)),
+            Entry::new("monolithic", Node::new(NodeValue::Bool(is_monolithic), span)),
         ]);
         let document = map(vec![
-            entry("api_version", text(API_VERSION, span)),
-            entry("kind", text("BuiltinTemplate", span)),
-            entry("metadata", metadata),
-            entry("parameters", parameters::to_node(&parameters::infer(definition), span)),
-            entry("definition", definition.clone()),
+            Entry::new("api_version", Node::text(API_VERSION, span)),
+            Entry::new("kind", Node::text("BuiltinTemplate", span)),
+            Entry::new("metadata", metadata),
+            Entry::new("parameters", parameters::to_node(&parameters::infer(definition), span)),
+            Entry::new("definition", definition.clone()),
         ]);
         format!("{HEAD}{}", yaml::of_node(&document))
     }
@@ -98,8 +99,7 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
         return None;
     }
     let start = Span { start: 0, end: 0, ..root.span };
-    if text_of(&root, "api_version") != Some(API_VERSION) || text_of(&root, "kind") != Some("BuiltinTemplate")
-    {
+    if root.text_of("api_version") != Some(API_VERSION) || root.text_of("kind") != Some("BuiltinTemplate") {
         let message =
             format!("this is no template: it needs `api_version: {API_VERSION}` and `kind: BuiltinTemplate`");
         problems.error(root.get("kind").map_or(start, |kind| kind.span), "kind", message);
@@ -107,8 +107,8 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
     }
     let empty = Node::new(NodeValue::Null, start);
     let metadata = root.get("metadata").unwrap_or(&empty);
-    let (name, version) = (text_of(metadata, "name"), text_of(metadata, "version"));
-    let written = text_of(metadata, "digest").and_then(|digest| digest.parse::<Digest>().ok());
+    let (name, version) = (metadata.text_of("name"), metadata.text_of("version"));
+    let written = metadata.text_of("digest").and_then(|digest| digest.parse::<Digest>().ok());
     let definition = root.get("definition").filter(|node| node.as_map().is_some());
     let (Some(name), Some(version), Some(written), Some(definition)) = (name, version, written, definition)
     else {

@@ -1,6 +1,5 @@
 //! Variables of a suite that hold secrets.
 
-use crate::document::text_of;
 use crate::files;
 use crate::run_config::find_template;
 use gage_config::{Node, NodeValue, Permissions, Problems, SecretContext, is_secret_name, parse_document};
@@ -14,13 +13,14 @@ pub fn secret_variables(path: &Path, permissions: &Permissions) -> BTreeSet<Stri
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
     collect_names(&root, &mut Vec::new(), false, &mut names);
-    if text_of(&root, "kind") == Some("RunConfig") {
+    if root.text_of("kind") == Some("RunConfig") {
         let own = files::folder_of(path);
-        let template = match text_of(&root, "template_path") {
+        let template = match root.text_of("template_path") {
             Some(text) => Some(PathBuf::from(text.replace("${config_dir}", &files::shown_folder(&own)))),
-            None => text_of(&root, "base_task")
+            None => root
+                .text_of("base_task")
                 .and_then(|base| base.strip_prefix("builtin/"))
-                .zip(text_of(&root, "template_version"))
+                .zip(root.text_of("template_version"))
                 .and_then(|(name, version)| find_template(&own, name, version)),
         };
         let template = template.filter(|path| permissions.check_file(path).is_ok());

@@ -53,6 +53,7 @@ mod tests {
         ("env", "no suite"),
         ("export", RUN),
         ("import gage", "the suite is converted as a text, and no variable in it is replaced"),
+        ("new", "the suite is written, and only its rows are read"),
         ("init", "the template is copied as a text, and no variable in it is replaced"),
         ("judge calibrate", RUN),
         ("man-pages", "no suite"),

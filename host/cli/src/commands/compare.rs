@@ -189,7 +189,7 @@ fn gate_of(path: &Path, permissions: &Permissions) -> Result<Vec<GateSpec>, Exit
     let text = foreign_file::read_named_text(path, MAX_GATE_SIZE).map_err(|error| {
         terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None)
     })?;
-    let variable = |name: &str| permissions.check_env(name).ok().and_then(|()| std::env::var(name).ok());
+    let variable = |name: &str| permissions.check_env(name).ok().and_then(|()| gage_core::variable(name));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment { variable: &variable, config_dir: gage_suite::shown_folder(folder) };
     let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment, permissions);

@@ -9,13 +9,14 @@ use super::setup;
 use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
-use gage_config::{Environment, Permissions, PipelineConfig, Problems, Purpose, load_datasets};
+use gage_config::{
+    Environment, Permissions, PipelineConfig, Problems, Purpose, load_datasets, loader_of_file,
+};
 use gage_core::Sample;
 use gage_data::{DataError, LocateOptions, PreparedSample, SampleProjection, StreamReport, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
 use serde_json::json;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
@@ -76,7 +77,7 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
         let loaded = read(&overrides);
         return Ok((loaded.config, loaded.problems));
     }
-    let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {
+    let Some(loader) = arguments.loader.clone().or_else(|| loader_of_file(source).map(str::to_owned)) else {
         let message = format!("the name of {} does not say how it is read", source.display());
         let help = "give --loader: jsonl, json, csv, tsv or parquet; a suite ends in .yaml";
         return Err(terminal::usage_error(&message, Some(help)));
@@ -85,16 +86,9 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
         let message = format!("the name of {} is not UTF-8", source.display());
         return Err(terminal::usage_error(&message, None));
     };
-    let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rows");
-    let plain = stem.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' });
-    let id: String = plain.skip_while(|one| !one.is_ascii_alphabetic()).take(64).collect();
-    let id = if id.is_empty() { "rows".to_owned() } else { id };
     let literal = |text: &str| text.replace("${", "$${");
     let suite = json!({
-        "api_version": "gage/v1alpha1",
-        "kind": "PipelineConfig",
         "datasets": [{
-            "dataset_id": id,
             "loader": loader,
             "params": {"path": literal(path), "preprocess": literal(&arguments.preprocess)},
         }],
@@ -112,21 +106,6 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
 fn with_defaults(arguments: &DataArguments, said: Option<PipelineConfig>) -> Vec<String> {
     let defaults = said.map(|config| crate::environment::defaults_of(&config.document)).unwrap_or_default();
     [arguments.overrides.clone(), defaults].concat()
-}
-
-/// Returns the loader for a file's name.
-fn loader_of(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?.to_lowercase();
-    let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
-    let loaders = [
-        (".jsonl", "jsonl"),
-        (".ndjson", "jsonl"),
-        (".json", "json"),
-        (".csv", "csv"),
-        (".tsv", "tsv"),
-        (".parquet", "parquet"),
-    ];
-    loaders.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| (*loader).to_owned())
 }
 
 /// Streams a dataset through its preprocessors on all cores, and keeps only the needed part of each Sample.

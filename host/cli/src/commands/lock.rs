@@ -107,8 +107,8 @@ fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) ->
             next.push_str(&format!(" --plugin-dir {}", terminal::shell_word(folder.display())));
         }
         // Overrides are not printed, because they may be secrets.
-        if !arguments.config.overrides.is_empty() {
-            next.push_str(", with the same --set");
+        if !arguments.config.all_overrides().is_empty() {
+            next.push_str(", with the same --set, --model and --prompt");
         }
         terminal::print_line(format_args!("{path}: {state}\nnext: {next}"))?;
     }

@@ -5,7 +5,7 @@ use crate::terminal;
 use gage_core::Outcome;
 use gage_figures::{MetricFigure, TableOptions, TaskSummary, render_table};
 use gage_runner::{CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The command whose outcome is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,11 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
         };
         terminal::print_line(render_table(&outcome.reports.summary, &outcome.reports.timings, &options))?;
     }
+    Ok(print_remarks(outcome, of))
+}
+
+/// Prints what follows the table: notes, usage, and how the run ended. Returns its exit code.
+pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf) -> ExitCode {
     print_notes(outcome);
     print_usage(outcome);
     let again = format!("--run-id {} --resume", outcome.run_id);
@@ -53,7 +58,7 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
             terminal::usage_error(&format!("{}: {error}", task.task_id), Some(&help));
         }
     }
-    Ok(code_of(&outcome.ending))
+    code_of(&outcome.ending)
 }
 
 fn code_of(ending: &Ending) -> ExitCode {
@@ -72,7 +77,12 @@ fn code_of(ending: &Ending) -> ExitCode {
 }
 
 fn print_json(outcome: &RunOutcome) -> anyhow::Result<()> {
-    let json = json!({
+    terminal::print_json(format_args!("{:#}", json_of(outcome)))
+}
+
+/// Returns an outcome as JSON.
+pub(super) fn json_of(outcome: &RunOutcome) -> Value {
+    json!({
         "run_id": outcome.run_id,
         "folder": outcome.folder.display().to_string(),
         "status": outcome.status.name(),
@@ -85,8 +95,7 @@ fn print_json(outcome: &RunOutcome) -> anyhow::Result<()> {
         },
         "summary": outcome.reports.summary,
         "timings": outcome.reports.timings,
-    });
-    terminal::print_json(format_args!("{json:#}"))
+    })
 }
 
 /// Prints notes about the data, failed samples and metrics.

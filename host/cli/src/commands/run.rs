@@ -1,5 +1,8 @@
-//! `gage-host run`: runs a suite into a run folder.
+//! `gage-host run`: runs a suite into a run folder, or into one for each of several models and prompts.
 
+mod variants;
+
+use super::combinations::{Combination, combinations};
 use super::listener::Listener;
 use super::outcome::{self, OutcomeOf};
 use super::permissions::permissions;
@@ -7,11 +10,15 @@ use super::{failure, observability, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_config::Permissions;
+use gage_config::{Permissions, Purpose};
+use gage_figures::{Summary, TableOptions, render_side_by_side};
 use gage_runner::{
-    CancelToken, Context, HttpExchanges, ResumeRequest, RunRequest, default_lock_path, resume, run,
+    CancelToken, Context, HttpExchanges, ResumeRequest, RunOutcome, RunRequest, RunnerError,
+    default_lock_path, resume, run,
 };
+use serde_json::json;
 use std::sync::Arc;
+use variants::{Variant, variants};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, Some(&arguments.observe))?;
@@ -23,19 +30,112 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     }
     let permissions = permissions(&arguments.config.permissions)?;
     signals::full_files_are_errors();
-    let request = request(&arguments, permissions);
-    let outcome = match arguments.is_resumed() {
+    let stop = CancelToken::default();
+    let combinations = combinations(&arguments.config, &permissions);
+    if combinations.len() > 1 {
+        return run_all(arguments, &permissions, combinations, &stop);
+    }
+    match started(&arguments, permissions, stop) {
+        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Run),
+        Err(error) => failure::refuse(error),
+    }
+}
+
+/// Runs or resumes the suite.
+fn started(
+    arguments: &RunArguments,
+    permissions: Permissions,
+    stop: CancelToken,
+) -> Result<RunOutcome, RunnerError> {
+    let request = request(arguments, permissions, stop);
+    match arguments.is_resumed() {
         true => resume(&ResumeRequest {
             run: request,
             retry: arguments.retry.clone(),
             rejudge: arguments.rejudge.as_deref().map(named_judges),
         }),
         false => run(&request),
-    };
-    match outcome {
-        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Run),
-        Err(error) => failure::refuse(error),
     }
+}
+
+/// Runs each combination of models and prompts, one after another, and prints their figures side by side. Returns the code of
+/// the first run that did not end well.
+fn run_all(
+    mut arguments: RunArguments,
+    permissions: &Permissions,
+    combinations: Vec<Combination>,
+    stop: &CancelToken,
+) -> anyhow::Result<ExitCode> {
+    let is_resumed = arguments.is_resumed();
+    if is_resumed && arguments.run_id.is_none() {
+        let message =
+            "the suite has several models or prompts, and --resume does not say which runs are resumed";
+        return Ok(terminal::usage_error(
+            message,
+            Some("add the --run-id that the command was started with"),
+        ));
+    }
+    let variants = variants(combinations, arguments.run_id.as_deref());
+    let mut are_valid = true;
+    for variant in &variants {
+        variant.apply(&mut arguments, is_resumed);
+        let source = setup::source(&arguments.config);
+        let loaded = setup::loaded(&source.path, &source.overrides, permissions, Purpose::Run);
+        if loaded.problems.has_errors() {
+            terminal::show_problems(&loaded.problems);
+            are_valid = false;
+        }
+    }
+    if !are_valid {
+        return Ok(ExitCode::Configuration);
+    }
+    let mut code = ExitCode::Done;
+    let mut outcomes = Vec::new();
+    for variant in &variants {
+        variant.apply(&mut arguments, is_resumed);
+        if !arguments.print.quiet {
+            terminal::eprint_line(gage_core::printable_line(&variant.combination.name()));
+        }
+        let ended = match started(&arguments, permissions.clone(), stop.clone()) {
+            Ok(outcome) if arguments.print.json => {
+                let ended = outcome::print_remarks(&outcome, OutcomeOf::Run);
+                outcomes.push((variant, outcome));
+                ended
+            }
+            Ok(outcome) => {
+                let ended = outcome::print(&outcome, false, OutcomeOf::Run)?;
+                outcomes.push((variant, outcome));
+                ended
+            }
+            Err(error) => failure::refuse(error)?,
+        };
+        if code == ExitCode::Done {
+            code = ended;
+        }
+        if stop.is_cancelled() {
+            break;
+        }
+    }
+    if arguments.print.json {
+        let runs: Vec<_> = outcomes.iter().map(|(_, outcome)| outcome::json_of(outcome)).collect();
+        terminal::print_json(format_args!("{:#}", json!({"runs": runs})))?;
+    } else {
+        print_side_by_side(&outcomes)?;
+    }
+    Ok(code)
+}
+
+fn print_side_by_side(outcomes: &[(&Variant, RunOutcome)]) -> anyhow::Result<()> {
+    let names: Vec<String> = outcomes.iter().map(|(variant, _)| variant.combination.name()).collect();
+    let summaries = outcomes.iter().map(|(_, outcome)| &outcome.reports.summary);
+    let runs: Vec<(&str, &Summary)> = names.iter().map(String::as_str).zip(summaries).collect();
+    let options =
+        TableOptions { width: terminal::width(), colour: terminal::colour_on_stdout(), run_folder: None };
+    terminal::print_line(format_args!("\n{}", render_side_by_side(&runs, &options)))?;
+    let ids: Vec<String> =
+        outcomes.iter().map(|(_, outcome)| terminal::shell_word(outcome.folder.display())).collect();
+    let command = if ids.len() == 2 { "compare" } else { "report" };
+    terminal::print_line(format_args!("next: gage-host {command} {}", ids.join(" ")))
 }
 
 /// Returns the names of judges to ask again; none for `all`.
@@ -47,7 +147,7 @@ pub(super) fn named_judges(names: &[String]) -> Vec<String> {
 }
 
 /// Creates the request from the command line.
-fn request(arguments: &RunArguments, permissions: Permissions) -> RunRequest {
+fn request(arguments: &RunArguments, permissions: Permissions, stop: CancelToken) -> RunRequest {
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
         .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
@@ -56,7 +156,6 @@ fn request(arguments: &RunArguments, permissions: Permissions) -> RunRequest {
         (None, Some(path)) => HttpExchanges::Replay(path.clone()),
         (None, None) => HttpExchanges::Live,
     };
-    let stop = CancelToken::default();
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, is_port_free);
     let is_offline = arguments.offline || arguments.frozen;

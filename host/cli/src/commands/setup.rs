@@ -50,7 +50,7 @@ pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &s
 }
 
 /// Creates the context of a command that runs nothing.
-fn plain_context(quiet: bool) -> Context {
+pub(crate) fn plain_context(quiet: bool) -> Context {
     context(Arc::new(Listener::new(quiet)), CancelToken::default(), DEFAULT_LOG)
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
 pub(crate) fn source(arguments: &ConfigArguments) -> SuiteSource {
     SuiteSource {
         path: arguments.path(),
-        overrides: arguments.overrides.clone(),
+        overrides: arguments.all_overrides(),
         plugin_folders: arguments.plugin_folders.clone(),
     }
 }

@@ -8,11 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Listens for signals on its own thread, and sets the token at the first one. The second one ends the process. In both
-/// cases the journal contains every acknowledged sample. `has_samples` is true once samples may be in flight.
+/// cases the journal contains every acknowledged sample. `has_samples` is true once samples may be in flight. A process
+/// listens once: its runs share their token.
 ///
 /// # Errors
 /// Fails if no thread or file descriptor is available.
 pub(super) fn stop_on_signal(stop: CancelToken, has_samples: Arc<AtomicBool>) -> std::io::Result<()> {
+    static IS_LISTENING: AtomicBool = AtomicBool::new(false);
+    if IS_LISTENING.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     spawn_thread("signals", move || runtime.block_on(wait_and_stop(stop, &has_samples)))?;
     Ok(())

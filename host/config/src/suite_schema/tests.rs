@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A suite with a mapping of each kind.
 const EVERY_KIND: &str = include_str!("every_kind.yaml");
 
-/// Mappings with other readers: the core reads sampling parameters, and `gage-suite` a RunConfig.
-const OTHER_READERS: [&str; 4] = ["sampling_params", "run_config", "runtime", "dataset_params"];
+/// Mappings with other readers: the core reads sampling parameters, `gage-suite` a RunConfig, and the short form a model.
+const OTHER_READERS: [&str; 5] = ["sampling_params", "run_config", "runtime", "dataset_params", "model"];
 
 /// The possible mappings at each path.
 type Mappings<'s> = BTreeMap<String, Vec<&'s Value>>;

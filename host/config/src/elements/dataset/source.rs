@@ -8,7 +8,7 @@ use crate::resources::ResourceKind;
 use crate::source::expand_home;
 use gage_secrets::SecretString;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Format of a file of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +95,21 @@ impl HubSpec {
 pub(super) enum Loader {
     Files(FileFormat),
     Hub,
+}
+
+/// Returns the loader for a file, by its name.
+pub fn loader_of_file(path: &Path) -> Option<&'static str> {
+    const ENDINGS: [(&str, &str); 6] = [
+        (".jsonl", "jsonl"),
+        (".ndjson", "jsonl"),
+        (".json", "json"),
+        (".csv", "csv"),
+        (".tsv", "tsv"),
+        (".parquet", "parquet"),
+    ];
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| *loader)
 }
 
 pub(super) fn read_loader(table: &mut MappingReader<'_>, problems: &mut Problems) -> Loader {

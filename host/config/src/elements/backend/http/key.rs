@@ -90,7 +90,7 @@ impl ApiKey {
         // The variable's value may also occur elsewhere in the suite.
         if let KeySource::Variable(name) = &source
             && problems.resources.permissions().check_env(name).is_ok()
-            && let Ok(value) = std::env::var(name)
+            && let Some(value) = gage_core::variable(name)
         {
             gage_secrets::register_secret(&value);
         }
@@ -127,14 +127,15 @@ impl ApiKey {
             KeySource::Nobody => Ok(None),
             KeySource::Given(secret, _) => checked("api_key", secret.reveal()),
             KeySource::Variable(name) => {
-                let (state, help) = match std::env::var(name) {
-                    Ok(value) if !value.trim().is_empty() => return checked("api_key_env", &value),
-                    Ok(_) => ("is empty", "put the key into it"),
-                    Err(std::env::VarError::NotPresent) => (
+                let (state, help) = match gage_core::variable(name) {
+                    Some(value) if !value.trim().is_empty() => return checked("api_key_env", &value),
+                    Some(_) => ("is empty", "put the key into it"),
+                    None if std::env::var_os(name).is_some() => ("is not UTF-8", "keys are ASCII"),
+                    None => (
                         "is not set",
-                        "put the key into it, or leave `api_key_env` out if the server needs no key",
+                        "set it, or write it into the file .env in the working folder; if the server needs no key, leave \
+                         `api_key_env` out",
                     ),
-                    Err(std::env::VarError::NotUnicode(_)) => ("is not UTF-8", "keys are ASCII"),
                 };
                 fail("api_key_env", format!("the environment variable {name} {state}"), help)
             }

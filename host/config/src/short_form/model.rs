@@ -1,0 +1,233 @@
+//! `model`: a model under test that is named by its provider or its file.
+
+use super::{MODEL_ROLE, model_roles, push, set, take};
+use crate::expand::Environment;
+use crate::node::{Entry, Node, NodeValue};
+use crate::parse::expand_node;
+use crate::problems::Problems;
+use crate::source::Span;
+use gage_core::SamplingParams;
+
+/// Id of the backend that `model` stands for.
+const BACKEND_ID: &str = "model";
+
+/// Id of the role that `model` stands for, if the suite has none for the model under test.
+const ROLE_ID: &str = "dut";
+
+/// A provider of models.
+struct Provider {
+    /// What a model's name begins with.
+    prefix: &'static str,
+    /// Type of the backend.
+    backend_type: &'static str,
+    /// The variable with the key.
+    key_variable: &'static str,
+    /// The variable with the address of the server, if it is not the provider's own.
+    address_variable: Option<&'static str>,
+}
+
+const PROVIDERS: [Provider; 3] = [
+    Provider {
+        prefix: "openai:",
+        backend_type: "openai_http",
+        key_variable: "OPENAI_API_KEY",
+        address_variable: Some("OPENAI_BASE_URL"),
+    },
+    Provider {
+        prefix: "anthropic:",
+        backend_type: "anthropic_http",
+        key_variable: "ANTHROPIC_API_KEY",
+        address_variable: None,
+    },
+    Provider {
+        prefix: "gemini:",
+        backend_type: "gemini_http",
+        key_variable: "GEMINI_API_KEY",
+        address_variable: None,
+    },
+];
+
+const FORMS: &str = "write openai:MODEL, anthropic:MODEL, gemini:MODEL, openai:MODEL@http://HOST:PORT/v1 for another \
+                     server, the path of a .gguf file, or hub:OWNER/NAME/FILE.gguf";
+
+/// Adds the backend that `model` stands for. It answers for every role of the model under test, in place of the backend
+/// that the role has.
+pub(super) fn expand(
+    root: &mut Node,
+    entry: Entry,
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) {
+    let span = entry.node.span;
+    let (name, written, settings) = match entry.node.value {
+        NodeValue::Text(name) => (name, entry.written, Vec::new()),
+        NodeValue::Map(mut entries) => {
+            let place = entries.iter().position(|entry| entry.key == "name");
+            let Some(name) = place.map(|place| entries.remove(place)) else {
+                problems.error(span, "model", "`model` needs the key `name`").help(FORMS);
+                return;
+            };
+            let Some(text) = name.node.as_text() else {
+                problems.error(name.node.span, "model.name", "`name` must be a string").help(FORMS);
+                return;
+            };
+            (text.to_owned(), name.written, entries)
+        }
+        _ => {
+            let message = format!("`model` must be a string or a mapping, found {}", entry.node.kind());
+            problems.error(span, "model", message).help(FORMS);
+            return;
+        }
+    };
+    let Some((backend_type, mut config)) = named(&name, written, span, &settings, environment, problems)
+    else {
+        return;
+    };
+    let is_sampling = |key: &str| key == "max_tokens" || SamplingParams::NAMES.contains(&key);
+    let (mut params, further): (Vec<Entry>, Vec<Entry>) =
+        settings.into_iter().partition(|entry| is_sampling(&entry.key));
+    config.extend(further);
+    for inherited in replace_backends(root, span) {
+        if !params.iter().any(|entry| entry.key == inherited.key) {
+            params.push(inherited);
+        }
+    }
+    add_params(&mut config, params, span);
+    let backend = vec![
+        Entry::new("backend_id", Node::text(BACKEND_ID, span)),
+        Entry::new("type", Node::text(backend_type, span)),
+        Entry::new("config", Node::map(config, span)),
+    ];
+    push(root, "backends", Node::map(backend, span));
+}
+
+/// Returns the type of the backend, and the part of its `config` that the name of the model decides.
+fn named(
+    name: &str,
+    written: Option<String>,
+    span: Span,
+    settings: &[Entry],
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) -> Option<(&'static str, Vec<Entry>)> {
+    let file = name.rsplit_once('@').map_or(name, |(file, _)| file);
+    if name.starts_with("hub:") || [name, file].iter().any(|name| name.ends_with(".gguf")) {
+        let path = Entry { written, ..Entry::new("model_path", Node::text(name, span)) };
+        return Some(("llama_cpp", vec![path]));
+    }
+    if let Some(address) = name.strip_prefix("tgi:") {
+        return Some(("tgi", vec![Entry::new("base_url", Node::text(address, span))]));
+    }
+    let provider = PROVIDERS.iter().find(|provider| name.starts_with(provider.prefix));
+    let Some(provider) = provider.filter(|provider| name.len() > provider.prefix.len()) else {
+        let shown = if name.is_empty() { "an empty text".to_owned() } else { format!("`{name}`") };
+        problems.error(span, "model", format!("{shown} does not name a model")).help(FORMS);
+        return None;
+    };
+    let asked = &name[provider.prefix.len()..];
+    let address = ["@http://", "@https://"].iter().find_map(|mark| asked.find(mark));
+    let mut config = vec![Entry::new("model", Node::text(&asked[..address.unwrap_or(asked.len())], span))];
+    match address {
+        Some(place) => config.push(Entry::new("base_url", Node::text(&asked[place + 1..], span))),
+        None if settings.iter().any(|entry| entry.key == "base_url") => {}
+        None => config.extend(provider.access(settings, span, environment, problems)),
+    }
+    Some((provider.backend_type, config))
+}
+
+impl Provider {
+    /// Returns the settings that the provider's variables decide: the address of the server, and the key. A server at
+    /// another address may need no key.
+    fn access(
+        &self,
+        settings: &[Entry],
+        span: Span,
+        environment: Option<&Environment<'_>>,
+        problems: &mut Problems,
+    ) -> Vec<Entry> {
+        let set = environment.zip(self.address_variable).filter(|(environment, name)| {
+            (environment.variable)(name).is_some_and(|value| !value.trim().is_empty())
+        });
+        let has_key = ["api_key", "api_key_env", "api_key_file"]
+            .iter()
+            .any(|key| settings.iter().any(|entry| entry.key == *key));
+        let mut variable = |key: &str, text: String, environment: &Environment<'_>| {
+            let mut node = Node::text(text.clone(), span);
+            expand_node(&mut node, environment, problems);
+            Entry { written: Some(text), ..Entry::new(key, node) }
+        };
+        let Some((environment, address)) = set else {
+            let key = (!has_key).then(|| Entry::new("api_key_env", Node::text(self.key_variable, span)));
+            return key.into_iter().collect();
+        };
+        let mut access = vec![variable("base_url", format!("${{{address}}}"), environment)];
+        if !has_key {
+            access.push(variable("api_key", format!("${{{}:-}}", self.key_variable), environment));
+        }
+        access
+    }
+}
+
+/// Has the roles of the model under test ask the backend of `model`, and adds such a role if there is none. Backends that no
+/// role asks any more are removed, with their prices. Returns their `default_params`, which stay in effect.
+fn replace_backends(root: &mut Node, span: Span) -> Vec<Entry> {
+    let mut inherited = Vec::new();
+    let mut replaced = Vec::new();
+    let mut has_role = false;
+    for role in model_roles(root) {
+        has_role = true;
+        if let Some(inline) = take(role, "backend") {
+            inherited.extend(default_params(&inline.node));
+        }
+        replaced.extend(take(role, "backend_id").and_then(|entry| entry.node.as_text().map(str::to_owned)));
+        set(role, "backend_id", Node::text(BACKEND_ID, span));
+    }
+    if !has_role {
+        let role = vec![
+            Entry::new("adapter_id", Node::text(ROLE_ID, span)),
+            Entry::new("role_type", Node::text(MODEL_ROLE, span)),
+            Entry::new("backend_id", Node::text(BACKEND_ID, span)),
+        ];
+        push(root, "role_adapters", Node::map(role, span));
+    }
+    let roles = root.get("role_adapters").and_then(Node::as_list).unwrap_or_default();
+    let asked: Vec<String> =
+        roles.iter().filter_map(|role| role.text_of("backend_id").map(str::to_owned)).collect();
+    let is_of = |node: &Node, ids: &[String]| {
+        node.text_of("backend_id").is_some_and(|id| ids.iter().any(|one| one == id))
+    };
+    let backends = root.get("backends").and_then(Node::as_list).unwrap_or_default();
+    for backend in backends.iter().filter(|backend| is_of(backend, &replaced)) {
+        inherited.extend(default_params(backend));
+    }
+    replaced.retain(|id| !asked.contains(id));
+    for key in ["backends", "pricing"] {
+        if let Some(items) = root.get_mut(key).and_then(Node::items_mut) {
+            items.retain(|item| !is_of(item, &replaced));
+        }
+    }
+    inherited
+}
+
+fn default_params(backend: &Node) -> Vec<Entry> {
+    let params = backend.get("config").and_then(|config| config.get("default_params"));
+    params.and_then(Node::as_map).unwrap_or_default().to_vec()
+}
+
+/// Adds sampling parameters to those of the config.
+fn add_params(config: &mut Vec<Entry>, params: Vec<Entry>, span: Span) {
+    if params.is_empty() {
+        return;
+    }
+    if !config.iter().any(|entry| entry.key == "default_params") {
+        config.push(Entry::new("default_params", Node::empty_map(span)));
+    }
+    let written = config.iter_mut().find(|entry| entry.key == "default_params");
+    if let Some(entries) = written.and_then(|entry| entry.node.entries_mut()) {
+        for param in params {
+            if !entries.iter().any(|known| known.key == param.key) {
+                entries.push(param);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+use crate::pipeline::{Environment, PipelineConfig, load, parse_document};
+use crate::problems::Problems;
+use crate::short_form::choices;
+use serde_json::{Value, json};
+
+const SHORT: &str =
+    "datasets: [rows.jsonl]\nmodel: openai:gpt-x\nprompt: 'Q: {{ question }}'\nmetrics: [exact_match]\n";
+
+const LONG: &str = r#"
+api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{dataset_id: rows, loader: jsonl, params: {path: rows.jsonl}}]
+backends:
+  - {backend_id: server, type: openai_http, config: {base_url: "http://h", model: m, default_params: {max_new_tokens: 9}}}
+role_adapters:
+  - {adapter_id: solver, role_type: dut_model, backend_id: server, prompt_id: ask}
+  - {adapter_id: judge, role_type: judge_model, backend_id: server}
+prompts: [{prompt_id: ask, template: "{{ question }}"}]
+metrics: [exact_match]
+pricing: [{backend_id: server, prompt: 1, completion: 2}]
+custom: {steps: [{step: inference}, {step: judge}, {step: auto_eval}]}
+"#;
+
+fn read(text: &str, overrides: &[&str], variables: &[(&str, &str)]) -> (Option<PipelineConfig>, Problems) {
+    let variable =
+        |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    load("suite.yaml", text, &overrides, &environment)
+}
+
+/// Returns the suite in long form.
+fn long_form(text: &str, overrides: &[&str], variables: &[(&str, &str)]) -> Value {
+    let (config, problems) = read(text, overrides, variables);
+    assert!(!problems.has_errors(), "{text}\n{}", problems.render(false));
+    config.expect("a suite").document
+}
+
+fn backend_of(model: &str, variables: &[(&str, &str)]) -> Value {
+    let document = long_form(&format!("datasets: rows.jsonl\nmodel: {model}\n"), &[], variables);
+    let mut backend = document["backends"][0].clone();
+    assert_eq!(backend["backend_id"].take(), "model");
+    json!([backend["type"], backend["config"]])
+}
+
+#[test]
+fn short_suite_is_a_whole_suite() {
+    let document = long_form(SHORT, &[], &[]);
+    let expected = json!({
+        "api_version": "gage/v1alpha1",
+        "kind": "PipelineConfig",
+        "datasets": [{"dataset_id": "rows", "loader": "jsonl", "params": {"path": "rows.jsonl"}}],
+        "backends": [
+            {"backend_id": "model", "type": "openai_http", "config": {"model": "gpt-x", "api_key_env": "OPENAI_API_KEY"}}
+        ],
+        "role_adapters": [
+            {"adapter_id": "dut", "role_type": "dut_model", "backend_id": "model", "prompt_id": "prompt"}
+        ],
+        "prompts": [{"prompt_id": "prompt", "template": "Q: {{ question }}"}],
+        "metrics": ["exact_match"],
+        "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
+    });
+    assert_eq!(document, expected);
+}
+
+#[test]
+fn long_form_is_read_as_it_is_written() {
+    let document = long_form(LONG, &[], &[]);
+    let again = long_form(&serde_json::to_string(&document).expect("JSON"), &[], &[]);
+    assert_eq!(again, document);
+}
+
+#[test]
+fn model_names_its_backend() {
+    let openai = [("OPENAI_BASE_URL", "http://localhost:1/v1")];
+    for (model, variables, expected) in [
+        ("./m.gguf", &[][..], json!(["llama_cpp", {"model_path": "./m.gguf"}])),
+        ("hub:a/b/c.gguf@main", &[], json!(["llama_cpp", {"model_path": "hub:a/b/c.gguf@main"}])),
+        ("${M:-x.gguf}", &[], json!(["llama_cpp", {"model_path": "x.gguf"}])),
+        ("tgi:http://h:8080", &[], json!(["tgi", {"base_url": "http://h:8080"}])),
+        ("anthropic:c", &[], json!(["anthropic_http", {"model": "c", "api_key_env": "ANTHROPIC_API_KEY"}])),
+        ("gemini:g", &[], json!(["gemini_http", {"model": "g", "api_key_env": "GEMINI_API_KEY"}])),
+        (
+            "openai:org/m@v1@http://h:1/v1",
+            &[],
+            json!(["openai_http", {"model": "org/m@v1", "base_url": "http://h:1/v1"}]),
+        ),
+        (
+            "openai:m",
+            &openai,
+            json!(["openai_http", {"model": "m", "base_url": "http://localhost:1/v1", "api_key": "${OPENAI_API_KEY:-}"}]),
+        ),
+        (
+            "{name: 'openai:m', base_url: 'http://h', temperature: 0.5, timeout: 9}",
+            &openai,
+            json!(["openai_http", {
+                "model": "m", "base_url": "http://h", "timeout": 9, "default_params": {"temperature": 0.5}
+            }]),
+        ),
+    ] {
+        assert_eq!(backend_of(model, variables), expected, "{model}");
+    }
+}
+
+#[test]
+fn text_that_names_no_model_is_an_error_with_the_forms() {
+    for (model, part) in [
+        ("gpt-4", "`gpt-4` does not name a model"),
+        ("'openai:'", "`openai:` does not name a model"),
+        ("''", "an empty text does not name a model"),
+        ("7", "must be a string or a mapping, found a number"),
+        ("{temperature: 1}", "needs the key `name`"),
+        ("[]", "found a list"),
+        ("[./a.gguf, ./b.gguf]", "choose one with --model: ./a.gguf, ./b.gguf"),
+    ] {
+        let (_, problems) = read(&format!("datasets: rows.jsonl\nmodel: {model}\n"), &[], &[]);
+        let shown = problems.render(false);
+        assert!(shown.contains(part), "{model}\n{shown}");
+    }
+}
+
+#[test]
+fn other_model_replaces_only_the_backend_of_the_model_under_test() {
+    let document = long_form(LONG, &["model=x.gguf"], &[]);
+    let expected = json!([
+        {"backend_id": "server", "type": "openai_http",
+         "config": {"base_url": "http://h", "model": "m", "default_params": {"max_new_tokens": 9}}},
+        {"backend_id": "model", "type": "llama_cpp",
+         "config": {"model_path": "x.gguf", "default_params": {"max_new_tokens": 9}}},
+    ]);
+    assert_eq!(document["backends"], expected);
+    let solver =
+        json!({"adapter_id": "solver", "role_type": "dut_model", "prompt_id": "ask", "backend_id": "model"});
+    assert_eq!(document["role_adapters"][0], solver);
+    assert_eq!(document["role_adapters"][1]["backend_id"], "server");
+
+    // Without a judge on the same server, nothing asks the server any more.
+    let alone = LONG.replace("  - {adapter_id: judge, role_type: judge_model, backend_id: server}\n", "");
+    let document = long_form(&alone.replace("{step: judge}, ", ""), &["model=x.gguf"], &[]);
+    let expected = json!([{"backend_id": "model", "type": "llama_cpp",
+                           "config": {"model_path": "x.gguf", "default_params": {"max_new_tokens": 9}}}]);
+    assert_eq!((&document["backends"], &document["pricing"]), (&expected, &json!([])));
+}
+
+#[test]
+fn entry_of_a_list_is_chosen_by_its_name() {
+    let text = "datasets: rows.jsonl\nmodel: [{name: ./a.gguf, seed: 7}, ./b.gguf]\n\
+                prompts: [{prompt_id: brief, template: 'B'}]\nprompt: [brief, 'L: {{ question }}']\n";
+    let root = parse_document("suite.yaml", text, None, &mut Problems::default()).expect("a document");
+    let known = choices(&root);
+    assert_eq!(known.models, ["./a.gguf", "./b.gguf"]);
+    assert_eq!(known.prompts, ["brief", "prompt-2"]);
+
+    let document = long_form(text, &["model=./a.gguf", "prompt=prompt-2"], &[]);
+    assert_eq!(
+        document["backends"][0]["config"],
+        json!({"model_path": "./a.gguf", "default_params": {"seed": 7}})
+    );
+    assert_eq!(document["role_adapters"][0]["prompt_id"], "prompt");
+    assert_eq!(document["prompts"][1], json!({"prompt_id": "prompt", "template": "L: {{ question }}"}));
+
+    let document = long_form(text, &["model=./c.gguf", "prompt=brief"], &[]);
+    assert_eq!(document["backends"][0]["config"], json!({"model_path": "./c.gguf"}));
+    assert_eq!(document["role_adapters"][0]["prompt_id"], "brief");
+}
+
+#[test]
+fn other_model_keeps_the_sampling_parameters() {
+    let text = "datasets: rows.jsonl\nmodel: {name: ./a.gguf, seed: 7, context_length: 64}\n";
+    let document = long_form(text, &["model=./b.gguf"], &[]);
+    assert_eq!(
+        document["backends"][0]["config"],
+        json!({"model_path": "./b.gguf", "default_params": {"seed": 7}})
+    );
+    let document = long_form(SHORT, &["model.temperature=0.5"], &[]);
+    assert_eq!(document["backends"][0]["config"]["default_params"], json!({"temperature": 0.5}));
+}
+
+#[test]
+fn steps_follow_from_the_roles() {
+    let without =
+        LONG.replace("custom: {steps: [{step: inference}, {step: judge}, {step: auto_eval}]}\n", "");
+    assert_eq!(long_form(&without, &[], &[]), long_form(LONG, &[], &[]));
+}
