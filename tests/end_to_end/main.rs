@@ -50,6 +50,7 @@ mod scripted_backend;
 mod secret_texts;
 mod secrets;
 mod server;
+mod short_suites;
 mod specification;
 mod stored_reader;
 mod structured_answers;

@@ -75,6 +75,13 @@ impl Server {
         received.iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
     }
 
+    /// Returns the values of a header of all requests received.
+    pub(crate) fn headers(&self, name: &str) -> Vec<String> {
+        let received = self.runtime.block_on(self.server.received_requests()).unwrap_or_default();
+        let value = |request: &Request| Some(request.headers.get(name)?.to_str().ok()?.to_owned());
+        received.iter().filter_map(value).collect()
+    }
+
     /// Responds to requests at another path as well.
     pub(crate) fn respond_at(
         &self,

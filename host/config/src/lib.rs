@@ -66,7 +66,7 @@ pub use node::{Entry, Node, NodeSize, NodeValue};
 pub use overrides::apply as apply_override;
 pub use permissions::{AllowedHost, AllowedResources, Permissions, Refusal};
 pub use pipeline::{
-    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
+    Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };
 pub use policy::{Policy, load_policy};
 pub use problems::{Problem, Problems, Severity};
@@ -78,6 +78,6 @@ pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,
     without_users,
 };
-pub use short_form::{SuiteChoices, choices, expand_short_form};
+pub use short_form::{API_VERSION, SuiteChoices, choices, expand_short_form};
 pub use source::{Source, Sources, Span, shown_path};
 pub use suite_schema::suite_schema;

@@ -27,13 +27,10 @@ use crate::problems::Problems;
 use crate::redacted::{self, RedactedValue};
 use crate::resources::{Purpose, Resources};
 use crate::secret_marking;
-use crate::short_form;
+use crate::short_form::{self, API_VERSION};
 use crate::source::Span;
 use gage_core::SamplingParams;
 use std::sync::Arc;
-
-/// The version of the format that `api_version` names.
-pub const API_VERSION: &str = "gage/v1alpha1";
 
 /// A configuration in which every reference resolves and every value is in bounds.
 #[derive(Clone, Debug)]

@@ -11,7 +11,6 @@ mod tests;
 
 use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
-use crate::pipeline::API_VERSION;
 use crate::problems::Problems;
 pub use choice::{SuiteChoices, choices};
 pub(crate) use choice::{apply as apply_choice, is_choice, keep_first, keep_one};
@@ -56,6 +55,9 @@ pub(crate) fn add_defaults(root: &mut Node) {
     }
     steps::add(root);
 }
+
+/// The version of the format that `api_version` names.
+pub const API_VERSION: &str = "gage/v1alpha1";
 
 /// Kind of a document that is a suite.
 const SUITE_KIND: &str = "PipelineConfig";

@@ -16,6 +16,8 @@ pub struct FileFingerprint {
     changed: Option<(i64, i64)>,
     /// Device and inode, on systems that have them.
     inode: Option<(u64, u64)>,
+    /// Time of creation, where the file system has one. A new file may get the inode of a deleted one.
+    created: Option<SystemTime>,
 }
 
 impl FileFingerprint {
@@ -28,13 +30,14 @@ impl FileFingerprint {
         };
         #[cfg(not(unix))]
         let (changed, inode) = (None, None);
-        FileFingerprint { bytes: metadata.len(), modified: metadata.modified().ok(), changed, inode }
+        let (modified, created) = (metadata.modified().ok(), metadata.created().ok());
+        FileFingerprint { bytes: metadata.len(), modified, changed, inode, created }
     }
 
     /// Returns whether both belong to the same file, rather than to two files with the same path at different
     /// times. True on systems without inodes.
     pub fn is_same_file(&self, other: &FileFingerprint) -> bool {
-        self.inode == other.inode
+        self.inode == other.inode && self.created == other.created
     }
 }
 

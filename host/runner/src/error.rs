@@ -385,6 +385,7 @@ fn is_damaged_run(error: &FiguresError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
 
     #[test]
     fn damaged_runs_are_no_failures_of_the_program() {
@@ -401,5 +402,14 @@ mod tests {
         ] {
             assert_eq!(error.category(), category, "{error}");
         }
+    }
+    #[test]
+    fn failed_recording_is_a_failure_of_the_machine() {
+        let source = io::Error::other("Input/output error");
+        let error =
+            RunnerError::UnwrittenRecording(RecordingError::File { path: "tape.zst".to_owned(), source });
+        assert_eq!(error.category(), ErrorCategory::Internal);
+        let message = error.recorded("run_folders");
+        assert!(message.contains("could not be recorded: tape.zst: Input/output error"), "{message}");
     }
 }

@@ -45,9 +45,10 @@ pub(crate) fn execute(arguments: &NewSuiteArguments) -> anyhow::Result<ExitCode>
         None => match columns.answer(question.as_deref()) {
             Some(field) => field.to_owned(),
             None => {
-                let help =
-                    format!("give it by --answer FIELD; the rows have: {}", columns.names().join(", "));
-                known_field(&asked("Field of the right answer", None, &help)?, &columns)?
+                let names = gage_core::name_list(columns.names(), MAX_SHOWN_FIELDS, ", ");
+                let what = format!("Field of the right answer ({})", gage_core::printable_line(&names));
+                let help = format!("give it by --answer FIELD; the rows have: {names}");
+                known_field(&asked(&what, None, &help)?, &columns)?
             }
         },
     };

@@ -11,6 +11,9 @@ use gage_core::SamplingParams;
 /// Id of the backend that `model` stands for.
 const BACKEND_ID: &str = "model";
 
+/// Its id if another backend has the first one.
+const OTHER_BACKEND_ID: &str = "model_under_test";
+
 /// Id of the role that `model` stands for, if the suite has none for the model under test.
 const ROLE_ID: &str = "dut";
 
@@ -87,14 +90,18 @@ pub(super) fn expand(
     let (mut params, further): (Vec<Entry>, Vec<Entry>) =
         settings.into_iter().partition(|entry| is_sampling(&entry.key));
     config.extend(further);
-    for inherited in replace_backends(root, span) {
+    for inherited in take_backends(root) {
         if !params.iter().any(|entry| entry.key == inherited.key) {
             params.push(inherited);
         }
     }
     add_params(&mut config, params, span);
+    let backends = root.get("backends").and_then(Node::as_list).unwrap_or_default();
+    let is_taken = backends.iter().any(|backend| backend.text_of("backend_id") == Some(BACKEND_ID));
+    let id = if is_taken { OTHER_BACKEND_ID } else { BACKEND_ID };
+    ask(root, id, span);
     let backend = vec![
-        Entry::new("backend_id", Node::text(BACKEND_ID, span)),
+        Entry::new("backend_id", Node::text(id, span)),
         Entry::new("type", Node::text(backend_type, span)),
         Entry::new("config", Node::map(config, span)),
     ];
@@ -168,31 +175,21 @@ impl Provider {
     }
 }
 
-/// Has the roles of the model under test ask the backend of `model`, and adds such a role if there is none. Backends that no
-/// role asks any more are removed, with their prices. Returns their `default_params`, which stay in effect.
-fn replace_backends(root: &mut Node, span: Span) -> Vec<Entry> {
+/// Takes their backends from the roles of the model under test. Backends that no role asks any more are removed, with their
+/// prices. Returns the `default_params` of these backends, which stay in effect.
+fn take_backends(root: &mut Node) -> Vec<Entry> {
     let mut inherited = Vec::new();
     let mut replaced = Vec::new();
-    let mut has_role = false;
     for role in model_roles(root) {
-        has_role = true;
         if let Some(inline) = take(role, "backend") {
             inherited.extend(default_params(&inline.node));
         }
         replaced.extend(take(role, "backend_id").and_then(|entry| entry.node.as_text().map(str::to_owned)));
-        set(role, "backend_id", Node::text(BACKEND_ID, span));
     }
-    if !has_role {
-        let role = vec![
-            Entry::new("adapter_id", Node::text(ROLE_ID, span)),
-            Entry::new("role_type", Node::text(MODEL_ROLE, span)),
-            Entry::new("backend_id", Node::text(BACKEND_ID, span)),
-        ];
-        push(root, "role_adapters", Node::map(role, span));
-    }
-    let roles = root.get("role_adapters").and_then(Node::as_list).unwrap_or_default();
-    let asked: Vec<String> =
-        roles.iter().filter_map(|role| role.text_of("backend_id").map(str::to_owned)).collect();
+    let ids = |node: Option<&Node>| -> Vec<String> {
+        let items = node.and_then(Node::as_list).unwrap_or_default();
+        items.iter().filter_map(|item| item.text_of("backend_id").map(str::to_owned)).collect()
+    };
     let is_of = |node: &Node, ids: &[String]| {
         node.text_of("backend_id").is_some_and(|id| ids.iter().any(|one| one == id))
     };
@@ -200,6 +197,7 @@ fn replace_backends(root: &mut Node, span: Span) -> Vec<Entry> {
     for backend in backends.iter().filter(|backend| is_of(backend, &replaced)) {
         inherited.extend(default_params(backend));
     }
+    let asked = ids(root.get("role_adapters"));
     replaced.retain(|id| !asked.contains(id));
     for key in ["backends", "pricing"] {
         if let Some(items) = root.get_mut(key).and_then(Node::items_mut) {
@@ -207,6 +205,23 @@ fn replace_backends(root: &mut Node, span: Span) -> Vec<Entry> {
         }
     }
     inherited
+}
+
+/// Has the roles of the model under test ask a backend, and adds such a role if there is none.
+fn ask(root: &mut Node, backend_id: &str, span: Span) {
+    let mut has_role = false;
+    for role in model_roles(root) {
+        has_role = true;
+        set(role, "backend_id", Node::text(backend_id, span));
+    }
+    if !has_role {
+        let role = vec![
+            Entry::new("adapter_id", Node::text(ROLE_ID, span)),
+            Entry::new("role_type", Node::text(MODEL_ROLE, span)),
+            Entry::new("backend_id", Node::text(backend_id, span)),
+        ];
+        push(root, "role_adapters", Node::map(role, span));
+    }
 }
 
 fn default_params(backend: &Node) -> Vec<Entry> {

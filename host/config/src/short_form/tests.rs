@@ -120,7 +120,7 @@ fn text_that_names_no_model_is_an_error_with_the_forms() {
 }
 
 #[test]
-fn other_model_replaces_only_the_backend_of_the_model_under_test() {
+fn other_model_replaces_the_backend_of_the_tested_model() {
     let document = long_form(LONG, &["model=x.gguf"], &[]);
     let expected = json!([
         {"backend_id": "server", "type": "openai_http",
@@ -133,6 +133,12 @@ fn other_model_replaces_only_the_backend_of_the_model_under_test() {
         json!({"adapter_id": "solver", "role_type": "dut_model", "prompt_id": "ask", "backend_id": "model"});
     assert_eq!(document["role_adapters"][0], solver);
     assert_eq!(document["role_adapters"][1]["backend_id"], "server");
+
+    // A judge keeps the backend whose id the model would have.
+    let document =
+        long_form(&LONG.replace("backend_id: server", "backend_id: model"), &["model=x.gguf"], &[]);
+    assert_eq!(document["role_adapters"][0]["backend_id"], "model_under_test");
+    assert_eq!(document["role_adapters"][1]["backend_id"], "model");
 
     // Without a judge on the same server, nothing asks the server any more.
     let alone = LONG.replace("  - {adapter_id: judge, role_type: judge_model, backend_id: server}\n", "");

@@ -119,9 +119,11 @@ impl Columns {
     pub(super) fn answer(&self, question: Option<&str>) -> Option<&str> {
         let named = self.named(KNOWN_ANSWERS.iter().chain(&LIKELY_ANSWERS));
         named.filter(|name| Some(*name) != question).or_else(|| {
-            let is_id = |name: &str| ["id", "index", "idx"].contains(&name) || name.ends_with("_id");
-            let mut others = self.names().into_iter().filter(|name| Some(*name) != question && !is_id(name));
-            others.next().filter(|_| others.next().is_none())
+            let mut others = self
+                .columns
+                .iter()
+                .filter(|column| Some(column.name.as_str()) != question && !column.is_id());
+            others.next().filter(|_| others.next().is_none()).map(|column| column.name.as_str())
         })
     }
 
@@ -158,6 +160,18 @@ impl Columns {
 }
 
 impl Column {
+    /// Returns whether the column only identifies rows: by its name, or by whole numbers that count them.
+    fn is_id(&self) -> bool {
+        let name = self.name.to_lowercase();
+        let numbers: Option<Vec<i64>> = self.texts().map(|text| text.trim().parse().ok()).collect();
+        let counts = |numbers: Vec<i64>| {
+            numbers.len() > 1 && numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
+        };
+        ["id", "index", "idx"].contains(&name.as_str())
+            || name.ends_with("_id")
+            || numbers.is_some_and(counts)
+    }
+
     /// Returns the texts and numbers of the column, also those in lists.
     fn texts(&self) -> impl Iterator<Item = String> {
         let items = self.values.iter().flat_map(|value| match value {
@@ -222,6 +236,13 @@ mod tests {
             assert_eq!(columns.question(), Some(question), "{row}");
             assert_eq!(columns.answer(columns.question()).unwrap_or_default(), answer, "{row}");
         }
+    }
+
+    #[test]
+    fn numbers_that_count_the_rows_are_no_answer() {
+        let rows = [(17, "billing"), (18, "engineering")]
+            .map(|(ticket, team)| json!({"ticket": ticket, "text": "My card was charged.", "team": team}));
+        assert_eq!(columns(&rows).answer(Some("text")), Some("team"));
     }
 
     #[test]
