@@ -360,6 +360,24 @@ fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
     assert!(ended.stderr.contains("none of 20 samples were scored"), "{}", ended.stderr);
 }
 
+/// The table has a figure of the other metric, so the task has figures.
+#[test]
+fn metrics_that_fail_are_named_beside_one_that_scores() {
+    let workspace = Workspace::new();
+    workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
+    workspace.write("rows.jsonl", rows(20));
+    let backend = constant_backend(&workspace, "trap");
+    let metrics = "[exact_match, obedient, {metric_id: other, implementation: obedient}]";
+    let text = suite(&backend, metrics);
+    workspace.write("suite.yaml", with_plugins("  - {id: bad, source: ./hostile.wasm}\n", &text));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    for metric_id in ["obedient", "other"] {
+        let expected = format!("`{metric_id}` scored 0 of 20 samples (0.0 %)");
+        assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("none of 20 samples"), "{}", ended.stderr);
+}
+
 #[test]
 fn limits_of_the_suite_apply_to_the_plugin() {
     let workspace = Workspace::new();

@@ -141,7 +141,7 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
         kind: config.kind.name(),
         model: config.model.clone(),
         capabilities,
-        max_concurrency: config.limits.max_concurrency,
+        max_concurrency: config.limits.most_requests(),
         details,
     }
 }

@@ -114,7 +114,8 @@ fn open_http(
     config: &HttpBackendConfig,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Backend>, OpenError> {
-    let config = config.clone();
+    let mut config = config.clone();
+    config.limits.set_default(options.concurrency);
     Ok(match config.kind {
         HttpKind::OpenAi => Arc::new(OpenAiHttp::new(backend_id, config, options)?),
         HttpKind::Anthropic => Arc::new(AnthropicHttp::new(backend_id, config, options)?),

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct OpenOptions {
     /// Hosts that they send requests to. Backends with the same host share one limit.
     pub hosts: HttpHosts,
+    /// Requests in flight that the run wants. More than the default of `max_concurrency` raise that default.
+    pub concurrency: usize,
     /// Recording to which their HTTP exchanges are written, or from which they are replayed.
     pub recording: Option<Arc<HttpRecording>>,
     /// Cache of their answers.

@@ -4,6 +4,7 @@
 mod embeddings;
 mod lenient;
 mod likelihood;
+mod refused_parameter;
 mod reply;
 mod request;
 mod stream;
@@ -83,7 +84,11 @@ impl Backend for OpenAiHttp {
         // Do not keep the request itself in memory until the answer arrives.
         drop(request);
         let think_tags = self.http.config().openai.think_tags;
-        let parser = ResponseParser { refused_answer: OpenAiHttp::refused_answer, ..ResponseParser::plain() };
+        let parser = ResponseParser {
+            refused_answer: OpenAiHttp::refused_answer,
+            remedy: refused_parameter::remedy,
+            ..ResponseParser::plain()
+        };
         self.http.generate(call, || ChatReader::new(think_tags), parser).await
     }
 

@@ -27,6 +27,7 @@ mod permissions;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod report;
+mod resume_command;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;

@@ -26,7 +26,8 @@ pub(crate) const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_C
 /// Reads the command line and the environment. Exits the process if they are invalid.
 pub(crate) fn parse() -> Arguments {
     let command = command(&variable);
-    let matches = command.clone().try_get_matches().unwrap_or_else(|error| {
+    let matches = command.clone().try_get_matches().unwrap_or_else(|mut error| {
+        suggest_no_hidden(&command, &mut error);
         let message = error.print();
         if let Some(name) = variable_behind(&command, &error).filter(|_| message.is_ok()) {
             eprintln!("\nThe value is that of the variable {name}.");
@@ -37,6 +38,17 @@ pub(crate) fn parse() -> Arguments {
         std::process::exit(error.exit_code())
     });
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Removes commands that `--help` does not list from the suggestions for an unknown command.
+fn suggest_no_hidden(command: &Command, error: &mut clap::Error) {
+    let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    names.retain(|name| command.find_subcommand(name).is_some_and(|command| !command.is_hide_set()));
+    if !names.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+    }
 }
 
 /// Returns the variable that set a value which a flag rejects, or `None` if the flag itself was given.
@@ -286,6 +298,16 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         check(&command(&|_| None));
+    }
+
+    #[test]
+    fn hidden_commands_are_not_suggested() {
+        let command = command(&|_| None);
+        let mut error = command.clone().try_get_matches_from(["gage-host", "completion"]).unwrap_err();
+        assert!(error.to_string().contains(crate::arguments::COMPILE), "{error}");
+        suggest_no_hidden(&command, &mut error);
+        let shown = error.to_string();
+        assert!(shown.contains("completions") && !shown.contains(crate::arguments::COMPILE), "{shown}");
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod secrets;
 mod short_form;
 mod source;
 mod suite_schema;
+mod syntax_error;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{

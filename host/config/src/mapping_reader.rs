@@ -101,6 +101,12 @@ impl<'n> MappingReader<'n> {
         self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
     }
 
+    /// Returns true if a key is missing, and another one is probably meant to be it.
+    pub(crate) fn is_misspelt(&self, key: &str) -> bool {
+        let is_similar = |entry: &Entry| gage_core::nearest(&entry.key, [key]).is_some();
+        !self.entries.iter().any(|entry| entry.key == key) && self.entries.iter().any(is_similar)
+    }
+
     /// Returns the value of a key that is no longer supported, so that its reader can name the replacement.
     pub(crate) fn refused(&mut self, key: &'static str) -> Option<&'n Node> {
         self.refused.push(key);

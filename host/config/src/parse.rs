@@ -5,6 +5,7 @@ use crate::expand::{Environment, check_levels, expand};
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
+use crate::syntax_error::SyntaxError;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -110,9 +111,23 @@ impl<'t> DocumentReader<'t, '_> {
             Err(error) => {
                 let index = error.marker().index();
                 let span = self.span(index, index + 1);
-                self.problems.error(span, "", format!("this is not YAML: {}", error.info()));
+                self.report(span, error.info());
                 None
             }
+        }
+    }
+
+    /// Reports a syntax error that the parser found.
+    fn report(&mut self, span: Span, info: &str) {
+        let source = self.problems.sources.get(self.source);
+        let SyntaxError { start, help } = match source {
+            Some(source) => SyntaxError::new(&source.text, span.start, info),
+            None => SyntaxError { start: span.start, help: None },
+        };
+        let span = if start == span.start { span } else { Span { start, end: start + 1, ..span } };
+        let problem = self.problems.error(span, "", format!("this is not YAML: {info}"));
+        if let Some(help) = help {
+            problem.help(help);
         }
     }
 

@@ -320,7 +320,9 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
     let template = read_template(&mut table, problems);
     let failure_policy = FailurePolicy::read(&mut table, problems);
-    let inherited = TaskDefaults { template: &template, metrics: &metrics, failure_policy };
+    let are_metrics_misspelt = table.is_misspelt("metrics");
+    let inherited =
+        TaskDefaults { template: &template, metrics: &metrics, are_metrics_misspelt, failure_policy };
     let listed = table.list("tasks", problems);
     let defaults = ["metrics", "custom", "builtin"].into_iter().filter_map(|key| root.get(key));
     if let Err(message) = check_inherited(listed.len(), defaults) {

@@ -43,11 +43,12 @@ pub fn is_secret_key(key: &str) -> bool {
     // `api_key_1` is one of several keys.
     let key =
         key.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_').to_owned();
-    let is_of_model = key.strip_suffix("_token").is_some_and(|front| {
-        let last = front.rsplit('_').next().unwrap_or(front);
-        OF_MODELS.contains(&last)
+    let is_no_secret = key.strip_suffix("_token").is_some_and(|front| {
+        let (first, last) = (front.split('_').next(), front.rsplit('_').next());
+        // `max_new_token` is a misspelt limit.
+        OF_MODELS.contains(&last.unwrap_or(front)) || matches!(first, Some("max" | "min"))
     });
-    if is_of_model {
+    if is_no_secret {
         return false;
     }
     matches!(
@@ -237,6 +238,9 @@ mod tests {
             ("eos_token", false),
             ("my_image_token", false),
             ("friend_token", true),
+            ("max_new_token", false),
+            ("maxToken", false),
+            ("maxwell_token", true),
             ("stop_token_ids", false),
             ("prompt_cache_key", false),
             ("Ocp-Apim-Subscription-Key", true),

@@ -6,6 +6,7 @@ mod counts;
 mod plugins;
 mod tokens;
 
+use crate::concurrency_limit::ConcurrencyLimit;
 use crate::plan::{Plan, PlannedTask};
 use crate::request::{PromptSize, prompt_size};
 use crate::session::datasets::Datasets;
@@ -173,7 +174,8 @@ impl Plan {
         options: &EstimateOptions<'_>,
     ) -> TaskEstimate {
         let spec = &task.spec;
-        let mut notes = Vec::new();
+        let limit = ConcurrencyLimit::of(spec, &task.role, &task.backend, options.concurrency);
+        let mut notes: Vec<String> = limit.iter().map(ToString::to_string).collect();
         let permissions = self.config.resources.permissions();
         let tokens = Tokens::of(task, options.tokenizer, permissions, &mut notes);
         let (statistics, plugins) = Plan::statistics(task, datasets, options, &tokens, &mut notes);

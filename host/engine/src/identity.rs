@@ -5,7 +5,7 @@ use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::datasets::Datasets;
 use crate::session::{Session, with_permissions};
 use gage_backend::{ACCEPTED_MEDIA_FACT, BackendInfo, CHAT_TEMPLATE_FACT, OpenOptions, open};
-use gage_config::{PluginReference, redacted_digests};
+use gage_config::{PipelineConfig, PluginReference, ResourceKind, redacted_digests};
 use gage_core::Object;
 use gage_plugin::{ConfiguredMember, PluginKind, Registry};
 use gage_record::{
@@ -125,6 +125,27 @@ pub fn planned_identity(plan: &Plan) -> RunIdentity {
     };
     plan.tasks.iter().for_each(|task| add_components_of(&mut identity.plugins, task));
     identity
+}
+
+/// Adds to each [difference](RunIdentity::differences) of two configurations the variables that its value comes from.
+pub fn name_variables(differences: Vec<String>, config: &PipelineConfig) -> Vec<String> {
+    let variables_at = |place: &str| -> Vec<String> {
+        let used = config.resources.used().filter(|resource| resource.key == place);
+        let names = used.filter_map(|resource| match &resource.kind {
+            ResourceKind::Variable(name) => Some(format!("`{name}`")),
+            _ => None,
+        });
+        names.collect()
+    };
+    let named = differences.into_iter().map(|difference| {
+        let place = difference.split_once(": ").and_then(|(place, _)| place.strip_prefix("config."));
+        let names = place.map(variables_at).unwrap_or_default();
+        match names.is_empty() {
+            true => difference,
+            false => format!("{difference} (from the variable {})", names.join(", ")),
+        }
+    });
+    named.collect()
 }
 
 /// Returns the identity of the host: the version of its own scoring.

@@ -20,6 +20,7 @@
 //!
 //! The crate may import all lower crates in the workspace. It knows nothing of terminals or the display of results.
 
+mod concurrency_limit;
 mod estimate;
 mod identity;
 mod limits;
@@ -34,10 +35,11 @@ mod sample;
 mod sent;
 mod session;
 
+pub use concurrency_limit::ConcurrencyLimit;
 pub use estimate::{
     ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, TaskEstimate, TokensBy,
 };
-pub use identity::{SCORING_VERSION, facts_before_run, identity, planned_identity};
+pub use identity::{SCORING_VERSION, facts_before_run, identity, name_variables, planned_identity};
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;

@@ -201,6 +201,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         None => {
             let found = manifest.identity.differences(&identity);
             if !found.is_empty() {
+                let found = identity::name_variables(found, &plan.config);
                 return Err(RunError::IdentityMismatch(found));
             }
         }

@@ -189,6 +189,18 @@ impl RecordedRun {
         }
     }
 
+    /// Returns the record of a sample, as far as it is known. `None` if there is none.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or has changed.
+    pub fn record(&self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
+        let Some(journal) = &self.journal else {
+            let is_wanted = |record: &SampleRecord| record.task_id == task_id && record.index == index;
+            return self.lines()?.find(|read| read.as_ref().map_or(true, is_wanted)).transpose();
+        };
+        journal.record(task_id, index)
+    }
+
     /// Returns the records of `samples.jsonl`.
     fn lines(&self) -> Result<Records<'_>, RecordError> {
         match self.reader.samples() {

@@ -60,6 +60,7 @@ fn figure(figure: &Value) -> Option<HistoryFigure> {
         low: interval["low"].as_f64(),
         high: interval["high"].as_f64(),
         higher_is_better: figure["higher_is_better"].as_bool().unwrap_or(true),
+        scale: figure["scale"][0].as_f64().zip(figure["scale"][1].as_f64()).map(|(low, high)| [low, high]),
     })
 }
 

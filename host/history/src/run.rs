@@ -77,6 +77,9 @@ pub struct HistoryFigure {
     pub high: Option<f64>,
     /// True if higher values are better.
     pub higher_is_better: bool,
+    /// Smallest and largest possible value, if the metric declares both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<[f64; 2]>,
 }
 
 impl HistoryRun {

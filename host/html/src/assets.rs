@@ -13,10 +13,20 @@ const BODY: &str = include_str!("assets/report.html");
 pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
     include_str!("assets/figures.js"),
+    include_str!("assets/errors.js"),
     include_str!("assets/comparison.js"),
+    include_str!("assets/conditions.js"),
     include_str!("assets/selection.js"),
     include_str!("assets/list.js"),
+    include_str!("assets/tex.js"),
+    include_str!("assets/markdown.js"),
+    include_str!("assets/transcript.js"),
+    include_str!("assets/waterfall.js"),
+    include_str!("assets/diff.js"),
+    include_str!("assets/export.js"),
+    include_str!("assets/notes.js"),
     include_str!("assets/detail.js"),
+    include_str!("assets/address.js"),
     include_str!("assets/main.js"),
 );
 
@@ -33,6 +43,16 @@ pub struct Link {
     pub text: &'static str,
 }
 
+/// The server that sends a report. Its page may send requests to it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PageServer<'a> {
+    /// Links above the report.
+    #[serde(skip)]
+    pub links: &'a [Link],
+    /// What the page has to send with a note, which proves that this server sent the page.
+    pub token: &'a str,
+}
+
 /// The page without its data.
 pub(super) struct PageFrame {
     pub(super) before_data: String,
@@ -42,9 +62,11 @@ pub(super) struct PageFrame {
 }
 
 impl PageFrame {
-    pub(super) fn new(title: &str, links: &[Link]) -> Result<PageFrame, HtmlError> {
+    pub(super) fn new(title: &str, server: Option<&PageServer<'_>>) -> Result<PageFrame, HtmlError> {
+        let links = server.map(|server| server.links).unwrap_or_default();
         let body = render_template(BODY, context! { links => Serde(links) })?;
-        let parts = PageParts { title, body: &body, style: STYLE, script: SCRIPT, may_ask: false };
+        let may_ask = server.is_some();
+        let parts = PageParts { title, body: &body, style: STYLE, script: SCRIPT, may_ask };
         let RenderedPage { html, policy } = render(&parts)?;
         let (before, after) = html.split_once(DATA).unwrap_or((&html, ""));
         Ok(PageFrame { before_data: before.to_owned(), after_data: after.to_owned(), policy })
@@ -57,19 +79,25 @@ mod tests {
 
     #[test]
     fn every_part_has_its_place_and_nothing_is_fetched() {
-        let frame = PageFrame::new("a & <b>", &[Link { address: "/", text: "All <runs>" }]).unwrap();
+        let links = [Link { address: "/", text: "All <runs>" }];
+        let frame = PageFrame::new("a & <b>", Some(&PageServer { links: &links, token: "" })).unwrap();
         let PageFrame { before_data: before, after_data: behind, policy } = frame;
         assert!(before.contains("<a class=\"back\" href=\"/\">All &lt;runs&gt;</a>"), "{before}");
         assert!(before.contains("<title>a &amp; &lt;b&gt;"), "{before}");
-        assert!(before.contains(STYLE) && behind.contains(SCRIPT) && before.contains(&policy));
+        assert!(policy.contains("connect-src 'self'"), "{policy}");
+        assert!(!PageFrame::new("", None).unwrap().policy.contains("connect-src"));
+        // The script shows what has arrived, so it precedes the data.
+        assert!(before.contains(STYLE) && before.contains(SCRIPT) && before.contains(&policy));
         for part in ["<!--", "{{", "{%"] {
             assert!(!before.contains(part) && !behind.contains(part), "{part}");
         }
         for address in ["http:", "https:", "//cdn", "@import", "url("] {
-            let (before, behind) = (
-                before.replace("http://www.w3.org/2000/svg", ""),
-                behind.replace("http://www.w3.org/2000/svg", ""),
-            );
+            let without_names = |part: &str| {
+                ["http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"]
+                    .iter()
+                    .fold(part.to_owned(), |part, name| part.replace(name, ""))
+            };
+            let (before, behind) = (without_names(&before), without_names(&behind));
             assert!(!before.contains(address) && !behind.contains(address), "{address}");
         }
     }

@@ -1,12 +1,18 @@
 //! Columns with the small data of some thousand samples, for lists, filters and plots.
 
-use gage_core::{MetricResult, OTHER_LABEL, Outcome};
-use gage_record::{SampleRecord, SampleStage};
+use super::metadata::MetadataColumns;
+use gage_core::{MetricResult, OTHER_LABEL, Outcome, shortened};
+use gage_record::{ErrorNote, SampleRecord, SampleStage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// Maximum number of distinct error tags in a block; further ones count as `(other)`.
 const MAX_TAGS: usize = 1_000;
+/// Maximum number of distinct errors in a block; the messages of further ones are `(other)`.
+const MAX_ERRORS: usize = 500;
+/// Maximum number of characters of an error's message; the texts of the sample have all.
+const MAX_ERROR_CHARS: usize = 400;
 
 /// Columns of a run of samples. Names are indexes into the block's own lists, so that it can be read without other
 /// blocks.
@@ -44,6 +50,12 @@ pub(super) struct Columns {
     pass: Vec<Vec<Option<u8>>>,
     /// Pairs of a sample's index in this block and a tag's index.
     tagged: Vec<(usize, usize)>,
+    errors: Vec<ErrorNote>,
+    /// Pairs of a failed sample's index in this block and its error's index.
+    failed: Vec<(usize, usize)>,
+    /// Pairs of a sample's index in this block and the price of its judges' replies.
+    judge_cost: Vec<(usize, f64)>,
+    metadata: MetadataColumns,
     /// Index of each tag, and the index of the last sample that has it.
     #[serde(skip)]
     last_tagged: HashMap<String, (usize, usize)>,
@@ -82,6 +94,12 @@ impl Columns {
         for result in &record.metrics {
             self.add_result(number, result);
         }
+        if let Some(error) = &record.error {
+            self.add_error(number, error);
+        }
+        let cost = record.judge_output.as_ref().and_then(judge_cost_of);
+        self.judge_cost.extend(cost.map(|cost| (number, cost)));
+        self.metadata.add(number, record.sample.get("metadata"));
     }
 
     fn add_result(&mut self, number: usize, result: &MetricResult) {
@@ -120,6 +138,17 @@ impl Columns {
         self.last_tagged.insert(tag.to_owned(), (place, number));
     }
 
+    /// Adds the error of a sample, without its place in the row.
+    fn add_error(&mut self, number: usize, error: &ErrorNote) {
+        let message = shortened(&error.message, MAX_ERROR_CHARS).into_owned();
+        let mut error = ErrorNote { stage: error.stage, kind: error.kind.clone(), message, pointer: None };
+        let is_known = self.errors.contains(&error);
+        if !is_known && self.errors.len() >= MAX_ERRORS {
+            error.message = OTHER_LABEL.to_owned();
+        }
+        self.failed.push((number, place(&mut self.errors, error)));
+    }
+
     /// Records that the texts of the next sample are in the page though it is not one of every so many.
     pub(super) fn expect_texts(&mut self) {
         self.further_texts.push(self.len());
@@ -136,6 +165,15 @@ impl Columns {
         self.last_finished = finished;
         Some(difference)
     }
+}
+
+/// Returns the price of the replies of a sample's judges, as far as the suite has prices.
+fn judge_cost_of(output: &Value) -> Option<f64> {
+    if let Some(cost) = output.get("cost") {
+        return cost.as_f64();
+    }
+    let judges = output.get("judges")?.as_object()?;
+    judges.values().filter_map(|judge| judge.get("cost")?.as_f64()).reduce(|sum, cost| sum + cost)
 }
 
 /// The part of an output that is shown in lists.
@@ -164,7 +202,7 @@ fn rounded(milliseconds: f64) -> f64 {
 }
 
 /// Returns the index of a name in a short list, and adds it if it is new.
-fn place<T: From<N> + PartialEq<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usize {
+fn place<T: From<N> + PartialEq<N>, N>(known: &mut Vec<T>, name: N) -> usize {
     known.iter().position(|other| *other == name).unwrap_or_else(|| {
         known.push(name.into());
         known.len() - 1
@@ -174,6 +212,8 @@ fn place<T: From<N> + PartialEq<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_record::Stage;
+    use serde_json::json;
 
     #[test]
     fn further_tags_of_a_block_are_counted_together() {
@@ -188,5 +228,32 @@ mod tests {
         let expected: Vec<(usize, usize)> =
             (0..2).flat_map(|number| (0..=MAX_TAGS).map(move |tag| (number, tag))).collect();
         assert_eq!(columns.tagged, expected);
+    }
+
+    #[test]
+    fn further_errors_of_a_block_are_counted_together() {
+        let mut columns = Columns::new(0, 1);
+        let error = |number: usize| ErrorNote {
+            stage: Stage::Inference,
+            kind: "timeout".to_owned(),
+            message: format!("call {number}: {}", "x".repeat(1_000)),
+            pointer: Some(format!("/{number}")),
+        };
+        for number in (0..MAX_ERRORS + 10).chain([0]) {
+            columns.add_error(number, &error(number));
+        }
+        assert_eq!(columns.errors.len(), MAX_ERRORS + 1);
+        assert_eq!(columns.errors[0].message.chars().count(), MAX_ERROR_CHARS);
+        assert_eq!(columns.errors[MAX_ERRORS].message, OTHER_LABEL);
+        let known = columns.failed.last().copied();
+        assert_eq!((known, columns.failed[MAX_ERRORS + 9]), (Some((0, 0)), (MAX_ERRORS + 9, MAX_ERRORS)));
+    }
+
+    #[test]
+    fn the_price_of_judges_is_that_of_all_of_them() {
+        assert_eq!(judge_cost_of(&json!({"cost": 0.5, "judges": {"a": {"cost": 0.25}}})), Some(0.5));
+        let of_each = json!({"judges": {"a": {"cost": 0.25}, "b": {"cost": 0.5}, "c": {}}});
+        assert_eq!(judge_cost_of(&of_each), Some(0.75));
+        assert_eq!(judge_cost_of(&json!({"judges": {"a": {}}})), None);
     }
 }

@@ -2,8 +2,11 @@
 
 use gage_compare::{Comparison, run_label};
 use gage_figures::{RecordedRun, Summary, TaskSummary, Timings, describe_served};
+use gage_record::RunIdentity;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Format version of the page, which its script supports.
 pub(super) const PAGE_VERSION: u32 = 1;
@@ -33,7 +36,14 @@ struct RunHead<'a> {
     finished_at: Option<&'a str>,
     host_version: &'a str,
     parent_run: Option<&'a str>,
+    suite: Option<&'a str>,
     models: Vec<String>,
+    /// Datasets of the tasks, with the names of their files.
+    datasets: Vec<String>,
+    /// Judges, with their models.
+    judges: Vec<String>,
+    /// Ids of the prompts of roles, with the roles.
+    prompts: Vec<String>,
     /// Sentences without their full stop about what weakens the figures, such as a model that changed during the run.
     notices: Vec<String>,
     tasks: Vec<Value>,
@@ -86,13 +96,65 @@ impl<'a> RunHead<'a> {
             finished_at: manifest.finished_at.as_deref(),
             host_version: &manifest.host_version,
             parent_run: manifest.parent_run.as_deref(),
+            suite: manifest.identity.suite_name(),
             models: source.models(),
+            datasets: datasets_of(&manifest.identity),
+            judges: judges_of(&manifest.identity),
+            prompts: prompts_of(&manifest.identity),
             notices: changed_models(source),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),
             timings: source.timings(),
         }
     }
+}
+
+/// Returns the entries of a list of the configuration.
+fn entries<'c>(identity: &'c RunIdentity, list: &str) -> impl Iterator<Item = &'c Value> + use<'c> {
+    identity.config[list].as_array().into_iter().flatten()
+}
+
+/// Describes the datasets of the tasks: each id, and the name on a hub or of the file. Folders are omitted.
+fn datasets_of(identity: &RunIdentity) -> Vec<String> {
+    let mut ids: Vec<&str> = Vec::new();
+    for id in entries(identity, "tasks").filter_map(|task| task["dataset_id"].as_str()) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let describe = |id: &str| {
+        let entry = entries(identity, "datasets").find(|dataset| dataset["dataset_id"] == id);
+        let path = entry.and_then(|dataset| dataset["params"]["path"].as_str());
+        let of_hub = identity.datasets.get(id).and_then(|dataset| dataset.hub_id.clone());
+        let file = || Some(Path::new(path?).file_name()?.to_string_lossy().into_owned());
+        match of_hub.or_else(file) {
+            Some(name) if name != id && Path::new(&name).file_stem() != Some(OsStr::new(id)) => {
+                format!("{id} ({name})")
+            }
+            _ => id.to_owned(),
+        }
+    };
+    ids.into_iter().map(describe).collect()
+}
+
+/// Describes the roles that judge: each id, and its model.
+fn judges_of(identity: &RunIdentity) -> Vec<String> {
+    let judges = entries(identity, "role_adapters").filter(|role| role["role_type"] == "judge_model");
+    let describe = |role: &Value| {
+        let judge = role["adapter_id"].as_str()?;
+        let model = role["backend_id"].as_str().map(|backend| identity.model_of(backend));
+        Some(model.map_or_else(|| judge.to_owned(), |model| format!("{judge} ({model})")))
+    };
+    judges.filter_map(describe).collect()
+}
+
+/// Describes the prompts of roles: each id, and its role.
+fn prompts_of(identity: &RunIdentity) -> Vec<String> {
+    let describe = |role: &Value| {
+        let (prompt, adapter) = (role["prompt_id"].as_str()?, role["adapter_id"].as_str()?);
+        Some(format!("{prompt} ({adapter})"))
+    };
+    entries(identity, "role_adapters").filter_map(describe).collect()
 }
 
 /// Names the tasks whose server changed its model during the run.

@@ -1,10 +1,10 @@
 //! Writes runs as one self-contained HTML file: figures, plots, samples, and changes between runs.
 //!
-//! - **Nothing is fetched.** Styles and scripts are in the page. Its Content-Security-Policy allows them by digest,
-//!   and forbids everything else.
+//! - **A file fetches nothing.** Styles and scripts are in the page. Its Content-Security-Policy allows them by digest,
+//!   and forbids everything else. The page of a server may ask that server for notes.
 //! - **Untrusted text is never markup.** All data is compressed and in Base64, and the page's script only sets text.
 //! - **The page is a stream.** Texts are in blocks of some hundred samples, which are unpacked when one of them is
-//!   opened. Columns for lists and plots are interleaved with them. The writer's memory therefore does not grow with
+//!   opened, and so are excerpts when their rows are seen. Columns for lists and plots are interleaved with them. The writer's memory therefore does not grow with
 //!   the number of samples.
 //! - **The output is deterministic**: the same run produces the same bytes.
 //!
@@ -14,17 +14,21 @@ mod assets;
 mod block;
 mod columns;
 mod error;
+mod excerpts;
 mod head;
+mod metadata;
 mod page;
 mod template;
 mod text;
 mod write;
 
-pub use assets::Link;
+pub use assets::{Link, PageServer};
 pub use error::HtmlError;
 pub use page::{FORBIDDEN_IN_SCRIPTS, PageParts, RenderedPage, render};
 pub use template::render_template;
-pub use write::{MAX_FILE_TEXTS, RequestsOf, WrittenPage, report_policy, write_html, write_html_file};
+pub use write::{
+    MAX_FILE_TEXTS, RequestsOf, WrittenPage, report_policy, sample_json, write_html, write_html_file,
+};
 
 #[cfg(test)]
 mod tests;

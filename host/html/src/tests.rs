@@ -10,7 +10,8 @@ use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, task};
 use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
 use gage_record::{
-    AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
+    AnswerEntry, ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus,
+    SampleRecord, Stage,
 };
 use gage_recorded_messages::RecordedError as _;
 use serde_json::{Value, json};
@@ -91,6 +92,59 @@ fn every_sample_is_in_a_block_of_texts_and_a_row_of_the_columns() {
     let head: Value = serde_json::from_str(&blocks(&page, "head")[0]).unwrap();
     assert_eq!((&head["format_version"], &head["runs"][0]["run_id"]), (&json!(1), &json!("run")));
     assert_eq!(head["runs"][0]["summary"]["samples"]["total"], 5_000);
+}
+
+#[test]
+fn rows_have_excerpts_errors_prices_and_metadata() {
+    let root = tempfile::tempdir().unwrap();
+    let mut records = vec![sample("t", 0, 1.0, 1.0), failed("t", 1, Outcome::BackendError)];
+    let messages =
+        json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What\n is it?"}]);
+    records[0].sample =
+        json!({"messages": messages, "label": "cat", "metadata": {"level": "hard", "seen": true}}).into();
+    records[0].judge_output = Some(json!({"cost": 0.25}));
+    records[1].error = Some(ErrorNote {
+        stage: Stage::Inference,
+        kind: "timeout".to_owned(),
+        message: "no answer".to_owned(),
+        pointer: None,
+    });
+    let page = page(root.path(), &[write_run(root.path(), "run", &records)]);
+    let excerpts: Value = serde_json::from_str(&blocks(&page, "excerpts")[0]).unwrap();
+    let expected = json!({"input": ["What is it?", ""], "target": ["cat", ""], "answer": ["a", ""]});
+    assert_eq!(excerpts, expected);
+    let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
+    assert_eq!(
+        (&columns["errors"], &columns["failed"]),
+        (&json!([{"stage": "inference", "kind": "timeout", "message": "no answer"}]), &json!([[1, 0]]))
+    );
+    assert_eq!(columns["judge_cost"], json!([[0, 0.25]]));
+    let level = &columns["metadata"]["level"];
+    assert_eq!((&level["values"], &level["of"]), (&json!(["hard"]), &json!([[0, 0]])));
+    assert_eq!(columns["metadata"]["seen"]["values"], json!(["true"]));
+}
+
+#[test]
+fn the_head_names_datasets_prompts_and_judges_without_folders() {
+    let root = tempfile::tempdir().unwrap();
+    let config = json!({
+        "metadata": {"name": "sums"},
+        "datasets": [{"dataset_id": "d", "params": {"path": "/home/somebody/rows.jsonl"}}],
+        "role_adapters": [
+            {"adapter_id": "dut", "role_type": "dut_model", "backend_id": "b", "prompt_id": "ask"},
+            {"adapter_id": "strict", "role_type": "judge_model", "backend_id": "c"},
+        ],
+        "tasks": [{"task_id": "one", "dataset_id": "d"}, {"task_id": "two", "dataset_id": "d"}],
+    });
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    let identity = RunIdentity { config, ..RunIdentity::default() };
+    Manifest::new("run", "0.1.0", identity).write(&folder).unwrap();
+    let page = page(root.path(), &[folder.path().to_owned()]);
+    let head: Value = serde_json::from_str(&blocks(&page, "head")[0]).unwrap();
+    let run = &head["runs"][0];
+    assert_eq!((&run["suite"], &run["datasets"]), (&json!("sums"), &json!(["d (rows.jsonl)"])));
+    assert_eq!((&run["prompts"], &run["judges"]), (&json!(["ask (dut)"]), &json!(["strict (c)"])));
+    assert!(!run.to_string().contains("somebody"));
 }
 
 #[test]
@@ -219,7 +273,7 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     std::fs::create_dir(root.path().join("taken.html")).unwrap();
     assert!(write_html_file(&root.path().join("taken.html"), &source, &[], &|_, _| None).is_err());
     let mut full: &mut [u8] = &mut [0; 100];
-    let error = write_html(&mut full, &source, &[], &[], &|_, _| None, u64::MAX).unwrap_err();
+    let error = write_html(&mut full, &source, &[], None, &|_, _| None, u64::MAX).unwrap_err();
     assert_eq!(error.recorded("history"), "cannot write the report");
     let left = std::fs::read_dir(root.path()).unwrap().flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));
@@ -273,7 +327,7 @@ fn a_page_of_many_samples_has_the_texts_of_failed_ones() {
     let run = write_run(root.path(), "run", &samples.collect::<Vec<_>>());
     let source = [RecordedRun::open(&run).unwrap()];
     let mut page = Vec::new();
-    let written = write_html(&mut page, &source, &[], &[], &|_, _| None, 2).unwrap();
+    let written = write_html(&mut page, &source, &[], None, &|_, _| None, 2).unwrap();
     let page = String::from_utf8(page).unwrap();
     let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
     // The samples 0 and 5, and two of the failed ones, which are 1, 4 and 7.
@@ -291,7 +345,7 @@ fn a_page_of_many_samples_has_the_texts_of_some() {
         [(7, 1, vec![0, 1, 2, 3, 4, 5, 6]), (3, 3, vec![0, 3, 6]), (1, 7, vec![0])]
     {
         let mut page = Vec::new();
-        let written = write_html(&mut page, &source, &[], &[], &|_, _| None, max_texts).unwrap();
+        let written = write_html(&mut page, &source, &[], None, &|_, _| None, max_texts).unwrap();
         assert_eq!((written.samples, written.texts), (7, places.len() as u64));
         let page = String::from_utf8(page).unwrap();
         let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();

@@ -1,9 +1,10 @@
 //! Writes the page as a stream.
 
-use super::assets::{Link, PageFrame};
+use super::assets::{PageFrame, PageServer};
 use super::block;
 use super::columns::Columns;
 use super::error::HtmlError;
+use super::excerpts::Excerpts;
 use super::head::PageHead;
 use super::text::{MediaEmbedder, TextLine};
 use gage_compare::{Comparison, ContentBy};
@@ -11,7 +12,8 @@ use gage_core::Outcome;
 use gage_figures::RecordedRun;
 use gage_record::format::JOURNAL_FOLDER;
 use gage_record::{RecordError, SampleRecord, TemporaryFile};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -55,18 +57,17 @@ pub fn write_html_file(
     requests: &RequestsOf<'_>,
 ) -> Result<WrittenPage, HtmlError> {
     let failed = |source| HtmlError::Write { path: path.to_owned(), source };
-    let write_to = |file: File| {
-        let mut out = BufWriter::with_capacity(1 << 16, file);
-        let written =
-            write_html(&mut out, sources, comparisons, &[], requests, MAX_FILE_TEXTS).map_err(|error| {
-                match error {
+    let write_to =
+        |file: File| {
+            let mut out = BufWriter::with_capacity(1 << 16, file);
+            let written = write_html(&mut out, sources, comparisons, None, requests, MAX_FILE_TEXTS)
+                .map_err(|error| match error {
                     HtmlError::Output(source) => failed(source),
                     other => other,
-                }
-            })?;
-        out.flush().map_err(failed)?;
-        Ok(written)
-    };
+                })?;
+            out.flush().map_err(failed)?;
+            Ok(written)
+        };
     // A device or a pipe is written to directly, not replaced.
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return File::options().write(true).open(path).map_err(failed).and_then(write_to);
@@ -77,17 +78,17 @@ pub fn write_html_file(
     Ok(written)
 }
 
-/// Returns the Content-Security-Policy of any report, for servers that send it as a header.
+/// Returns the Content-Security-Policy of any report of a server, which sends it as a header.
 ///
 /// # Errors
 /// Fails if the template cannot be rendered.
 pub fn report_policy() -> Result<String, HtmlError> {
-    Ok(PageFrame::new("", &[])?.policy)
+    Ok(PageFrame::new("", Some(&PageServer { links: &[], token: "" }))?.policy)
 }
 
 /// Writes the page of some runs. Each of `comparisons` compares the first run with a further one. If a run has more than
 /// `max_texts` samples, the page has the texts of every second one, or of every third, and so on, and of up to `max_texts`
-/// further ones that failed. Without links and with [`MAX_FILE_TEXTS`], the output is that of [`write_html_file`].
+/// further ones that failed. Without a server and with [`MAX_FILE_TEXTS`], the output is that of [`write_html_file`].
 ///
 /// # Errors
 /// Fails if a run cannot be read, or the output cannot be written.
@@ -95,18 +96,19 @@ pub fn write_html<W: Write>(
     out: &mut W,
     sources: &[RecordedRun],
     comparisons: &[Comparison],
-    links: &[Link],
+    server: Option<&PageServer<'_>>,
     requests: &RequestsOf<'_>,
     max_texts: u64,
 ) -> Result<WrittenPage, HtmlError> {
     let mut out = CountingWriter { out, bytes: 0 };
     let head_of_page = PageHead::new(sources, comparisons)?;
     let ids = head_of_page.names();
-    let frame = PageFrame::new(&ids.join(" · "), links)?;
+    let frame = PageFrame::new(&ids.join(" · "), server)?;
     out.write_all(frame.before_data.as_bytes())?;
-    let mut head = block::begin(&mut out, "head")?;
-    serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
-    block::end(head)?;
+    write_json(&mut out, "head", &head_of_page)?;
+    if let Some(server) = server {
+        write_json(&mut out, "server", server)?;
+    }
     let content = (sources.len() > 1).then(|| ContentBy::of_runs(sources));
     let mut page = WrittenPage { samples: 0, texts: 0, bytes: 0 };
     for (number, source) in sources.iter().enumerate() {
@@ -114,6 +116,8 @@ pub fn write_html<W: Write>(
         let run = RunContent { number, source, content, requests, every, max_failed: max_texts };
         run.write(&mut out, &mut page)?;
     }
+    // Without it, the reader sees that the page is incomplete.
+    write_json(&mut out, "end", &json!({"samples": page.samples}))?;
     out.write_all(frame.after_data.as_bytes())?;
     Ok(WrittenPage { bytes: out.bytes, ..page })
 }
@@ -141,7 +145,7 @@ impl RunContent<'_> {
         let RunContent { number, source, content, requests, every, max_failed } = *self;
         let mut failed = 0;
         let mut records = source.records_so_far()?.zip(0_u64..).peekable();
-        let mut columns = Columns::new(number, every);
+        let (mut columns, mut excerpts) = (Columns::new(number, every), Excerpts::default());
         let mut media = MediaEmbedder::new(source.folder(), MAX_MEDIA_BYTES);
         let mut line = Vec::new();
         while records.peek().is_some() {
@@ -169,27 +173,48 @@ impl RunContent<'_> {
                     bytes += line.len();
                 }
                 columns.add(&record, stage, content.map(|by| by.of(&record)));
+                excerpts.add(&record);
                 page.samples += 1;
             }
             block::end(texts)?;
             columns.end_texts(count);
             page.texts += u64::from(count);
             if columns.len() >= MAX_CHUNK_ROWS {
-                write_columns(out, &columns)?;
-                columns = Columns::new(number, every);
+                write_rows(out, &columns, &excerpts)?;
+                (columns, excerpts) = (Columns::new(number, every), Excerpts::default());
             }
         }
         if columns.len() > 0 {
-            write_columns(out, &columns)?;
+            write_rows(out, &columns, &excerpts)?;
         }
         Ok(())
     }
 }
 
-fn write_columns<W: Write>(out: &mut W, columns: &Columns) -> Result<(), HtmlError> {
-    let mut writer = block::begin(out, "columns")?;
-    serde_json::to_writer(&mut writer, columns).map_err(of_json)?;
+/// Writes the columns of some samples, and the excerpts of the same samples.
+fn write_rows<W: Write>(out: &mut W, columns: &Columns, excerpts: &Excerpts) -> Result<(), HtmlError> {
+    write_json(out, "columns", columns)?;
+    write_json(out, "excerpts", excerpts)
+}
+
+/// Writes a block that holds one JSON value.
+fn write_json<W: Write>(out: &mut W, kind: &str, value: &impl Serialize) -> Result<(), HtmlError> {
+    let mut writer = block::begin(out, kind)?;
+    serde_json::to_writer(&mut writer, value).map_err(of_json)?;
     Ok(block::end(writer)?)
+}
+
+/// Returns everything that a page shows of a sample, as JSON: a line of a text block.
+///
+/// # Errors
+/// Fails if the record cannot be written as JSON.
+pub fn sample_json(
+    run: &RecordedRun,
+    record: &SampleRecord,
+    requests: Option<Value>,
+) -> Result<String, HtmlError> {
+    let media = MediaEmbedder::new(run.folder(), MAX_MEDIA_BYTES).media_of(record);
+    Ok(serde_json::to_string(&TextLine::new(record, requests, media))?)
 }
 
 /// Separates output errors from JSON errors.

@@ -5,6 +5,7 @@ use gage_core::FieldError;
 use jsonschema::PatternOptions;
 use jsonschema::error::{ValidationError, ValidationErrorKind};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Maximum work of a check: the size of the schema times the bytes of the parameters.
 const MAX_CHECK_STEPS: u64 = 100_000_000;
@@ -18,20 +19,30 @@ const MAX_PROBLEMS: usize = 64;
 /// Maximum size of a message about a parameter, in bytes: it can show the whole value.
 const MAX_MESSAGE_BYTES: usize = 8 << 10;
 
+/// Maximum size of an example that is kept for messages, in bytes.
+const MAX_EXAMPLE_BYTES: usize = 200;
+
 /// A compiled schema.
 pub(crate) struct ParamsSchema {
     validator: jsonschema::Validator,
     /// Number of values, with references replaced.
     size: u64,
     keys: Vec<String>,
+    /// Example values of the keys that have one, as JSON.
+    examples: BTreeMap<String, String>,
 }
 
 impl ParamsSchema {
     /// Compiles a plugin's schema, whose size in values was checked. It may not refer to other documents. Each regular
     /// expression may take `pattern_bytes` when it is compiled.
     pub(crate) fn compile(schema: &Value, size: u64, pattern_bytes: usize) -> Result<ParamsSchema, String> {
-        let keys = schema.get("properties").and_then(Value::as_object);
-        let keys = keys.map(|properties| properties.keys().cloned().collect()).unwrap_or_default();
+        let properties = || schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let keys = properties().map(|(key, _)| key.clone()).collect();
+        let examples = properties().filter_map(|(key, property)| {
+            let example = property.get("examples")?.get(0)?.to_string();
+            (example.len() <= MAX_EXAMPLE_BYTES).then(|| (key.clone(), example))
+        });
+        let examples = examples.collect();
         let validator = jsonschema::options()
             // Matches take linear time. The other engine gives up after a while, and then both outcomes are tried.
             .with_pattern_options(
@@ -47,7 +58,7 @@ impl ParamsSchema {
                 ),
                 _ => format!("the schema cannot be used: {error}"),
             })?;
-        Ok(ParamsSchema { validator, size, keys })
+        Ok(ParamsSchema { validator, size, keys, examples })
     }
 
     /// Returns the problems with the parameters, up to [`MAX_PROBLEMS`]. `passthrough` lists keys that are allowed in
@@ -73,7 +84,7 @@ impl ParamsSchema {
         let known: Vec<&str> = self.keys.iter().chain(passthrough).map(String::as_str).collect();
         let mut problems: Vec<FieldError> = Vec::new();
         for error in self.validator.iter_errors(params) {
-            add_problems(&error, &known, &mut problems);
+            self.add_problems(&error, &known, &mut problems);
             if problems.len() >= MAX_PROBLEMS {
                 problems.truncate(MAX_PROBLEMS);
                 break;
@@ -81,25 +92,38 @@ impl ParamsSchema {
         }
         problems
     }
-}
 
-/// Adds what an error says about the parameters.
-fn add_problems(error: &ValidationError<'_>, known: &[&str], problems: &mut Vec<FieldError>) {
-    let pointer = error.instance_path().to_string();
-    if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-        for key in unexpected.iter().take(MAX_PROBLEMS) {
-            let message = unknown_key(key, known);
-            problems.push(FieldError { pointer: format!("{pointer}/{key}"), message });
+    /// Adds what an error says about the parameters.
+    fn add_problems(&self, error: &ValidationError<'_>, known: &[&str], problems: &mut Vec<FieldError>) {
+        let pointer = error.instance_path().to_string();
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                for key in unexpected.iter().take(MAX_PROBLEMS) {
+                    let message = unknown_key(key, known);
+                    problems.push(FieldError { pointer: format!("{pointer}/{key}"), message });
+                }
+            }
+            ValidationErrorKind::Enum { options } => {
+                let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
+                let allowed = listed(allowed);
+                let found = cut(error.instance().to_string(), MAX_MESSAGE_BYTES);
+                let message =
+                    format!("{}{found} is not allowed; expected one of: {allowed}", named(&pointer));
+                problems.push(FieldError { pointer, message: cut(message, 2 * MAX_MESSAGE_BYTES) });
+            }
+            ValidationErrorKind::Required { property } => {
+                let key = property.as_str().unwrap_or_default();
+                let example = self.examples.get(key).filter(|_| pointer.is_empty());
+                let example = example.map(|value| format!("; write for example {{{key}: {value}}}"));
+                let example = example.unwrap_or_default();
+                let message = format!("{}the parameter `{key}` is missing{example}", named(&pointer));
+                problems.push(FieldError { pointer, message: cut(message, MAX_MESSAGE_BYTES) });
+            }
+            _ => {
+                let message = format!("{}{error}", named(&pointer));
+                problems.push(FieldError { pointer, message: cut(message, MAX_MESSAGE_BYTES) });
+            }
         }
-    } else if let ValidationErrorKind::Enum { options } = error.kind() {
-        let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
-        let allowed = listed(allowed);
-        let found = cut(error.instance().to_string(), MAX_MESSAGE_BYTES);
-        let message = format!("{}{found} is not allowed; expected one of: {allowed}", named(&pointer));
-        problems.push(FieldError { pointer, message: cut(message, 2 * MAX_MESSAGE_BYTES) });
-    } else {
-        let message = format!("{}{error}", named(&pointer));
-        problems.push(FieldError { pointer, message: cut(message, MAX_MESSAGE_BYTES) });
     }
 }
 
@@ -164,6 +188,23 @@ mod tests {
             ),
             (json!({"mode": "c"}), "/mode", "`mode`: \"c\" is not allowed; expected one of: \"a\", \"b\""),
             (json!({"count": "x"}), "/count", "`count`: \"x\" is not of type \"integer\""),
+        ] {
+            assert_eq!(problems(&schema, &params), [(pointer.to_owned(), message.to_owned())], "{params}");
+        }
+    }
+
+    #[test]
+    fn a_missing_parameter_is_named_with_an_example() {
+        let schema = json!({
+            "properties": {
+                "pattern": {"type": "string", "examples": ["^a+$"]},
+                "form": {"type": "object", "required": ["style"]},
+            },
+            "required": ["pattern"],
+        });
+        for (params, pointer, message) in [
+            (json!({}), "", r#"the parameter `pattern` is missing; write for example {pattern: "^a+$"}"#),
+            (json!({"pattern": "a", "form": {}}), "/form", "`form`: the parameter `style` is missing"),
         ] {
             assert_eq!(problems(&schema, &params), [(pointer.to_owned(), message.to_owned())], "{params}");
         }

@@ -1,5 +1,6 @@
 //! Errors of the library: one enum, in which each variant has one category.
 
+use crate::other_run::OtherRun;
 use gage_backend::{AnswerCacheError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
 use gage_core::ResourceShortage;
@@ -51,10 +52,16 @@ pub enum RunnerError {
         error: io::Error,
     },
     /// The suite has no unfinished run.
-    #[error("{} has no run of this suite that can be resumed", .root.display())]
+    #[error(
+        "{} has no run of this suite that can be resumed{}",
+        .root.display(),
+        .other.as_ref().map(ToString::to_string).unwrap_or_default()
+    )]
     NothingToResume {
         /// Folder of all runs.
         root: PathBuf,
+        /// The newest unfinished run with another configuration, if there is one.
+        other: Option<OtherRun>,
     },
     /// The folder of all runs cannot be created.
     #[error("cannot write to the folder {}: {error}", shown_path(.path))]

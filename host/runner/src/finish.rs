@@ -7,7 +7,7 @@ use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome, ShortageWatch};
-use gage_engine::{RunError, RunReport, StopReason, TaskReport};
+use gage_engine::{ConcurrencyLimit, RunError, RunReport, StopReason, TaskReport};
 use gage_figures::{
     Completeness, MetricFigure, Phases, PluginCosts, ReportBuilder, Summary, TaskCompleteness,
     TaskDescription, TaskSummary, WrittenReports,
@@ -31,6 +31,8 @@ pub(crate) enum Origin {
         work: RequestTotals,
         /// Statistics of each backend.
         backends: BTreeMap<String, Object>,
+        /// The limits of the suite on its tasks.
+        limits: Vec<ConcurrencyLimit>,
     },
     /// Another run.
     Answers {
@@ -56,6 +58,17 @@ impl Origin {
             },
             Origin::Answers { .. } => Phases::default(),
         }
+    }
+
+    /// Returns the limits of the suite that held the run back: those of tasks with more samples in this process.
+    fn holding_limits(self, ran: &[TaskReport]) -> Vec<ConcurrencyLimit> {
+        let Origin::Models { mut limits, .. } = self else { return Vec::new() };
+        limits.retain(|limit| {
+            let asked = ran.iter().filter(|task| task.task_id == limit.task_id);
+            let asked: u64 = asked.map(|task| task.counts.total().saturating_sub(task.resumed)).sum();
+            asked > limit.size as u64
+        });
+        limits
     }
 }
 
@@ -133,6 +146,7 @@ impl EndedRun<'_> {
             ended_by: manifest.ended_by,
             ending,
             shortfalls,
+            limits: origin.holding_limits(&ran),
             tasks: ran,
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
@@ -243,7 +257,10 @@ fn shortfalls(
     let of_tasks = config.tasks.iter().zip(&reports.summary.tasks).zip(ran);
     for ((spec, summary), ran) in of_tasks {
         let uncovered = match uncovered(spec, summary, ran) {
-            Some(task) => vec![task],
+            Some(task) => match failing_metrics(spec, summary) {
+                metrics if metrics.is_empty() => vec![task],
+                metrics => metrics,
+            },
             None => uncovered_metrics(spec, summary),
         };
         shortfalls.extend(uncovered.into_iter().map(Shortfall::Coverage));
@@ -305,7 +322,23 @@ fn uncovered_metrics(spec: &TaskSpec, summary: &TaskSummary) -> Vec<CoverageShor
         figure.coverage < spec.min_coverage
             && OF_ONE_METRIC.iter().any(|outcome| figure.outcomes.contains_key(outcome))
     };
-    let shortfall = |figure: &MetricFigure| CoverageShortfall {
+    summary.metrics.iter().filter(is_short).map(|figure| of_metric(spec, summary, figure)).collect()
+}
+
+/// Returns the shortfalls of the metrics that lack scores while another one has scores of the same answers. Then the
+/// metrics failed, and not the task.
+fn failing_metrics(spec: &TaskSpec, summary: &TaskSummary) -> Vec<CoverageShortfall> {
+    let scored = summary.samples.outcomes.get(&Outcome::Scored).copied().unwrap_or(0);
+    if summary.metrics.iter().all(|figure| figure.n <= scored) {
+        return Vec::new();
+    }
+    let short = summary.metrics.iter().filter(|figure| figure.coverage < spec.min_coverage);
+    short.map(|figure| of_metric(spec, summary, figure)).collect()
+}
+
+/// Returns the shortfall of a metric.
+fn of_metric(spec: &TaskSpec, summary: &TaskSummary, figure: &MetricFigure) -> CoverageShortfall {
+    CoverageShortfall {
         task_id: spec.task_id.clone(),
         metric_id: Some(figure.metric_id.clone()),
         scored: figure.n,
@@ -313,6 +346,5 @@ fn uncovered_metrics(spec: &TaskSpec, summary: &TaskSummary) -> Vec<CoverageShor
         total_is_least: summary.samples.total_is_least,
         coverage: figure.coverage,
         min_coverage: spec.min_coverage,
-    };
-    summary.metrics.iter().filter(is_short).map(shortfall).collect()
+    }
 }

@@ -1,6 +1,6 @@
 //! Outcome of a run: its ending, its shortfalls and the written reports.
 
-use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
+use gage_engine::{ConcurrencyLimit, RunUsage, StopReason, TaskReport, TooManyInvalid};
 use gage_figures::WrittenReports;
 use gage_record::RunStatus;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub struct RunOutcome {
     pub ended_by: Option<String>,
     /// Everything that the run lacks according to its suite.
     pub shortfalls: Vec<Shortfall>,
+    /// The limits of the suite that held the run below its concurrency.
+    pub limits: Vec<ConcurrencyLimit>,
     /// Reports of the tasks, in the order of the suite.
     pub tasks: Vec<TaskReport>,
     /// Usage of all processes of the run.

@@ -3,7 +3,7 @@
 use gage_backend::HttpHosts;
 use gage_config::{PipelineConfig, Problems};
 use gage_data::hub::HubProgress;
-use gage_engine::{FinishedSample, Progress};
+use gage_engine::{ConcurrencyLimit, FinishedSample, Progress};
 use gage_observe::Observability;
 use gage_plugin::CompileProgress;
 use std::net::SocketAddr;
@@ -48,6 +48,8 @@ pub enum RunEvent<'e> {
     Started {
         /// The servers that the run will use, with their health.
         servers: &'e HttpHosts,
+        /// The limits of the suite that hold tasks below the concurrency of the run.
+        limits: &'e [ConcurrencyLimit],
     },
     /// A task begins.
     TaskStarted {

@@ -57,7 +57,7 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
     }
     let (config, scoring, plugins) = planned(request, &parent)?;
     let progress = &request.context.progress;
-    progress.on_event(&RunEvent::Started { servers: &HttpHosts::default() });
+    progress.on_event(&RunEvent::Started { servers: &HttpHosts::default(), limits: &[] });
     let mut tasks: Vec<TaskDescription> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect();
     describe_judges(&mut tasks, &config);

@@ -7,6 +7,7 @@ use crate::finish::{EndedRun, Origin};
 use crate::gate_power::check_gates;
 use crate::http_exchanges::HttpExchanges;
 use crate::live_reports::LiveReports;
+use crate::other_run::OtherRun;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
 use crate::request::{ResumeRequest, RunRequest};
@@ -24,7 +25,7 @@ use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
 use gage_plugin::Registry;
 use gage_record::format::MANIFEST_FILE;
-use gage_record::{MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
+use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
 use gage_suite::{Lock, newest_unfinished};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -262,13 +263,17 @@ impl SuiteRun<'_> {
             return Ok(new_run_id());
         }
         let root = &self.request.output_folder;
-        let found = match newest_unfinished(root, &planned_identity(plan)) {
+        let wanted = planned_identity(plan);
+        let found = match newest_unfinished(root, |identity| identity.is_same_suite(&wanted)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(RunnerError::UnreadableRuns { root: root.clone(), error });
             }
             found => found.ok().flatten(),
         };
-        let run_id = found.ok_or_else(|| RunnerError::NothingToResume { root: root.clone() })?;
+        let Some(Manifest { run_id, .. }) = found else {
+            let other = OtherRun::newest(root, &wanted, &plan.config);
+            return Err(RunnerError::NothingToResume { root: root.clone(), other });
+        };
         self.request.context.progress.on_event(&RunEvent::Resuming { folder: &root.join(&run_id) });
         Ok(run_id)
     }
@@ -298,6 +303,7 @@ impl SuiteRun<'_> {
         )?;
         let opening = OpenOptions {
             hosts: HttpHosts::new(self.retry.is_some()),
+            concurrency: request.concurrency,
             recording: recording.clone(),
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
@@ -346,7 +352,12 @@ impl SuiteRun<'_> {
         // Components that aggregate read the journal at the end: the recorder must not wait for them.
         let live_reports =
             aggregators.is_empty().then(|| LiveReports::new(tasks.clone(), &no_custom_aggregators));
-        progress.on_event(&RunEvent::Started { servers: &opened.servers });
+        let limits = match self.rejudge {
+            // Only judges are asked.
+            Some(_) => Vec::new(),
+            None => plan.concurrency_limits(self.request.concurrency),
+        };
+        progress.on_event(&RunEvent::Started { servers: &opened.servers, limits: &limits });
         let ran = self.call_engine(prepared, &opened, live_reports.as_ref(), watch.shortages);
         progress.on_event(&RunEvent::TasksEnded);
         let OpenedModels { observability, recording, runtime, session, .. } = opened;
@@ -360,7 +371,7 @@ impl SuiteRun<'_> {
             tasks,
             aggregators: &aggregators,
             live_reports,
-            origin: Origin::Models { lock, loading, work, backends: session.statistics() },
+            origin: Origin::Models { lock, loading, work, backends: session.statistics(), limits },
             report,
             plugins: prepared.registry.host().clone(),
             began: watch.began,

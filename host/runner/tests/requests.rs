@@ -114,6 +114,38 @@ fn a_stopped_run_is_resumed_to_its_end() {
     assert!(matches!(error, RunnerError::NothingToResume { .. }), "{error}");
 }
 
+/// Without its variable, a suite has another model, and its run was once not found without a reason.
+#[test]
+fn a_run_of_another_variable_names_it() {
+    let stop = CancelToken::default();
+    let stopped = stop.clone();
+    let workspace = Workspace::new(move |question| {
+        stopped.cancel();
+        right(question)
+    });
+    let suite = std::fs::read_to_string(workspace.path("suite.yaml")).unwrap();
+    let with_default = |model: &str| {
+        let text = suite.replace("model: mock", &format!("model: '${{MODEL_OF_A_TEST:-{model}}}'"));
+        std::fs::write(workspace.path("suite.yaml"), text).unwrap();
+    };
+    with_default("large");
+    let mut request = RunRequest { concurrency: 1, ..workspace.request("nightly") };
+    request.context.stop = stop;
+    assert_eq!(run(&request).unwrap().status, RunStatus::Interrupted);
+    with_default("small");
+    for (run_id, expected) in
+        [(None, "; the configuration of nightly differs:"), (Some("nightly"), "changed:")]
+    {
+        let run_id = run_id.map(str::to_owned);
+        let again = RunRequest { run_id, ..workspace.request("") };
+        let error = resume(&ResumeRequest { run: again, retry: Vec::new(), rejudge: None }).unwrap_err();
+        let text = error.to_string();
+        let difference = "config.backends[0].config.model: \"large\" before, \"small\" now (from the variable \
+                          `MODEL_OF_A_TEST`)";
+        assert!(text.contains(expected) && text.contains(difference), "{text}");
+    }
+}
+
 #[test]
 fn failed_samples_are_a_shortfall_and_not_an_error() {
     let workspace = Workspace::new(|question| match question {

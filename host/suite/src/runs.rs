@@ -81,12 +81,15 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     Ok(found)
 }
 
-/// Returns the newest unfinished run that can continue with this identity and that no process is writing to.
-/// Unreadable manifests are skipped.
+/// Returns the manifest of the newest unfinished run with an accepted identity that no process is writing to. Unreadable
+/// manifests are skipped.
 ///
 /// # Errors
 /// Fails if the folder cannot be read.
-pub fn newest_unfinished(root: &Path, identity: &RunIdentity) -> Result<Option<String>, std::io::Error> {
+pub fn newest_unfinished(
+    root: &Path,
+    accepts: impl Fn(&RunIdentity) -> bool,
+) -> Result<Option<Manifest>, std::io::Error> {
     let mut newest: Option<Manifest> = None;
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
@@ -97,13 +100,13 @@ pub fn newest_unfinished(root: &Path, identity: &RunIdentity) -> Result<Option<S
         if is_later
             && is_unfinished
             && is_own
-            && manifest.identity.is_same_suite(identity)
+            && accepts(&manifest.identity)
             && !RunFolder::is_being_written(&path)
         {
             newest = Some(manifest);
         }
     }
-    Ok(newest.map(|manifest| manifest.run_id))
+    Ok(newest)
 }
 
 fn headline(summary: &Value) -> Option<RunHeadline> {
@@ -187,7 +190,10 @@ mod tests {
     #[test]
     fn the_newest_unfinished_run_of_the_same_settings_is_found() {
         let root = tempfile::tempdir().unwrap();
-        let find = |identity: &RunIdentity| newest_unfinished(root.path(), identity).unwrap();
+        let find = |wanted: &RunIdentity| {
+            let found = newest_unfinished(root.path(), |identity| identity.is_same_suite(wanted)).unwrap();
+            found.map(|manifest| manifest.run_id)
+        };
         assert_eq!(find(&identity(2, 512)), None);
         drop(begin(root.path(), "old", FIRST, RunStatus::Running));
         drop(begin(root.path(), "done", SECOND, RunStatus::Complete));

@@ -39,5 +39,11 @@ function follow(address, show, pause) {
 const runAddress = (name) => `/runs/${encodeURIComponent(name)}`;
 const time = (text) => (text ? text.replace("T", " ").replace(/(:\d\d)(:\d\d).*$/, "$1") : "–");
 
-/** Where the figures of several runs are drawn. */
-const boundsOfFigures = (figures) => boundsAround(figures.flatMap(({ value, low, high }) => [value, low, high]));
+/** Where a figure is drawn: the scale that its metric declares, else the numbers of the same metric and 0. */
+const boundsOfFigure = (figure, figures) => figure.scale ?? boundsAround([0, ...figures.filter((one) => one.metric_id === figure.metric_id).flatMap(({ value, low, high }) => [value, low, high])]);
+
+/** The interval of a figure within the scale of its metric; null without one. */
+function intervalOf({ low, high, scale }) {
+  if (low === null || low === undefined) return null;
+  return scale ? { low: Math.max(scale[0], low), high: Math.min(scale[1], high) } : { low, high };
+}

@@ -30,13 +30,15 @@ function showHistory(answer) {
 
 function drawTrends() {
   const model = byId("model").value;
-  const trends = known.trends.map((trend) => ({ ...trend, points: trend.points.filter((point) => point.figure.value !== null && (!model || point.model === model)) })).filter((trend) => trend.points.length > 0);
+  const within = (point) => ({ ...point, figure: { ...point.figure, ...(intervalOf(point.figure) ?? { low: null, high: null }) } });
+  const shown = (point) => point.figure.value !== null && (!model || point.model === model);
+  const trends = known.trends.map((trend) => ({ ...trend, points: trend.points.filter(shown).map(within) })).filter((trend) => trend.points.length > 0);
   const section = byId("trends");
   section.hidden = trends.length === 0;
   section.querySelector(".plots").replaceChildren(...trends.map(trendFigure));
 }
 
-/** A line through the figures of the runs, each with its interval; a point leads to its run. */
+/** A line through the figures of each model's runs, each with its interval; a point leads to its run. */
 function trendFigure(trend) {
   // As wide as it is shown, so that its text is as large as that around it.
   const frame = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
@@ -44,16 +46,16 @@ function trendFigure(trend) {
   const title = `${visible(trend.task_id)}, ${visible(trend.metric_id)}`;
   const base = known.baseline?.state === "gone" ? undefined : points.find((point) => point.folder === known.baseline?.folder);
   const [lowest, highest] = extent(points.flatMap(({ figure }) => [figure.value, figure.low ?? figure.value, figure.high ?? figure.value]));
-  // A little room, and never an axis of no height; shares stay within 0 and 1.
+  // A little room, and never an axis of no height, within the scale of the metric.
   const room = (highest / 2 - lowest / 2) * 0.16 || Math.abs(highest) * 0.05 || 0.5;
-  const isShare = lowest >= 0 && highest <= 1;
-  const low = Math.max(isShare ? 0 : -Number.MAX_VALUE, lowest - room);
-  const high = Math.min(isShare ? 1 : Number.MAX_VALUE, highest + room);
+  const scale = points.findLast(({ figure }) => figure.scale)?.figure.scale ?? (lowest >= 0 && highest <= 1 ? [0, 1] : lowest >= 0 ? [0, Number.MAX_VALUE] : [-Number.MAX_VALUE, Number.MAX_VALUE]);
+  const low = Math.max(scale[0], lowest - room);
+  const high = Math.min(scale[1], highest + room);
   const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
   const x = (place) => frame.left + (right - frame.left) * (points.length > 1 ? 0.02 + 0.96 * (place / (points.length - 1)) : 0.5);
   const y = (value) => bottom - (bottom - frame.top) * between(value, low, high);
   const text = (at, down, anchor, content) => draw("text", { x: at, y: down, "text-anchor": anchor }, content);
-  const path = points.map(({ figure }, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
+  const path = points.map(({ figure }, place) => `${place && points[place - 1].model === points[place].model ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
   const mark = (point, place) => {
     const { figure } = point;
     const told = `${visible(point.label)}, ${time(point.created_at)}: ${score(figure.value)} ${range(figure.low === null ? null : figure)}, ${ofSamples(figure)} samples${point.model ? `, ${visible(point.model)}` : ""}`;

@@ -20,19 +20,21 @@ const ofTotal = (done, total) => (total === null ? count(done) : `${count(done)}
 
 function showLive(now) {
   const { run } = now;
-  document.title = `${now.total ? `${Math.floor((100 * now.done) / now.total)} % ` : ""}${visible(run.run_id)} – gage-host`;
+  const waiting = now.tasks.reduce((sum, task) => sum + task.awaiting, 0);
+  // An answer is work that is done, whether or not it has its scores.
+  const answered = now.done + waiting;
+  document.title = `${now.total ? `${Math.floor((100 * answered) / now.total)} % ` : ""}${visible(run.run_id)} – gage-host`;
   byId("title").textContent = visible(run.run_id);
   if (!now.is_live) {
     // The report is there.
     location.reload();
     return Infinity;
   }
-  const waiting = now.tasks.reduce((sum, task) => sum + task.awaiting, 0);
   byId("overview").replaceChildren(facts([
     ["Status", "running now"],
     ["Suite", visible(run.suite ?? "")],
     ["Model", run.models.map(visible).join(", ")],
-    ["Samples", now.total === null && now.least_total > now.done ? `${count(now.done)} of ${count(now.least_total)}+` : ofTotal(now.done, now.total)],
+    ["Samples", now.total === null && now.least_total > answered ? `${count(answered)} of ${count(now.least_total)}+` : ofTotal(answered, now.total)],
     ["Awaiting scores", count(waiting)],
     ["Samples per second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
     ["Time left", now.eta_s === null ? null : `about ${duration(Math.max(1000, now.eta_s * 1000))}`],
@@ -51,20 +53,25 @@ function showLive(now) {
 
 function showProgress(tasks) {
   const failed = (task) => Object.entries(task.outcomes).filter(([outcome]) => outcome !== "scored").map(([outcome, number]) => `${outcome.replaceAll("_", " ")} ${count(number)}`).join(", ");
-  fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Awaiting scores", true], ["Not scored"]],
+  fill("progress", tasks.length > 0, table([["Task"], [""], ["Answered", true], ["Share", true], ["Awaiting scores", true], ["Not scored"]],
     tasks.map((task) => (task.has_begun
-      ? [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"]
+      ? [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done + task.awaiting, task.total), task.total ? percent((task.done + task.awaiting) / task.total) : "–", count(task.awaiting), failed(task) || "none"]
       : [visible(task.task_id), bar(0, 0, null), make("span", { class: "soft" }, "not started"), "–", "–", "–"]))));
 }
 
 function showFiguresSoFar(tasks) {
   const figures = tasks.flatMap((task) => task.metrics.map((figure) => ({ ...figure, task, low: figure.interval?.low, high: figure.interval?.high }))).filter((figure) => figure.n > 0);
-  const [low, high] = boundsOfFigures(figures);
-  fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
+  fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true, "wide"], ["On its scale"], ["n", true], ["Coverage", true]],
     figures.map((figure, place) => [
       place > 0 && figures[place - 1].task === figure.task ? again(visible(figure.task.task_id)) : visible(figure.task.task_id), visible(figure.metric_id), make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
-      whisker(figure.value, figure.interval, low, high), `${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage),
+      drawnFigure(figure, figures), `${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage),
     ])));
+}
+
+/** A mean so far with its interval, and the ends of what is drawn. */
+function drawnFigure(figure, figures) {
+  const [low, high] = boundsOfFigure(figure, figures);
+  return make("span", { class: "on-scale" }, make("span", {}, tick(low)), whisker(figure.value, figure.interval, low, high), make("span", {}, tick(high)));
 }
 
 function showPace(pace) {

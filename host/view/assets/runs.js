@@ -59,28 +59,34 @@ function drawRuns() {
 
 function runTable(runs) {
   const headings = [make("span", { class: "unseen" }, "Choose"), "Run", "Model", "Status", "Started (UTC)", "Figures"];
-  const [low, high] = boundsOfFigures(runs.flatMap((run) => run.figures));
+  const figures = runs.flatMap((run) => run.figures);
   return make("div", { class: "scroll" }, make("table", { class: "runs" },
     make("thead", {}, make("tr", {}, headings.map((heading) => make("th", { scope: "col" }, heading)))),
-    make("tbody", {}, runs.map((run) => runRow(run, low, high)))));
+    make("tbody", {}, runs.map((run) => runRow(run, figures)))));
 }
 
-function runRow(run, low, high) {
+function runRow(run, figures) {
   const box = make("input", { type: "checkbox", "aria-label": `Compare ${visible(run.label)}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
   box.checked = picked.includes(run.name);
   const shown = run.figures.slice(0, MOST_FIGURES);
   const further = run.figures.length - shown.length + run.further;
   const more = further > 0 ? make("span", { class: "soft" }, `and ${count(further)} more`) : null;
-  const figures = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
-    : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, low, high))), more]
+  const drawn = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
+    : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, figures))), more]
       : [make("span", { class: "soft" }, run.status === "live" ? "see its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
     make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
     make("td", { class: "model" }, visible(run.model ?? "")),
-    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status)),
+    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status), tookOf(run)),
     make("td", { class: "when" }, time(run.created_at)),
-    make("td", {}, figures));
+    make("td", {}, drawn));
+}
+
+/** How long a run took, below its status. */
+function tookOf({ created_at: begin, finished_at: end }) {
+  const took = end ? Date.parse(end) - Date.parse(begin) : NaN;
+  return took >= 0 ? make("span", { class: "under" }, took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
 }
 
 /** Says that a run is what the others of its suite are compared with. */
@@ -93,14 +99,15 @@ function baselineMark({ baseline }) {
   return make("span", { class: "baseline-mark", title }, text);
 }
 
-function figureCells(figure, low, high) {
+function figureCells(figure, alike) {
   const name = `${visible(figure.task_id)} ${visible(figure.metric_id)}${figure.higher_is_better ? "" : " ↓"}`;
-  const interval = figure.low === null ? null : { low: figure.low, high: figure.high };
+  const interval = intervalOf(figure);
+  const [low, high] = boundsOfFigure(figure, alike);
   return [
     make("span", { class: "name", title: name }, name),
     make("span", { class: "number strong" }, score(figure.value)),
     make("span", { class: "number soft interval" }, interval ? range(interval) : ""),
-    make("span", { class: "drawn" }, figure.value === null ? "" : whisker(figure.value, interval, low, high)),
+    make("span", { class: "drawn" }, figure.value === null ? "" : make("span", { title: `from ${tick(low)} to ${tick(high)}` }, whisker(figure.value, interval, low, high))),
     make("span", { class: "number soft covered", title: `${ofSamples(figure)} samples` }, covered(figure)),
   ];
 }

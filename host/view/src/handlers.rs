@@ -3,6 +3,7 @@
 use crate::ViewError;
 use crate::listing::{Listing, is_live};
 use crate::live::{self, Followers};
+use crate::notes::{NoteFiles, SampleNote};
 use crate::pages::Pages;
 use crate::refusal::Refusal;
 use crate::reporting::Reporter;
@@ -10,18 +11,26 @@ use crate::root::RunsRoot;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::http::{StatusCode, Uri};
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gage_html::{RenderedPage, report_policy};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Maximum number of runs on one page.
 const MAX_COMPARED_RUNS: usize = 8;
+
+/// Maximum size of a request with a note.
+const MAX_NOTE_REQUEST_BYTES: usize = 256 << 10;
+/// Time limit for the content of such a request.
+const NOTE_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Header with the token of a page.
+const TOKEN_HEADER: &str = "x-gage-token";
 
 /// State shared by all requests.
 pub(crate) struct AppState {
@@ -29,6 +38,7 @@ pub(crate) struct AppState {
     pages: Pages,
     listing: Listing,
     followers: Followers,
+    notes: NoteFiles,
     reporter: Reporter,
     report_policy: String,
 }
@@ -42,6 +52,7 @@ impl AppState {
             root,
             pages: Pages::new()?,
             followers: Followers::default(),
+            notes: NoteFiles::default(),
             reporter,
             report_policy: report_policy()?,
         })
@@ -57,6 +68,8 @@ pub(crate) fn router(shared: AppState) -> Router {
         .route("/runs/{name}/report", get(report))
         .route("/data/runs", get(runs))
         .route("/data/runs/{name}", get(run_now))
+        .route("/data/runs/{name}/sample", get(sample))
+        .route("/data/runs/{name}/notes", get(notes).post(save_note))
         .route("/data/history", get(history))
         .fallback(nothing)
         .with_state(Arc::new(shared))
@@ -185,6 +198,68 @@ async fn run_now(State(shared): App, name: Name) -> Response {
     }
 }
 
+/// Returns everything about the sample named in the query: `task=ID&index=NUMBER`.
+async fn sample(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let query = query.unwrap_or_default();
+    let value = |key: &str| {
+        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+        pairs.find(|(name, _)| name == key).map(|(_, value)| value.into_owned())
+    };
+    let index = value("index").and_then(|index| index.parse::<u64>().ok());
+    let (Some(task_id), Some(index)) = (value("task"), index) else {
+        return refused(StatusCode::BAD_REQUEST, "name a sample, as in ?task=ID&index=0");
+    };
+    let read = move || {
+        let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        shared.reporter.sample(&folder, &task_id, index)
+    };
+    answered(blocking(read).await)
+}
+
+async fn notes(State(shared): App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let read = move || {
+        let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        shared.notes.read(&folder).and_then(|notes| to_json(&notes))
+    };
+    answered(blocking(read).await)
+}
+
+/// Saves a note about a sample, if a page of this server sent it.
+async fn save_note(State(shared): App, name: Name, request: Request) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let is_of_own_page = is_of_own_page(request.headers(), shared.reporter.token());
+    let body = axum::body::to_bytes(request.into_body(), MAX_NOTE_REQUEST_BYTES);
+    let Ok(Ok(body)) = tokio::time::timeout(NOTE_REQUEST_TIMEOUT, body).await else {
+        return refused(StatusCode::BAD_REQUEST, "the note did not arrive, or is too long");
+    };
+    if !is_of_own_page {
+        return refused(StatusCode::FORBIDDEN, "only a page of this viewer can save a note; load it again");
+    }
+    let note: SampleNote = match serde_json::from_slice(&body) {
+        Ok(note) => note,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, &format!("this is not a note: {error}")),
+    };
+    if let Some(problem) = note.problem() {
+        return refused(StatusCode::BAD_REQUEST, &problem);
+    }
+    let save = move || {
+        let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        shared.notes.save(&folder, note).map(|()| "true".to_owned())
+    };
+    answered(blocking(save).await)
+}
+
+/// Returns whether a request is from a page of this server. A browser names the site of the page in `Origin`, and only
+/// pages of this process have the token.
+fn is_of_own_page(headers: &HeaderMap, token: &str) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin = text(ORIGIN.as_str()).unwrap_or_default();
+    let site = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    site.is_some() && site == text(HOST.as_str()) && text(TOKEN_HEADER) == Some(token)
+}
+
 async fn nothing(address: Uri) -> Response {
     if address.path().starts_with("/data/") {
         return refused(StatusCode::NOT_FOUND, "there is nothing here; the runs are at /");
@@ -241,4 +316,35 @@ fn page(page: &RenderedPage) -> Response {
 fn html_headers(policy: &str) -> [(axum::http::HeaderName, String); 2] {
     let policy = format!("{policy}; frame-ancestors 'none'");
     [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{HeaderName, HeaderValue};
+
+    #[test]
+    fn only_a_page_of_this_process_may_save_a_note() {
+        let is_own = |pairs: &[(&'static str, &'static str)]| {
+            let header = |&(name, value): &(&'static str, &'static str)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            };
+            is_of_own_page(&pairs.iter().map(header).collect(), "secret")
+        };
+        let host = ("host", "localhost:7878");
+        let (origin, token) = (("origin", "http://localhost:7878"), (TOKEN_HEADER, "secret"));
+        assert!(is_own(&[host, origin, token]));
+        for refused in [
+            &[host, token][..],
+            &[host, origin],
+            &[host, origin, (TOKEN_HEADER, "other")],
+            &[host, ("origin", "http://localhost:80"), token],
+            &[host, ("origin", "http://evil.example"), token],
+            &[host, ("origin", "null"), token],
+            &[host, ("origin", "localhost:7878"), token],
+            &[origin, token],
+        ] {
+            assert!(!is_own(refused), "{refused:?}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! A folder of runs in a browser: their list, the report of each, comparisons, a live view of runs in progress, and
 //! the figures of a suite over time.
 //!
-//! - **Read-only.** No request changes a file, and none reads one outside of the folder.
+//! - **Only notes are written.** No request changes anything but the notes of a run, and only a page of this server can
+//!   save one. No request reads a file outside of the folder.
 //! - **Pages contact only this server**, enforced by a policy in each; foreign text is only ever displayed as text.
 //! - **Requests by a foreign host name are refused**, so that no foreign page reaches the server through its own
 //!   domain name (DNS rebinding).
@@ -17,6 +18,7 @@ mod error;
 mod handlers;
 mod listing;
 mod live;
+mod notes;
 mod pages;
 mod refusal;
 mod report_slots;

@@ -11,17 +11,24 @@ use gage_compare::comparisons_with_first;
 use gage_config::Permissions;
 use gage_figures::FiguresError;
 use gage_figures::RecordedRun;
-use gage_html::{HtmlError, Link, RequestsOf, write_html};
+use gage_html::{HtmlError, Link, PageServer, RequestsOf, sample_json, write_html};
 use gage_record::format::MANIFEST_FILE;
+use parking_lot::Mutex;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
 
 /// Size of one chunk of a report.
 const CHUNK_BYTES: usize = 1 << 16;
+/// Maximum number of samples of a run whose texts a page has, besides failed ones. The page asks for the texts of others when
+/// one is opened.
+const MAX_PAGE_TEXTS: u64 = 50_000;
 /// Maximum number of chunks of one report that wait for a slow reader.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
@@ -36,11 +43,52 @@ pub(crate) struct Reporter {
     slots: Arc<ReportSlots>,
     requests: RequestFinder,
     permissions: Permissions,
+    /// The run of the last sample that a page asked for, which other samples of it need again.
+    opened: Arc<Mutex<Option<OpenedRun>>>,
+    /// Random text in the pages of this process, which a page sends with a note.
+    token: Arc<str>,
+}
+
+/// A run that was opened for one of its samples.
+#[derive(Debug)]
+struct OpenedRun {
+    folder: PathBuf,
+    /// Time of the last change of its manifest.
+    changed: Option<SystemTime>,
+    run: RecordedRun,
 }
 
 impl Reporter {
     pub(crate) fn new(requests: RequestFinder, permissions: Permissions) -> Reporter {
-        Reporter { slots: Arc::new(ReportSlots::new()), requests, permissions }
+        let token = Uuid::new_v4().simple().to_string().into();
+        let (slots, opened) = (Arc::new(ReportSlots::new()), Arc::default());
+        Reporter { slots, requests, permissions, opened, token }
+    }
+
+    /// Returns the text that proves that a page is of this process.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns everything that a report shows of a sample, as JSON. Blocks while files are read.
+    pub(crate) fn sample(&self, folder: &Path, task_id: &str, index: u64) -> Result<String, Refusal> {
+        let mut opened = self.opened.lock();
+        let changed = fs::metadata(folder.join(MANIFEST_FILE)).and_then(|data| data.modified()).ok();
+        // The journal of a run that has not ended may have grown.
+        let is_same = |one: &OpenedRun| one.folder == folder && one.changed == changed && one.run.has_ended();
+        let one = match opened.take().filter(is_same) {
+            Some(one) => one,
+            None => OpenedRun { folder: folder.to_owned(), changed, run: open_run(folder)? },
+        };
+        let run = &opened.insert(one).run;
+        let record = run.record(task_id, index);
+        let record = record.map_err(|error| Refusal::Failed(error_text(&error, folder)))?;
+        let Some(record) = record else {
+            return Err(Refusal::Unknown("the run has no such sample".to_owned()));
+        };
+        let requests = (self.requests)(std::slice::from_ref(run), &self.permissions);
+        let text = sample_json(run, &record, requests(0, &record));
+        text.map_err(|error| Refusal::Failed(error_text(&error, folder)))
     }
 
     /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
@@ -52,6 +100,7 @@ impl Reporter {
         let slot = self.slots.acquire(&folders).await;
         let slot = slot.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (requests, permissions) = (self.requests, self.permissions.clone());
+        let token = Arc::clone(&self.token);
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         let chunks = PageChunks {
@@ -74,7 +123,9 @@ impl Reporter {
             };
             let _ = begun.send(Ok(()));
             let requests = requests(&sources, &permissions);
-            let written = write_html(&mut out, &sources, &comparisons, &LINKS, &*requests, u64::MAX);
+            let server = PageServer { links: &LINKS, token: &token };
+            let written =
+                write_html(&mut out, &sources, &comparisons, Some(&server), &*requests, MAX_PAGE_TEXTS);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
                 // The reader has disconnected.
                 Ok(()) | Err(HtmlError::Output(_)) => {}
@@ -92,15 +143,16 @@ impl Reporter {
     }
 }
 
-/// Opens runs and compares each further one with the first.
-fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comparison>), Refusal> {
-    let refusal = |error: FiguresError, folder: &Path| match folder.join(MANIFEST_FILE).exists() {
+fn open_run(folder: &Path) -> Result<RecordedRun, Refusal> {
+    RecordedRun::open(folder).map_err(|error: FiguresError| match folder.join(MANIFEST_FILE).exists() {
         true => Refusal::Failed(error_text(&error, folder)),
         false => live::gone(),
-    };
-    let sources =
-        folders.iter().map(|folder| RecordedRun::open(folder).map_err(|error| refusal(error, folder)));
-    let sources = sources.collect::<Result<Vec<_>, Refusal>>()?;
+    })
+}
+
+/// Opens runs and compares each further one with the first.
+fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comparison>), Refusal> {
+    let sources = folders.iter().map(|folder| open_run(folder)).collect::<Result<Vec<_>, Refusal>>()?;
     let comparisons = comparisons_with_first(&sources).map_err(|error: CompareError| {
         let text = error_text(&error, Path::new("\0"));
         Refusal::Failed(folders.iter().fold(text, |text, folder| without_folder(&text, folder)))

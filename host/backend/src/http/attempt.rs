@@ -51,6 +51,8 @@ pub(crate) struct ResponseParser<T> {
     pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
     /// Returns the answer if a refusal is really one, such as from a content filter.
     pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
+    /// Returns the setting of the backend that avoids a refusal, as a request.
+    pub(crate) remedy: fn(&Refusal<'_>) -> Option<String>,
     /// Returns the number of tokens that an answer used.
     pub(crate) tokens: fn(&T) -> Option<u64>,
 }
@@ -58,7 +60,12 @@ pub(crate) struct ResponseParser<T> {
 impl<T> ResponseParser<T> {
     /// Returns the parser of a protocol without special cases.
     pub(crate) fn plain() -> ResponseParser<T> {
-        ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
+        ResponseParser {
+            refusal: |refusal| refusal.kind(),
+            refused_answer: |_| None,
+            remedy: |_| None,
+            tokens: |_| None,
+        }
     }
 }
 
@@ -274,6 +281,8 @@ impl HttpClient {
             );
         } else if status == 404 {
             message.push_str("; are `base_url` and `model` right?");
+        } else if let Some(remedy) = (reading.remedy)(&refusal) {
+            message.push_str(&format!("; {remedy}"));
         }
         let retry_after = rate_limit_headers::retry_after(headers, SystemTime::now())
             .or_else(|| rate_limit_headers::retry_delay(&parsed));

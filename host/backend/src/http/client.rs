@@ -95,7 +95,7 @@ impl HttpClient {
         };
         Ok(HttpClient {
             host: hosts.host(&host_name, &config.limits, &config.retry),
-            permits: Semaphore::new(config.limits.max_concurrency),
+            permits: Semaphore::new(config.limits.most_requests()),
             backend_id: backend_id.to_owned(),
             counters: Counters::default(),
             first_answers: FirstAnswers::new(hosts.has_answered_before()),

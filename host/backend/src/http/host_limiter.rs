@@ -147,7 +147,7 @@ impl HostState {
 
 impl HostLimiter {
     pub(super) fn new(limits: &HttpLimits, retry: &HttpRetry) -> HostLimiter {
-        let concurrency = AdaptiveConcurrency::new(limits.max_concurrency, limits.is_adaptive);
+        let concurrency = AdaptiveConcurrency::new(limits.most_requests(), limits.is_adaptive);
         let permits = concurrency.limit();
         let health = ServerHealth::new(HealthSettings {
             outage_after: retry.outage_after,
@@ -185,7 +185,7 @@ impl HostLimiter {
     /// Applies the limits of another backend: the larger concurrency limit and the smaller budgets.
     pub(super) fn add(&self, limits: &HttpLimits) {
         let mut state = self.state();
-        state.concurrency.raise(limits.max_concurrency, limits.is_adaptive);
+        state.concurrency.raise(limits.most_requests(), limits.is_adaptive);
         let budgets = [limits.requests_per_minute, limits.tokens_per_minute];
         let state_budgets = {
             let HostState { requests, tokens, .. } = &mut *state;

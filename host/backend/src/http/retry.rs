@@ -286,7 +286,7 @@ impl HttpClient {
     fn final_error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
         let is_hopeless = self.first_answers.on_failure(&failure);
         let advice = match failure.cause() {
-            "status 400" | "status 422" => {
+            "status 400" | "status 422" if !failure.message.contains("; set `") => {
                 "; correct what the server names: the model, or a parameter of the request"
             }
             // The others have advice of their own.

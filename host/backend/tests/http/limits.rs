@@ -28,6 +28,25 @@ async fn check_limit(key: &str) {
     assert!(server.connections() <= 100, "{} connections", server.connections());
 }
 
+/// A run with more requests in flight than the default was once held at the default.
+#[tokio::test]
+async fn a_run_raises_the_default_limit_and_no_written_one() {
+    for (keys, concurrency, expected) in [
+        ("", 0, 64),
+        ("", 16, 64),
+        ("", 256, 256),
+        ("", usize::MAX, 10_000),
+        (", max_concurrency: 8", 256, 8),
+        (", max_concurrency: 300", 256, 300),
+    ] {
+        let options = OpenOptions { concurrency, ..OpenOptions::default() };
+        let keys = format!(", model: m, adaptive_concurrency: false{keys}");
+        let backend = backend("openai_http", "http://127.0.0.1:9", &keys, &options).await;
+        assert_eq!(backend.info().max_concurrency, expected, "{keys} {concurrency}");
+        assert_eq!(backend.statistics()["concurrency_limit"], json!(expected), "{keys} {concurrency}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn backends_at_one_host_share_its_limits() {
     let server = server(|_| completion("4").into());

@@ -1,6 +1,7 @@
 //! Failures of the library, as messages and exit codes.
 
 use super::compare::unreadable;
+use super::resume_command::resume_command;
 use super::{lock_differences, setup};
 use crate::exit_code::ExitCode;
 use crate::machine_shortage::RETRY_HELP;
@@ -49,7 +50,8 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         RunnerError::Shortage { message, run_id } => {
             let help = match run_id {
                 Some(run_id) => format!(
-                    "remove the cause, then continue with --run-id {run_id} --resume; no recorded result depends on it"
+                    "remove the cause, then continue with {}; no recorded result depends on it",
+                    resume_command(&run_id)
                 ),
                 None => RETRY_HELP.to_owned(),
             };
@@ -78,7 +80,11 @@ fn help_for(error: &RunnerError) -> Option<String> {
         }
         RunnerError::RunExists { .. } => "continue it with --resume, or choose another --run-id",
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
-        RunnerError::NothingToResume { .. } => {
+        RunnerError::NothingToResume { other: Some(_), .. } => {
+            "to continue that run, restore these values, or set their variables as they were; to start a new run, \
+             leave --resume out"
+        }
+        RunnerError::NothingToResume { other: None, .. } => {
             "every run is finished, in use by another process, or was started with a different \
              configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave \
              --resume out"
@@ -126,7 +132,12 @@ fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
             terminal::usage_error(&message, Some("to start a new run, use another --run-id"));
             Ok(ExitCode::LockMismatch)
         }
-        RunError::IdentityMismatch(_) | RunError::OtherAnswers(_) | RunError::Data(_) => {
+        RunError::IdentityMismatch(_) => {
+            let help = "to continue the run, restore these values, or set their variables as they were; to start a \
+                        new run, use another --run-id";
+            Ok(terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), Some(help)))
+        }
+        RunError::OtherAnswers(_) | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
             Ok(terminal::usage_error(&message, Some("to start a new run, use another --run-id")))
         }
@@ -154,7 +165,7 @@ mod tests {
 
     #[test]
     fn each_category_has_one_exit_code() {
-        let missing = || RunnerError::NothingToResume { root: PathBuf::from("runs") };
+        let missing = || RunnerError::NothingToResume { root: PathBuf::from("runs"), other: None };
         let difference = || Difference { place: "suite".to_owned(), before: None, now: None };
         let mismatch = || RunnerError::LockMismatch {
             path: PathBuf::from("suite.gage.lock"),

@@ -185,9 +185,10 @@ fn read_labels(path: &Path, threshold: f64) -> Result<Labels, String> {
             .map_err(|error| format!("{}: {error}", place()))?;
         let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
         let sample_id = text("sample_id").ok_or_else(|| format!("{}: `sample_id` is missing", place()))?;
-        let label = row.get("label").unwrap_or(&Value::Null);
+        let label = row.get("label").ok_or_else(|| format!("{}: `label` is missing", place()))?;
         let label = read_label(label, threshold).map_err(|why| format!("{}: {why}", place()))?;
-        let label = label.ok_or_else(|| format!("{}: `label` is missing", place()))?;
+        // Somebody wrote a note about the sample, and gave no label.
+        let Some(label) = label else { continue };
         let sample = (text("task_id"), sample_id);
         if by_sample.get(&sample).is_some_and(|before| *before != label) {
             return Err(format!(
@@ -376,6 +377,17 @@ mod tests {
         ] {
             assert_eq!(read_label(&label, 0.5), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn lines_with_a_note_and_no_label_are_passed_over() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = |label: &str| format!("{{\"sample_id\": \"a\", \"note\": \"why?\"{label}}}\n");
+        std::fs::write(file.path(), line(", \"label\": null")).unwrap();
+        assert!(read_labels(file.path(), 0.5).unwrap().by_sample.is_empty());
+        std::fs::write(file.path(), line("")).unwrap();
+        let Err(error) = read_labels(file.path(), 0.5) else { panic!("a line without a label was accepted") };
+        assert!(error.contains("`label` is missing"), "{error}");
     }
 
     #[test]

@@ -92,10 +92,11 @@ impl RunView {
                 terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));
             }
             RunEvent::Loading => self.await_signals(),
-            RunEvent::Started { servers } => {
+            RunEvent::Started { servers, limits } => {
                 self.await_signals();
                 self.has_samples.store(true, Ordering::Relaxed);
-                let _ = self.tasks.set(TerminalProgress::new(self.kind, quiet, (*servers).clone()));
+                let tasks = TerminalProgress::new(self.kind, quiet, (*servers).clone(), limits);
+                let _ = self.tasks.set(tasks);
             }
             event => {
                 if let Some(tasks) = self.tasks.get() {

@@ -1,11 +1,13 @@
 //! Prints the outcome of a run: the table or JSON, notes, and how the run ended.
 
+use super::resume_command::resume_command;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::Outcome;
-use gage_figures::{MetricFigure, TableOptions, TaskSummary, render_table};
-use gage_runner::{CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
+use gage_figures::{MetricFigure, SampleFigures, TableOptions, TaskSummary, render_table};
+use gage_runner::{ConcurrencyLimit, CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The command whose outcome is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
 pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf) -> ExitCode {
     print_notes(outcome);
     print_usage(outcome);
-    let again = format!("--run-id {} --resume", outcome.run_id);
+    let again = resume_command(&outcome.run_id);
     if let Ending::Stopped(reason) = &outcome.ending {
         let outcomes = &outcome.reports.summary.samples.outcomes;
         let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();
@@ -110,6 +112,7 @@ fn print_notes(outcome: &RunOutcome) {
         lines.extend(missing.map(|missing| format!("warning: {}: {missing}", task.task_id)));
     }
     lines.extend(outcome.reports.examples.iter().map(ToString::to_string));
+    lines.extend(held_back(&outcome.limits));
     let tasks = &outcome.reports.summary.tasks;
     for task in tasks {
         // A path that a metric could not find is a shortfall, and is printed there.
@@ -118,9 +121,19 @@ fn print_notes(outcome: &RunOutcome) {
         let crowded = task.crowded_slices().into_iter();
         lines.extend(crowded.map(|message| format!("warning: {}: {message}", task.task_id)));
     }
+    lines.extend(tasks.iter().flat_map(|task| incomplete_answers(&task.task_id, &task.samples)));
     lines.extend(tasks.iter().flat_map(unanswered));
     lines.extend(tasks.iter().flat_map(unreadable));
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
+}
+
+/// Returns notes about limits of the suite that held the run back, each once.
+fn held_back(limits: &[ConcurrencyLimit]) -> BTreeSet<String> {
+    let notes = limits.iter().map(|limit| {
+        let wanted = limit.concurrency;
+        format!("note: {limit}; raise it to have up to {wanted} requests in flight (--concurrency)")
+    });
+    notes.collect()
 }
 
 /// Returns what is recorded of samples without an answer, if this number of samples failed by themselves before the end.
@@ -144,7 +157,7 @@ fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf)
         StopReason::Requested => terminal::eprint_line(format_args!("interrupted; continue with {again}")),
         StopReason::Budget(text) => {
             terminal::eprint_line(format_args!(
-                "incomplete: a budget is used up: {text}; continue with a larger one and {again}"
+                "incomplete: a budget is used up: {text}; continue with a larger one: {again}"
             ));
         }
         StopReason::BackendRefused { backend_id, message } => {
@@ -266,6 +279,24 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
     [warning(&missing, &unscored), warning(&unknown, &wrong)].into_iter().flatten().collect()
 }
 
+/// Returns warnings about answers that are cut off or empty, if they are half of a task's samples or more.
+fn incomplete_answers(task_id: &str, samples: &SampleFigures) -> Vec<String> {
+    let warning = |(outcome, how): (Outcome, &str)| {
+        let count = samples.outcomes.get(&outcome).copied().filter(|count| count * 2 >= samples.total)?;
+        let name = outcome.name();
+        Some(format!(
+            "warning: {task_id}: {count} of {} answers {how}, and have no score; raise `max_new_tokens`, or score them \
+             as they are: `score_outcomes: [{name}]`",
+            samples.total,
+        ))
+    };
+    let kinds = [
+        (Outcome::Truncated, "were cut off at a limit"),
+        (Outcome::EmptyOutput, "are empty, perhaps after reasoning up to the limit"),
+    ];
+    kinds.into_iter().filter_map(warning).collect()
+}
+
 /// Tags of answers in a form that the metric does not read.
 const FORM_TAGS: [&str; 3] = ["invalid_format", "no_choice_found", "parse_failed"];
 
@@ -342,6 +373,40 @@ mod tests {
             assert_eq!(shortfall_line(&shortfall, "AGAIN"), expected);
         }
         assert!(shortfall_line(&coverage(0, 4, true), "").contains("of 4 processed samples were scored"));
+    }
+
+    #[test]
+    fn a_limit_of_several_tasks_is_noted_once() {
+        let limit = |task_id: &str| ConcurrencyLimit {
+            task_id: task_id.to_owned(),
+            size: 64,
+            key: "max_concurrency",
+            owner: "the backend `server`".to_owned(),
+            concurrency: 256,
+        };
+        let notes = held_back(&[limit("a"), limit("b")]);
+        let expected = "note: held at 64 by `max_concurrency` of the backend `server`; raise it to have up to 256 \
+                        requests in flight (--concurrency)";
+        assert_eq!(Vec::from_iter(notes), [expected]);
+    }
+
+    #[test]
+    fn cut_off_and_empty_answers_have_a_remedy() {
+        let warnings = |outcome: Outcome, count: u64| {
+            let outcomes = [(outcome, count), (Outcome::Scored, 30 - count)].into();
+            let coverage = (30 - count) as f64 / 30.0;
+            let samples =
+                SampleFigures { total: 30, outcomes, not_reached: 0, total_is_least: false, coverage };
+            incomplete_answers("mine", &samples).join("\n")
+        };
+        let cut_off = warnings(Outcome::Truncated, 30);
+        let expected = "warning: mine: 30 of 30 answers were cut off at a limit, and have no score; raise \
+                        `max_new_tokens`, or score them as they are: `score_outcomes: [truncated]`";
+        assert_eq!(cut_off, expected);
+        let empty = warnings(Outcome::EmptyOutput, 20);
+        assert!(empty.contains("20 of 30 answers are empty") && empty.contains("[empty_output]"), "{empty}");
+        assert_eq!(warnings(Outcome::Truncated, 14), "");
+        assert_eq!(warnings(Outcome::Refused, 30), "");
     }
 
     #[test]

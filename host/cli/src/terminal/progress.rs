@@ -12,7 +12,7 @@ mod tally;
 mod view;
 
 use gage_backend::HttpHosts;
-use gage_runner::RunEvent;
+use gage_runner::{ConcurrencyLimit, RunEvent};
 use painter::Painter;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -49,6 +49,8 @@ impl ProgressKind {
 /// Counts events, and displays them.
 pub(crate) struct TerminalProgress {
     tasks: Arc<Tasks>,
+    /// The limits of the suite that hold tasks below the concurrency of the run.
+    limits: Vec<ConcurrencyLimit>,
     painter: Mutex<Option<Painter>>,
     is_shown: bool,
 }
@@ -57,10 +59,16 @@ pub(crate) struct TerminalProgress {
 type Tasks = RwLock<Vec<Arc<TaskTally>>>;
 
 impl TerminalProgress {
-    pub(crate) fn new(kind: ProgressKind, quiet: bool, servers: HttpHosts) -> TerminalProgress {
+    pub(crate) fn new(
+        kind: ProgressKind,
+        quiet: bool,
+        servers: HttpHosts,
+        limits: &[ConcurrencyLimit],
+    ) -> TerminalProgress {
         let tasks = Arc::new(Tasks::default());
         let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks), servers);
-        TerminalProgress { tasks, is_shown: painter.is_some(), painter: Mutex::new(painter) }
+        let (is_shown, limits) = (painter.is_some(), limits.to_vec());
+        TerminalProgress { tasks, limits, is_shown, painter: Mutex::new(painter) }
     }
 
     /// Shows the final state, and stops.
@@ -90,8 +98,9 @@ impl TerminalProgress {
     pub(crate) fn on_event(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::TaskStarted { task_id, total, done, mean } if self.is_shown => {
-                let task = Arc::new(TaskTally::new(task_id, *total, *done, *mean));
-                self.tasks.write().push(task);
+                let limit = self.limits.iter().find(|limit| limit.task_id == *task_id);
+                let task = TaskTally::new(task_id, *total, *done, *mean).with_limit(limit.cloned());
+                self.tasks.write().push(Arc::new(task));
                 self.wake();
             }
             RunEvent::RequestBegan { task_id } => self.with(task_id, |task| task.in_flight(1)),

@@ -73,10 +73,10 @@ impl BackendSpec {
         }
     }
 
-    /// Returns the maximum number of concurrent requests, if the suite alone determines it.
+    /// Returns the maximum number of concurrent requests, if the suite determines it.
     pub fn most_requests(&self) -> Option<usize> {
         match &self.kind {
-            BackendKind::Http(config) => Some(config.limits.max_concurrency),
+            BackendKind::Http(config) => config.limits.max_concurrency,
             BackendKind::LlamaCpp(config) => usize::try_from(config.slots).ok(),
             BackendKind::CustomScript(_) => None,
         }

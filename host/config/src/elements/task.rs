@@ -230,6 +230,8 @@ impl Template {
 pub(crate) struct TaskDefaults<'a> {
     pub(crate) template: &'a Template,
     pub(crate) metrics: &'a [MetricSpec],
+    /// True if there are none because their key is misspelt, which has a message of its own.
+    pub(crate) are_metrics_misspelt: bool,
     /// The run's failure policy.
     pub(crate) failure_policy: Option<FailurePolicy>,
 }
@@ -304,7 +306,8 @@ impl TaskParts {
             }
             return None;
         };
-        if steps.auto_eval && self.metrics.is_empty() && !problems.has_errors() {
+        let lacks_metrics = self.metrics.is_empty() && !from.are_metrics_misspelt;
+        if steps.auto_eval && lacks_metrics && !problems.has_errors() {
             let message =
                 format!("the task `{}` has the step `auto_eval`, but there are no metrics", self.task_id);
             problems.error(self.spans.entry, path, message).help("add `metrics`, or remove the step");

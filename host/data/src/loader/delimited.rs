@@ -42,7 +42,11 @@ impl DelimitedLoader {
         };
         let names = match &options.columns {
             Some(columns) => columns.clone(),
-            None => with_index(delimited.header()?),
+            None => {
+                let names = with_index(delimited.header()?);
+                check_form(&names, delimiter)?;
+                names
+            }
         };
         check_names(&names, options.columns.is_some())?;
         delimited.keys =
@@ -198,6 +202,27 @@ fn with_index(mut names: Vec<String>) -> Vec<String> {
         _ => {}
     }
     names
+}
+
+/// Checks that the header is not that of a file in another form: JSON, or fields with another separator.
+fn check_form(names: &[String], delimiter: u8) -> Result<(), LoaderError> {
+    let Some(first) = names.first() else { return Ok(()) };
+    if first.starts_with("{\"") || first.starts_with("[{") {
+        let message = "the file is JSON; use loader: jsonl, or loader: json if it is one array";
+        return Err(LoaderError::Unsuited(message.to_owned()));
+    }
+    let [only] = names else { return Ok(()) };
+    let found = [',', ';', '\t', '|'].into_iter().find(|one| only.contains(*one));
+    let Some(found) = found.filter(|one| u32::from(*one) != u32::from(delimiter)) else { return Ok(()) };
+    let advice = match found {
+        '\t' => "use loader: tsv",
+        ',' => "use loader: csv",
+        _ => "separate the fields with commas, or name the only column in 'columns' and remove the header",
+    };
+    Err(LoaderError::Unsuited(format!(
+        "the header has one column, '{}', and contains {found:?}, which this loader does not split at; {advice}",
+        gage_core::printable_line(only)
+    )))
 }
 
 fn check_names(names: &[String], is_given: bool) -> Result<(), LoaderError> {

@@ -62,7 +62,12 @@ impl<'u> PluginUse<'u> {
         for problem in found {
             let span = self.params.map_or(self.span, |node| node.nearest(&problem.pointer).span);
             let path = format!("{}{}", self.params_key, problem.pointer.replace('/', "."));
-            problems.error(span, &path, problem.message);
+            // The place of a parameter names its plugin, and that of missing parameters may not.
+            let message = match problem.pointer.as_str() {
+                "" => format!("`{}`: {}", self.reference, problem.message),
+                _ => problem.message,
+            };
+            problems.error(span, &path, message);
         }
     }
 

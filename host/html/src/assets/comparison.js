@@ -121,6 +121,6 @@ function opened(label, ...content) {
 function changedCell({ task_id: task, metric_id: metric, sub_score: sub }, change, number, run) {
   const text = number === 0 ? "0" : `${change === "worse" ? "▼" : "▲"} ${count(number)}`;
   if (number === 0 || sub) return text;
-  const filters = { run, task: names.tasks.indexOf(task), change, metric: names.metrics.indexOf(metric) };
-  return make("button", { type: "button", class: "link", click: () => choose(filters) }, text);
+  const lead = () => choose({ run, task: names.tasks.indexOf(task), change, metric: names.metrics.indexOf(metric) });
+  return make("button", { type: "button", class: "link", click: lead }, text);
 }

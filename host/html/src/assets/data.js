@@ -3,11 +3,19 @@
 /** Everything that lists and plots need, a place for each sample. */
 const rows = {
   length: 0, run: null, task: null, outcome: null, index: null, latency: null, finished: null, tokens: null,
-  text: null, line: null, change: null, partner: null, id: [], content: [], tags: [], scores: [], pass: [], gains: [],
+  text: null, line: null, change: null, partner: null, part: null, error: null, judgeCost: null,
+  id: [], content: [], tags: [], scores: [], pass: [], gains: [],
 };
 const names = { tasks: [], outcomes: [], metrics: [], tags: [] };
+/** Groups of errors: {key, stage, kind, message, count}. Messages that differ only in numbers are one group. */
+const errorGroups = [];
+/** Metadata for filters, by key: {values, of}, the second with a place for each sample. */
+const metadata = new Map();
+/** Keys of metadata whose values are too many or too long for filters. */
+const unlistedKeys = new Set();
 let head = { runs: [], comparisons: [] };
-let textBlocks = [];
+/** First sample of each block of columns, and so of its excerpts. */
+const firstRows = [];
 /** Stands for the block of a sample whose texts are not in the page. */
 const NO_TEXT = 0xffffffff;
 /** For each run, of every how many samples the first has its texts in the page. */
@@ -31,21 +39,60 @@ async function unpack(block) {
   return new Response(new Blob([bytesOf(block.textContent)]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-async function readPage() {
-  head = JSON.parse(await unpack(blocks("head")[0]));
+/** The blocks of a kind in their order, as they arrive. One is whole when something follows it. */
+async function* arriving(kind) {
+  for (let place = 0; ;) {
+    const isWhole = document.readyState !== "loading";
+    const found = blocks(kind);
+    for (; place < found.length && (isWhole || found[place].nextElementSibling); place += 1) yield found[place];
+    if (isWhole) return;
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+const knownBlocks = new Map();
+
+/** The block of a kind with a number, unpacked once it has arrived. */
+async function unpackAt(kind, place) {
+  for (;;) {
+    const isWhole = document.readyState !== "loading";
+    if (!(knownBlocks.get(kind)?.length > place)) knownBlocks.set(kind, blocks(kind));
+    const block = knownBlocks.get(kind)[place];
+    if (block && (isWhole || block.nextElementSibling)) return unpack(block);
+    if (isWhole) throw new Error("a part of the page is missing");
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+/** Reads what is known of the runs as a whole, as soon as that is there. */
+async function readHead() {
+  for await (const block of arriving("head")) {
+    head = JSON.parse(await unpack(block));
+    break;
+  }
   // They stand in sentences, tables and labels.
   for (const run of head.runs) run.run_id = visible(run.label ?? run.run_id);
   head.comparisons.forEach((comparison, place) => {
     comparison.base.run_id = head.runs[0].run_id;
     comparison.new.run_id = head.runs[place + 1].run_id;
   });
-  textBlocks = blocks("texts");
-  const parts = [];
-  for (const block of blocks("columns")) {
-    parts.push(JSON.parse(await unpack(block)));
+}
+
+/** How long samples may have arrived before a reader sees them, in milliseconds. */
+const MAX_UNSEEN_TIME = 250;
+
+/** Reads the samples while they arrive, and calls `whenMore` now and then. */
+async function readSamples(whenMore) {
+  let shown = performance.now();
+  for await (const block of arriving("columns")) {
+    addPart(JSON.parse(await unpack(block)));
+    // Its columns are known now, so its text can go.
+    block.textContent = "";
+    if (performance.now() - shown < MAX_UNSEEN_TIME) continue;
+    whenMore();
     await breathe();
+    shown = performance.now();
   }
-  await readColumns(parts);
   await pairRuns();
 }
 
@@ -54,39 +101,62 @@ const placeIn = (known, name) => {
   return place < 0 ? known.push(name) - 1 : place;
 };
 
-async function readColumns(parts) {
-  const length = parts.reduce((sum, part) => sum + part.index.length, 0);
-  Object.assign(rows, {
-    length, run: new Uint16Array(length), task: new Uint16Array(length), outcome: new Uint8Array(length),
-    index: new Float64Array(length), latency: new Float64Array(length), finished: new Float64Array(length),
-    tokens: new Float64Array(length), text: new Uint32Array(length), line: new Uint16Array(length),
-    change: new Float64Array(length).fill(NaN), partner: new Int32Array(length).fill(-1),
-  });
-  let start = 0;
-  let text = 0;
-  // The number of samples of each run so far.
-  const before = [];
-  for (const part of parts) {
-    readPart(part, start);
-    before[part.run] ??= 0;
-    textsEvery[part.run] = part.texts_every;
-    let [block, line] = [0, 0];
-    const further = new Set(part.further_texts);
-    for (let place = start; place < start + part.index.length; place += 1, before[part.run] += 1) {
-      if (before[part.run] % part.texts_every && !further.has(place - start)) {
-        rows.text[place] = NO_TEXT;
-        continue;
-      }
-      while (line >= part.texts[block]) [block, line] = [block + 1, 0];
-      rows.text[place] = text + block;
-      rows.line[place] = line;
-      line += 1;
-    }
-    text += part.texts.length;
-    start += part.index.length;
-    await breathe();
-  }
+const KINDS = {
+  run: Uint16Array, task: Uint16Array, outcome: Uint8Array, index: Float64Array, latency: Float64Array, finished: Float64Array, tokens: Float64Array,
+  text: Uint32Array, line: Uint16Array, change: Float64Array, partner: Int32Array, part: Uint16Array, error: Int32Array, judgeCost: Float64Array,
+};
+/** What stands in a column for a sample that has nothing there, if that is not 0. */
+const EMPTY = { change: NaN, partner: -1, error: -1, judgeCost: NaN };
+
+/** Makes room for so many samples in all columns. */
+function makeRoom(length) {
+  const before = rows.run?.length ?? 0;
+  if (length <= before) return;
+  const room = Math.max(length, 2 * before);
+  const larger = (Kind, old, empty = 0) => {
+    const column = new Kind(room);
+    if (empty !== 0) column.fill(empty, before);
+    if (old) column.set(old);
+    return column;
+  };
+  for (const [name, Kind] of Object.entries(KINDS)) rows[name] = larger(Kind, rows[name], EMPTY[name]);
+  rows.scores = rows.scores.map((column) => larger(Float64Array, column, NaN));
+  rows.pass = rows.pass.map((column) => larger(Int8Array, column, -1));
+  for (const known of metadata.values()) known.of = larger(Int32Array, known.of, -1);
 }
+
+/** Number of blocks of texts so far, and of samples of each run. */
+let textCount = 0;
+const before = [];
+
+/** Adds a block of columns. */
+function addPart(part) {
+  const start = rows.length;
+  const length = start + part.index.length;
+  makeRoom(length);
+  firstRows.push(start);
+  readPart(part, start);
+  readDetails(part, start);
+  before[part.run] ??= 0;
+  textsEvery[part.run] = part.texts_every;
+  let [block, line] = [0, 0];
+  const further = new Set(part.further_texts);
+  for (let place = start; place < length; place += 1, before[part.run] += 1) {
+    if (before[part.run] % part.texts_every && !further.has(place - start)) {
+      rows.text[place] = NO_TEXT;
+      continue;
+    }
+    while (line >= part.texts[block]) [block, line] = [block + 1, 0];
+    rows.text[place] = textCount + block;
+    rows.line[place] = line;
+    line += 1;
+  }
+  textCount += part.texts.length;
+  rows.length = length;
+}
+
+/** Metrics of each task, which alone a sample of it has. */
+const metricsOfTasks = [];
 
 function readPart(part, start) {
   const tasks = part.tasks.map((name) => placeIn(names.tasks, name));
@@ -96,6 +166,7 @@ function readPart(part, start) {
   for (let number = 0; number < part.index.length; number += 1) {
     const place = start + number;
     rows.run[place] = part.run;
+    rows.part[place] = firstRows.length - 1;
     rows.task[place] = tasks[part.task[number]];
     rows.outcome[place] = outcomes[part.outcome[number]];
     rows.index[place] = part.index[number];
@@ -108,12 +179,40 @@ function readPart(part, start) {
   }
   part.metrics.forEach((name, metric) => {
     const column = placeIn(names.metrics, name);
-    rows.scores[column] ??= new Float64Array(rows.length).fill(NaN);
-    rows.pass[column] ??= new Int8Array(rows.length).fill(-1);
-    part.scores[metric].forEach((value, number) => { rows.scores[column][start + number] = value ?? NaN; });
+    rows.scores[column] ??= new Float64Array(rows.run.length).fill(NaN);
+    rows.pass[column] ??= new Int8Array(rows.run.length).fill(-1);
+    part.scores[metric].forEach((value, number) => {
+      if (value === null) return;
+      rows.scores[column][start + number] = value;
+      (metricsOfTasks[rows.task[start + number]] ??= new Set()).add(column);
+    });
     part.pass[metric].forEach((value, number) => { rows.pass[column][start + number] = value ?? -1; });
   });
   for (const [number, tag] of part.tagged) (rows.tags[start + number] ??= []).push(tags[tag]);
+}
+
+/** Errors, prices and metadata, which few samples or few suites have. */
+function readDetails(part, start) {
+  const groups = part.errors.map(groupOf);
+  for (const [number, error] of part.failed) {
+    rows.error[start + number] = groups[error];
+    errorGroups[groups[error]].count += 1;
+  }
+  for (const [number, cost] of part.judge_cost) rows.judgeCost[start + number] = cost;
+  for (const [key, column] of Object.entries(part.metadata)) {
+    if (column.is_unlisted) unlistedKeys.add(key);
+    if (!metadata.has(key)) metadata.set(key, { values: [], of: new Int32Array(rows.run.length).fill(-1) });
+    const known = metadata.get(key);
+    const places = column.values.map((value) => placeIn(known.values, value));
+    for (const [number, value] of column.of) known.of[start + number] = places[value];
+  }
+}
+
+/** The group of an error. */
+function groupOf({ stage, kind, message }) {
+  const key = `${stage}, ${kind}: ${message.replace(/\b(?=[0-9a-f-]*\d)[0-9a-f-]{2,}\b|\d+(?:\.\d+)?/gi, "…")}`;
+  const known = errorGroups.findIndex((group) => group.key === key);
+  return known < 0 ? errorGroups.push({ key, stage, kind, message, count: 0 }) - 1 : known;
 }
 
 /** How a metric of a task is described, by the first run that has figures of it. */
@@ -217,11 +316,42 @@ async function pairRuns() {
   }
 }
 
+/** Blocks of excerpts that are unpacked: all of a page of 250,000 samples. */
+const MAX_UNPACKED_EXCERPTS = 64;
+const unpackedExcerpts = new Map();
+
+/** The excerpts of a block. */
+async function excerptsOf(block) {
+  if (!unpackedExcerpts.has(block)) {
+    const read = unpackAt("excerpts", block).then((text) => {
+      const known = JSON.parse(text);
+      if (unpackedExcerpts.has(block)) unpackedExcerpts.set(block, known);
+      return known;
+    });
+    read.catch(() => unpackedExcerpts.delete(block));
+    unpackedExcerpts.set(block, read);
+    if (unpackedExcerpts.size > MAX_UNPACKED_EXCERPTS) unpackedExcerpts.delete(unpackedExcerpts.keys().next().value);
+  }
+  return unpackedExcerpts.get(block);
+}
+
+/** What a list shows of the texts of a sample: {input, target, answer}. Null as long as they are not unpacked; then `whenKnown` is called. */
+function excerptOf(row, whenKnown) {
+  const block = rows.part[row];
+  const known = unpackedExcerpts.get(block);
+  if (known === undefined || known instanceof Promise) {
+    excerptsOf(block).then(whenKnown, (error) => complain(`The excerpts cannot be read: ${error.message}.`));
+    return null;
+  }
+  const place = row - firstRows[block];
+  return { input: known.input[place], target: known.target[place], answer: known.answer[place] };
+}
+
 /** The lines of a block of texts; the last few blocks stay unpacked. */
 const unpacked = new Map();
 async function linesOf(block) {
   if (!unpacked.has(block)) {
-    const lines = unpack(textBlocks[block]).then((text) => text.split("\n"));
+    const lines = unpackAt("texts", block).then((text) => text.split("\n"));
     // What failed is tried once more when it is asked for again.
     lines.catch(() => unpacked.delete(block));
     unpacked.set(block, lines);
@@ -230,9 +360,9 @@ async function linesOf(block) {
   return unpacked.get(block);
 }
 
-/** Everything that is known of a sample; null where the page has no texts of it. */
+/** Everything that is known of a sample; null where a file has no texts of it. */
 async function textOf(row) {
-  if (rows.text[row] === NO_TEXT) return null;
+  if (rows.text[row] === NO_TEXT) return (await findServer()) ? askForText(row) : null;
   const lines = await linesOf(rows.text[row]);
   return JSON.parse(lines[rows.line[row]]);
 }

@@ -1,127 +1,56 @@
-// One sample: prompt, answer, judge and scores side by side.
+// One sample: its transcript, and what was measured of it.
 
-/** Most characters that are shown of a text before somebody asks for the rest. */
-const LONGEST = 20000;
-const MEDIA = /^data:(image\/(?:png|jpeg|gif|webp|bmp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+);base64,/;
-
-/** A text of others: shown as it is, its end on demand. */
-function said(text) {
-  // No half of a character.
-  const shown = make("pre", { dir: "auto" }, visible(text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "")));
-  if (text.length <= LONGEST) return shown;
-  const more = make("button", { type: "button", click: () => { shown.replaceChildren(...inPieces(visible(text))); more.remove(); } }, `Show all ${count(text.length)} characters`);
-  return make("div", {}, shown, more);
-}
-
-const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
-
-/** A part of a message: text, or media that the page holds; other media by name. */
-function part(content) {
-  if (typeof content === "string") return said(content);
-  if (content?.type === "text" && typeof content.text === "string") return said(content.text);
-  const media = content?.[content?.type];
-  const url = typeof media === "string" ? media : media?.url;
-  if (typeof url !== "string") return said(asText(content));
-  const kind = MEDIA.exec(url)?.[1];
-  if (kind?.startsWith("image/")) return make("img", { src: url, alt: `image of the prompt, ${kind}`, loading: "lazy" });
-  if (kind?.startsWith("audio/")) return make("audio", { src: url, controls: true, preload: "none" });
-  if (kind?.startsWith("video/")) return make("video", { src: url, controls: true, preload: "none" });
-  return said(`${content.type}: ${url.length > 300 ? `${url.slice(0, 300)}…` : url}`);
-}
-
-const parts = (content) => (Array.isArray(content) ? content : content === null || content === undefined ? [] : [content]).map(part);
-
-function message({ role, name, content, tool_calls: calls }) {
-  return make("div", { class: "message" }, make("span", {}, visible([role, name].filter(Boolean).join(" "))), parts(content), calls?.length ? said(asText(calls)) : null);
-}
-
-function labelled(label, ...content) {
-  return content.flat().length ? make("div", { class: "message" }, make("span", {}, label), ...content) : null;
-}
-
-/** A request: to the model, or to a judge. */
-function requestOf({ messages = [], text, continuations = [], rendered }) {
-  return [
-    text === undefined ? null : labelled("text", said(text)),
-    ...messages.map(message),
-    continuations.length ? folded(counted(continuations.length, "continuation"), ...continuations.map((one) => said(asText(one)))) : null,
-    rendered === undefined ? null : folded("with the chat template applied", said(rendered)),
-  ].filter(Boolean);
-}
-
-/** The media of a reply. Those that the page does not hold are shown by name. */
-function replyMedia(output, media = {}) {
-  return (output.media ?? []).map((one) => {
-    const url = one?.[one?.type]?.url;
-    const held = media[url];
-    return labelled("media of the answer", part(held ? { type: one.type, [one.type]: { url: held } } : one));
-  });
-}
+/** The sample that is open, or was last. */
+let openRow;
 
 /** Stands for the texts of a sample that are not in the page. */
 function absentTexts(row) {
   return make("div", { class: "side" }, make("p", { class: "soft" }, `The run has many samples, so this page has the texts of one in ${count(textsEvery[rows.run[row]])}, and of failed ones. The command gage-host view shows all of them.`));
 }
 
-function promptSide({ sample, row, requests }) {
-  const side = make("div", { class: "side said" }, make("h3", {}, "Prompt"));
-  if (!sample) {
-    side.append(row === undefined ? make("p", { class: "soft" }, "There is no Sample.") : labelled("the invalid row", said(row)));
-    return side;
-  }
-  const sent = (requests ?? []).find((request) => request.judge_id === undefined && request.unrendered === undefined);
-  const reason = requests?.[0]?.unrendered;
-  if (reason) side.append(make("p", { class: "soft" }, visible(reason)));
-  const shots = sample.few_shot_examples ?? [];
-  // The request holds the examples.
-  if (shots.length > 0 && !sent) {
-    side.append(folded(counted(shots.length, "few-shot example"), ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
-  }
-  const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
-  const own = () => (rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map(message));
-  side.append(...(sent ? requestOf(sent) : own()));
-  const optionText = (option) => labelled(visible(option.id ?? "option"), parts(option.content ?? option.text ?? asText(option)));
-  if (sample.options?.length) side.append(make("h3", {}, "Options"), ...sample.options.map(optionText).filter(Boolean));
-  const references = (sample.references ?? []).map((reference) => make("div", { class: "message" }, parts(reference?.answer ?? reference)));
-  if (references.length > 0) side.append(make("h3", {}, references.length > 1 ? "Right answers" : "Right answer"), ...references);
-  else if (sample.label !== undefined) side.append(make("h3", {}, "Right answer"), said(asText(sample.label)));
-  return side;
+function errorOf({ error }) {
+  return error ? [make("p", { class: "notice" }, `${error.stage}, ${visible(error.kind)}: ${visible(error.message)}${error.pointer ? ` (${visible(error.pointer)})` : ""}`)] : [];
 }
 
-function answerSide(row, text, title) {
-  const output = text.model_output;
-  const side = make("div", { class: "side" }, make("h3", {}, title), make("p", { class: "soft" }, statusOf(row, output)));
-  if (text.error) side.append(make("p", { class: "notice" }, `${text.error.stage}, ${visible(text.error.kind)}: ${visible(text.error.message)}${text.error.pointer ? ` (${visible(text.error.pointer)})` : ""}`));
-  if (output) {
-    const words = make("div", { class: "said" });
-    if (output.reasoning) words.append(folded("reasoning", said(asText(output.reasoning))));
-    if (output.written !== undefined && output.written !== null) words.append(labelled("written", said(asText(output.written))), labelled("extracted", said(output.answer === null ? "(nothing was found)" : asText(output.answer))));
-    else words.append(said(asText(output.answer ?? "")));
-    words.append(...replyMedia(output, text.media));
-    if (output.tool_calls?.length) words.append(labelled("tool calls", said(asText(output.tool_calls))));
-    side.append(words);
-    if (output.continuations?.length) {
-      side.append(table([["Option"], ["Log-likelihood", true], ["Tokens", true], ["Greedy"]], output.continuations.map((one) => [visible(one.id), score(one.logprob), count(one.token_count), one.is_greedy ? "yes" : "no"]), "Continuations"));
-    }
-  } else if (!text.error) side.append(make("p", { class: "soft" }, "There is no answer."));
-  side.append(make("h3", {}, "Scores"), scoresOf(text.metrics, names.outcomes[rows.outcome[row]]));
-  if (text.judge_output) side.append(make("h3", {}, "Judge"), ...judgeOf(text.judge_output));
-  for (const request of (text.requests ?? []).filter((one) => one.judge_id !== undefined)) {
-    side.append(folded(`the request to ${visible(request.judge_id)}`, ...requestOf(request)));
-  }
-  side.append(folded("everything, as JSON", said(asText(text))));
-  return side;
+/** What is measured of an answer: scores, judges, tokens, times. */
+function measuresOf(row, text) {
+  const usage = text.model_output?.usage;
+  const { timing } = text;
+  const judged = rows.judgeCost[row];
+  return [
+    make("p", { class: "soft" }, statusOf(row, text.model_output)), ...noteFields(row),
+    make("h3", {}, "Scores"), scoresOf(text.metrics, names.outcomes[rows.outcome[row]]),
+    ...(text.judge_output ? [make("h3", {}, "Judge"), ...judgeOf(text.judge_output, text.requests ?? [])] : unreadRequests(text)),
+    make("h3", {}, "Tokens"),
+    facts([["Prompt", usage && count(usage.prompt_tokens ?? 0)], ["Answer", usage && count(usage.completion_tokens ?? 0)], ["Turns", text.model_output?.turns && count(text.model_output.turns)],
+      ["Calls", timing && count(timing.attempts)], ["Cost of its judges", Number.isNaN(judged) ? null : score(judged)]]),
+    ...waterfall(timing), ...metadataOf(text.sample), folded("everything, as JSON", said(asText(text))),
+  ];
+}
+
+/** Requests to judges whose replies are not there. */
+const unreadRequests = (text) => (text.requests ?? []).filter((one) => one.judge_id !== undefined).map((one) => folded(`the request to ${visible(one.judge_id)}`, ...requestOf(one)));
+
+/** The metadata of a sample; a value leads to the samples that have it too. */
+function metadataOf(sample) {
+  const entries = Object.entries(sample?.metadata ?? {}).slice(0, 40);
+  if (entries.length === 0) return [];
+  const value = (key, own) => {
+    const text = visible(asText(own).slice(0, 500));
+    if (!metadata.has(key) || unlistedKeys.has(key) || typeof own === "object") return text;
+    return make("button", { type: "button", class: "link", title: "list the samples that have it too", click: () => { byId("detail").close(); choose({ where: conditionText(key, "=", String(own)) }); } }, text);
+  };
+  return [make("h3", {}, "Metadata"), facts(entries.map(([key, own]) => [visible(key), value(key, own)]))];
 }
 
 function statusOf(row, output) {
-  const { finish_reason: reason, usage } = output ?? {};
-  return [named(names.outcomes[rows.outcome[row]]), reason && `finished by ${named(reason)}`, usage && `${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`,
-    Number.isNaN(rows.latency[row]) ? null : duration(rows.latency[row])].filter(Boolean).join(" · ");
+  const { finish_reason: reason } = output ?? {};
+  return [named(names.outcomes[rows.outcome[row]]), reason && `finished by ${named(reason)}`, Number.isNaN(rows.latency[row]) ? null : duration(rows.latency[row])].filter(Boolean).join(" · ");
 }
 
 function scoresOf(metrics, outcome) {
   if (metrics.length === 0) return make("p", { class: "soft" }, UNFINISHED.includes(outcome) ? "The sample is not scored yet." : "No metric scored the sample.");
-  const passed = (card) => (card?.pass === undefined ? "" : card.pass ? "passed" : "failed");
+  const passed = (card) => (card?.pass === undefined ? "" : make("span", { class: card.pass ? "passed" : "not-passed" }, card.pass ? "passed" : "failed"));
   const lines = metrics.flatMap((metric, place) => {
     const { card } = metric;
     const why = [card?.error_tags?.map(visible).join(", "), card?.explain && visible(card.explain), metric.error && visible(metric.error)].filter(Boolean).join(": ");
@@ -131,51 +60,88 @@ function scoresOf(metrics, outcome) {
   return table([["Metric"], ["Score", true], ["Result"], ["Why"]], lines);
 }
 
-function judgeOf(judge) {
-  if (judge.judges) {
-    return [said(asText({ score: judge.score, answer: judge.answer, read: judge.read })),
-      ...Object.entries(judge.judges).flatMap(([name, one]) => [make("h3", {}, visible(name)), ...judgeOf(one)])];
-  }
-  const { replies, ...read } = judge;
-  return [labelled("read", said(asText(read))), ...(replies ?? []).map((reply) => labelled("reply", said(asText(reply))))];
+/** The sides of a sample of one run: its transcript, and what was measured. */
+function sidesOfOne(row, text) {
+  if (!text) return [absentTexts(row)];
+  return [
+    make("div", { class: "side said" }, make("h3", {}, "Transcript"), ...promptOf(text), ...answerOf(text), ...errorOf(text)),
+    make("div", { class: "side" }, ...referencesOf(text.sample), ...measuresOf(row, text)),
+  ];
+}
+
+/** The sides of a sample of two runs: what was sent, and both answers. */
+function sidesOfTwo(answers) {
+  const [, first] = answers[0];
+  const side = ([row, text]) => make("div", { class: "side" }, make("h3", {}, `Answer of ${head.runs[rows.run[row]].run_id}`), make("div", { class: "said" }, ...answerOf(text), ...errorOf(text)), ...measuresOf(row, text));
+  return [make("div", { class: "side said" }, make("h3", {}, "Prompt"), ...promptOf(first), ...referencesOf(first.sample), ...differenceOfAnswers(answers)), ...answers.map(side)];
+}
+
+/** What differs between the answers of two runs, word by word. */
+function differenceOfAnswers(answers) {
+  const said = ([, text]) => asText(text.model_output?.written ?? text.model_output?.answer ?? "");
+  const [before, after] = answers.map(said);
+  const [base, fresh] = answers.map(([row]) => head.runs[rows.run[row]].run_id);
+  if (before === after) return [make("h3", {}, "Changed words"), make("p", { class: "soft" }, "The answers are the same.")];
+  return [make("h3", {}, "Changed words"), make("p", { class: "soft" }, make("del", {}, base), " ", make("ins", {}, fresh)), drawDifference(before.slice(0, LONGEST), after.slice(0, LONGEST))];
 }
 
 let details = 0;
 
 /** Opens the chosen sample, or shows it where one is open. */
 function openDetail() {
-  showDetail().catch((error) => {
+  const row = selected[chosen];
+  if (row === undefined) return Promise.resolve();
+  return openRowDetail(row);
+}
+
+/** Opens a sample, whether or not it is listed. */
+function openRowDetail(row) {
+  const place = selected.indexOf(row);
+  if (place >= 0) goTo(place);
+  return showDetail(row).catch((error) => {
     byId("detail").close();
     complain(`The sample cannot be shown: ${error.message}.`);
   });
 }
 
-async function showDetail() {
-  const row = selected[chosen];
-  if (row === undefined) return;
+async function showDetail(row) {
   details += 1;
   const detail = details;
   const partner = rows.partner[row];
   const [text, other] = await Promise.all([textOf(row), partner < 0 ? null : textOf(partner)]);
   // Somebody may have gone on meanwhile.
   if (detail !== details) return;
+  openRow = row;
   const dialog = byId("detail");
-  const step = (label, by, isPossible) => make("button", { type: "button", disabled: !isPossible, click: () => stepBy(by) }, label);
-  const answers = text ? [[row, text]] : [];
-  if (other) answers.push([partner, other]);
+  const answers = [...(text ? [[row, text]] : []), ...(other ? [[partner, other]] : [])];
   answers.sort(([one], [another]) => rows.run[one] - rows.run[another]);
+  const focused = document.activeElement?.closest?.("#detail") ? document.activeElement.dataset.name : null;
+  const isNew = !dialog.open;
+  const sides = answers.length === 2 ? sidesOfTwo(answers) : isSeveral() && answers.length === 1 ? sidesOfOne(answers[0][0], answers[0][1]) : sidesOfOne(row, text);
+  dialog.replaceChildren(barOf(row, text), make("div", { class: answers.length === 2 ? "sides two" : "sides", tabindex: "0", role: "group", "aria-label": "Transcript and scores" }, sides));
+  if (isNew) dialog.showModal();
+  const again = [...dialog.querySelectorAll(".bar button:not(:disabled)")].find((button) => button.dataset.name === focused);
+  (again ?? dialog.querySelector(".sides")).focus();
+  writeAddress(isNew);
+}
+
+/** The head of an open sample: where it stands, and what can be done with it. */
+function barOf(row, text) {
+  const place = selected.indexOf(row);
+  const button = (name, listen, isPossible = true) => make("button", { type: "button", "data-name": name, disabled: !isPossible, click: listen }, name);
   const change = changeOf(row);
   const changed = change < 0 ? ` · worse by ${score(-change)}` : change > 0 ? ` · better by ${score(change)}` : "";
-  const where = `${visible(names.tasks[rows.task[row]])} · ${count(chosen + 1)} of ${count(selected.length)}${changed}`;
-  const focused = document.activeElement?.closest?.("#detail") ? document.activeElement.textContent : null;
-  dialog.replaceChildren(
-    make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(rows.id[row]), " ", make("span", {}, where)),
-      step("Previous", -1, chosen > 0), step("Next", 1, chosen + 1 < selected.length), make("button", { type: "button", click: () => dialog.close() }, "Close")),
-    make("div", { class: other ? "sides two" : "sides", tabindex: "0", role: "group", "aria-label": "Prompt and answer" }, answers.length > 0 ? promptSide(text ?? other) : absentTexts(row),
-      answers.map(([place, one]) => answerSide(place, one, isSeveral() ? `Answer of ${head.runs[rows.run[place]].run_id}` : "Answer"))));
-  if (!dialog.open) dialog.showModal();
-  const again = [...dialog.querySelectorAll(".bar button:not(:disabled)")].find((button) => button.textContent === focused);
-  (again ?? dialog.querySelector(".sides")).focus();
+  const where = `${visible(names.tasks[rows.task[row]])} · ${place < 0 ? "not in the list" : `${count(place + 1)} of ${count(selected.length)}`}${changed}`;
+  const copy = (event) => copyText(JSON.stringify(exported(row, text)), event.currentTarget);
+  return make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(rows.id[row]), " ", make("span", {}, where)),
+    button(isSource ? "Rendered" : "Source", toggleSource), button(marked.has(row) ? "Unmark" : "Mark", () => { mark(row); showDetail(row); }), button("Copy", copy), button("Copy link", (event) => copyText(location.href, event.currentTarget)),
+    button("Previous", () => stepBy(-1), place > 0), button("Next", () => stepBy(1), place + 1 < selected.length), button("Close", () => byId("detail").close()));
+}
+
+/** Shows texts as they are written, or as Markdown. */
+function toggleSource() {
+  isSource = !isSource;
+  showDetail(openRow);
 }
 
 function stepBy(by) {
@@ -190,8 +156,7 @@ function openById(run, task, id) {
     resetFilters();
     byId("run").value = run;
     select();
-    goTo(selected.indexOf(row));
-    openDetail();
+    openRowDetail(row);
     return;
   }
 }

@@ -5,18 +5,48 @@ const isSeveral = () => head.runs.length > 1;
 /** What is said of a run as a whole, by name. */
 function factsOf(run, own) {
   const { summary, timings } = run;
-  const usage = summary?.tasks.reduce((sum, task) => sum + task.usage.prompt_tokens + task.usage.completion_tokens, 0);
+  const sum = (key) => summary?.tasks.reduce((all, task) => all + task.usage[key], 0) ?? 0;
+  const [asked, answered] = [sum("prompt_tokens"), sum("completion_tokens")];
+  const judged = judgeCostOf(head.runs.indexOf(run));
   return [
+    ["Suite", run.suite && visible(run.suite)],
     ["Model", run.models.map(visible).join(", ")],
+    ["Dataset", listedShort(run.datasets)],
+    ["Prompt", listedShort(run.prompts)],
+    ["Settings", settingsOf(summary)],
+    ["Judge", listedShort(run.judges)],
     ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
     ["Samples", extentOf(summary, own)],
     ["Coverage", summary && covered(summary.samples)],
     ["Started (UTC)", visible(run.created_at.replace("T", " ").replace("Z", ""))],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
-    ["Tokens", usage > 0 && count(usage)],
+    ["Tokens", asked + answered > 0 && `${count(asked)} of prompts + ${count(answered)} of answers`],
+    ["Cost of judges", judged > 0 && score(judged)],
     ["Answers from run", run.parent_run && visible(run.parent_run)],
     ["Program", `gage-host ${visible(run.host_version)}`],
   ];
+}
+
+/** Names that a head has room for. */
+const listedShort = (all) => all.slice(0, 4).map(visible).join(", ") + (all.length > 4 ? ` and ${count(all.length - 4)} more` : "");
+
+/** The sampling parameters that were sent; of tasks with others, with their names. */
+function settingsOf(summary) {
+  const words = (task) => Object.entries(task.sampling_params ?? {}).map(([name, value]) => `${visible(name)} ${visible(typeof value === "object" ? JSON.stringify(value) : String(value)).slice(0, 60)}`).join(", ");
+  const groups = new Map();
+  for (const task of summary?.tasks ?? []) {
+    const own = words(task);
+    if (own) groups.set(own, [...(groups.get(own) ?? []), visible(task.task_id)]);
+  }
+  if (groups.size < 2) return [...groups.keys()][0];
+  return [...groups].slice(0, 3).map(([own, tasks]) => `${tasks.slice(0, 3).join(", ")}${tasks.length > 3 ? "…" : ""}: ${own}`).join("; ");
+}
+
+/** What the judges of a run cost, as far as the suite has prices. */
+function judgeCostOf(run) {
+  let sum = 0;
+  for (let row = 0; row < rows.length; row += 1) if (rows.run[row] === run && !Number.isNaN(rows.judgeCost[row])) sum += rows.judgeCost[row];
+  return sum;
 }
 
 /** How many samples a run has, and of how many where it was stopped before it came to all. */
@@ -26,11 +56,15 @@ function extentOf(summary, own) {
 }
 
 function showOverview() {
+  byId("overview").replaceChildren();
   byId("title").textContent = head.runs.map((run) => run.run_id).join(" · ");
   const counts = head.runs.map((_, number) => rowsOfRun(number).length);
   const known = head.runs.map((run, number) => factsOf(run, counts[number]));
   if (isSeveral()) {
-    const labels = known[0].map(([label]) => label).filter((_, place) => known.some((one) => one[place][1]));
+    const isSame = (place) => known.every((one) => one[place][1] === known[0][place][1]);
+    // What all runs share stands above the table once.
+    byId("overview").append(facts(known[0].filter((_, place) => isSame(place))));
+    const labels = known[0].map(([label]) => label).filter((_, place) => !isSame(place) && known.some((one) => one[place][1]));
     const rest = known.map((one) => new Map(one));
     byId("overview").append(table([["Run"], ...labels.map((label) => [label, ["Samples", "Coverage", "Wall time", "Tokens"].includes(label)])],
       head.runs.map((run, number) => [make("span", { class: "strong" }, run.run_id), ...labels.map((label) => rest[number].get(label) || "–")])));
@@ -41,6 +75,12 @@ function showOverview() {
     run.notices.forEach((notice) => byId("overview").append(make("p", { class: "notice" }, visible(`${notice}.`))));
     if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended, so it has no figures yet. ${stateOf(number)}.`));
     else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures cover only the finished samples. The coverage shows their share.`));
+    const main = mainErrorOf(number);
+    if (main) {
+      const samples = make("button", { type: "button", class: "link", click: () => choose({ run: number, error: main.place }) }, counted(main.number, "sample"));
+      const { stage, kind, message } = errorGroups[main.place];
+      byId("overview").append(make("p", { class: "notice" }, `${counted(main.failed, "sample")} of ${isSeveral() ? run.run_id : "this run"} failed. The most frequent error, of `, samples, `: ${named(stage)}, ${visible(kind)}: ${visible(message)}`));
+    }
   });
 }
 
@@ -72,16 +112,27 @@ function figuresByMetric() {
   return [...groups.values()];
 }
 
-/** Bounds of the drawn intervals. */
-const boundsOf = (figures) => boundsAround(figures.flatMap(({ value, interval }) => [value, interval?.low, interval?.high]));
+/** Where a figure is drawn: the scale that its metric declares, else the numbers of the same metric and 0. */
+function boundsOf(figure, alike) {
+  return figure.scale ?? boundsAround([0, ...alike.flatMap(({ value, interval }) => [value, interval?.low, interval?.high])]);
+}
+
+/** A figure on its scale, with the ends of the scale beside it. */
+function drawnOn(figure, [low, high]) {
+  if (figure.value === null) return "";
+  return make("span", { class: "on-scale" }, make("span", {}, tick(low)), whisker(figure.value, figure.interval, low, high), make("span", {}, tick(high)));
+}
+
+/** An interval within the scale of its metric. */
+const rangeOn = (figure) => range(figure.interval && figure.scale ? { low: Math.max(figure.scale[0], figure.interval.low), high: Math.min(figure.scale[1], figure.interval.high) } : figure.interval);
 
 function showFigures() {
   const groups = figuresByMetric();
   if (groups.length === 0) return;
   const section = byId("figures");
   section.hidden = false;
-  const [low, high] = boundsOf(groups.flat().map(({ figure }) => figure));
-  const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]];
+  const alike = (figure) => groups.flat().map((one) => one.figure).filter((one) => one.metric_id === figure.metric_id);
+  const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true, "wide"], ["On its scale"], ["n", true], ["Coverage", true]];
   const isNewTask = (place) => place === 0 || groups[place - 1][0].figure.task_id !== groups[place][0].figure.task_id;
   const cells = groups.flatMap((group, place) => group.map(({ run, figure }, number) => ({
     begins: place > 0 && number === 0 && (isSeveral() || isNewTask(place)),
@@ -89,9 +140,8 @@ function showFigures() {
       number === 0 && isNewTask(place) ? visible(figure.task_id) : again(visible(figure.task_id)),
       number === 0 ? metricName(figure) : again(metricName(figure)),
       ...(isSeveral() ? [head.runs[run].run_id] : []),
-      make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
-      figure.value === null ? "" : whisker(figure.value, figure.interval, low, high),
-      ofSamples(figure), covered(figure),
+      make("span", { class: "strong" }, score(figure.value)), rangeOn(figure),
+      drawnOn(figure, boundsOf(figure, alike(figure))), ofSamples(figure), covered(figure),
     ],
   })));
   section.append(table(columns, cells));
@@ -118,12 +168,11 @@ function furtherFigures(figure) {
   // Nobody knows in which slices the samples are that a run did not come to.
   const reached = Object.values(figure.outcomes).reduce((sum, number) => sum + number, 0);
   const hasMore = figure.total_is_least || reached < figure.total * (figure.repeats ?? 1);
-  const slices = (figure.slices ?? []).map((slice) => ({ ...slice, total_is_least: hasMore }));
-  const [low, high] = boundsOf(slices);
-  plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
+  const slices = (figure.slices ?? []).map((slice) => ({ ...slice, scale: figure.scale, total_is_least: hasMore }));
+  plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true, "wide"], ["On its scale"], ["n", true], ["Coverage", true]],
     slices.map((slice, place) => ({
       begins: place > 0 && slices[place - 1].by !== slice.by,
-      cells: [visible(slice.by), visible(slice.key), score(slice.value), range(slice.interval), slice.value === null ? "" : whisker(slice.value, slice.interval, low, high), ofSamples(slice), covered(slice)],
+      cells: [visible(slice.by), visible(slice.key), score(slice.value), rangeOn(slice), drawnOn(slice, boundsOf(slice, slices)), ofSamples(slice), covered(slice)],
     })));
   plain("error tags", [["Tag"], ["Records", true]], figure.error_tags.map(({ tag, count: number }) => [make("button", { type: "button", class: "link", click: () => choose({ tag }) }, visible(tag)), count(number)]));
   return parts;
@@ -176,7 +225,8 @@ async function showDistributions() {
       for (let row = 0; row < rows.length; row += 1) {
         if (rows.task[row] === task && !Number.isNaN(rows.scores[metric][row])) lists[rows.run[row]].push(rows.scores[metric][row]);
       }
-      if (lists.every((list) => list.length === 0)) continue;
+      // The figure of a metric with no score but 0 and 1 says as much as two bars.
+      if (lists.every((list) => list.every((value) => value === 0 || value === 1))) continue;
       const note = lists.map((list, run) => `${isSeveral() ? `${head.runs[run].run_id} ` : ""}n = ${count(list.length)}`).join(", ");
       place.append(histogram(`${visible(names.tasks[task])}, ${visible(names.metrics[metric])}`, lists, { note }));
     }
@@ -187,13 +237,19 @@ async function showDistributions() {
 
 const quantile = (sorted, share) => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN);
 
+/** Samples that the plots over time are made of; of a run with more, evenly spread ones. */
+const MAX_PLOTTED = 50000;
+
 /** Latency and throughput by the time at which samples were done. */
 async function showTiming() {
   const section = byId("timing");
   for (const [number, run] of head.runs.entries()) {
     await breathe();
-    const own = rowsOfRun(number).filter((row) => !Number.isNaN(rows.finished[row]) && !Number.isNaN(rows.latency[row]));
-    if (own.length < 2) continue;
+    const all = rowsOfRun(number).filter((row) => !Number.isNaN(rows.finished[row]) && !Number.isNaN(rows.latency[row]));
+    if (all.length < 2) continue;
+    // Each of them stands for so many.
+    const weight = Math.ceil(all.length / MAX_PLOTTED);
+    const own = weight > 1 ? all.filter((_, place) => place % weight === 0) : all;
     section.hidden = false;
     const [first, last] = extent(own.map((row) => rows.finished[row] - rows.latency[row]).concat(own.map((row) => rows.finished[row])));
     const span = Math.max(1, last - first);
@@ -203,7 +259,7 @@ async function showTiming() {
     for (const row of own) {
       const bin = Math.min(bins - 1, Math.floor(((rows.finished[row] - first) / span) * bins));
       latencies[bin].push(rows.latency[row]);
-      tokens[bin] += Number.isNaN(rows.tokens[row]) ? 0 : rows.tokens[row];
+      tokens[bin] += Number.isNaN(rows.tokens[row]) ? 0 : weight * rows.tokens[row];
     }
     latencies.forEach((list) => list.sort((one, other) => one - other));
     const perSecond = (number) => number / (span / bins / 1000);
@@ -218,9 +274,9 @@ async function showTiming() {
         ["Retries", timings && count(timings.retries)],
       ]),
       make("div", { class: "plots" },
-        histogram("Latency", [own.map((row) => rows.latency[row])], { unit: " ms", note: `of ${count(own.length)} calls` }),
+        histogram("Latency", [own.map((row) => rows.latency[row])], { unit: " ms", note: `of ${count(own.length)} calls${weight > 1 ? `, one in ${count(weight)}` : ""}` }),
         lines("Latency over time", { series: [{ values: latencies.map((list) => quantile(list, 0.9)), high: true }, { values: latencies.map((list) => quantile(list, 0.5)) }], span, unit: "ms", note: "in ms: median, and dashed the 90th percentile" }),
-        lines("Samples per second", { series: [{ values: latencies.map((list) => perSecond(list.length)) }], span, unit: "per second", note: "by completion time" }),
+        lines("Samples per second", { series: [{ values: latencies.map((list) => perSecond(weight * list.length)) }], span, unit: "per second", note: "by completion time" }),
         tokens.some((number) => number > 0) ? lines("Answer tokens per second", { series: [{ values: tokens.map(perSecond) }], span, unit: "per second" }) : ""));
   }
 }

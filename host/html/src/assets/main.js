@@ -5,17 +5,18 @@ function showSections() {
   byId("sections").replaceChildren(...shown.map((section) => make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
 }
 
+const isFilterText = (element) => element === byId("query") || element === byId("where");
 const isTyping = (element) => element.matches("input:not([type=checkbox]), select, textarea");
 
 function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isOpen = byId("detail").open;
-    if (event.key === "Escape" && event.target === byId("query")) {
+    if (event.key === "Escape" && isFilterText(event.target)) {
       byId("list").focus();
       return;
     }
-    if (event.key === "Enter" && event.target === byId("query")) {
+    if (event.key === "Enter" && isFilterText(event.target)) {
       event.preventDefault();
       byId("list").focus();
       return;
@@ -34,47 +35,88 @@ function listenToKeys() {
     } else if (event.key === "Enter" && inList) {
       event.preventDefault();
       openDetail();
+    } else if (event.key === "x" && (isOpen || inList)) {
+      const row = isOpen ? openRow : selected[chosen];
+      if (row !== undefined) mark(row);
+      if (isOpen) showDetail(row);
+    } else if (event.key === "s" && !isOpen) {
+      byId("samples").scrollIntoView();
+      byId("list").focus({ preventScroll: true });
+    } else if (event.key === "m" && isOpen) {
+      toggleSource();
     } else if (event.key === "/" && !isOpen) {
       event.preventDefault();
       byId("query").focus();
       byId("query").select();
     }
   });
-  byId("detail").addEventListener("close", () => byId("list").focus());
+  byId("detail").addEventListener("close", () => {
+    byId("list").focus({ preventScroll: isFollowing });
+    writeAddress(true);
+  });
 }
 
 function listenToFilters() {
   const form = byId("filters");
   let waiting = 0;
-  const begin = () => { chosen = 0; select(); };
+  const begin = (isStep) => { chosen = 0; select(); writeAddress(isStep); };
+  const typed = ["query", "where"];
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", (event) => { if (event.target.id !== "query") begin(); });
-  byId("query").addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(begin, 150);
-  });
+  form.addEventListener("change", (event) => { if (!typed.includes(event.target.id) && !event.target.closest("#columns")) begin(true); });
+  for (const id of typed) {
+    byId(id).addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => begin(false), 150);
+    });
+  }
   form.addEventListener("reset", (event) => {
     event.preventDefault();
     resetFilters();
-    begin();
+    begin(true);
   });
+}
+
+/** Shows the samples that have arrived so far. */
+function showArrived() {
+  byId("samples").hidden = rows.length === 0;
+  prepareFilters();
+  select(true);
+  say(selected.length, rows.length, "; further ones are being read");
+}
+
+/** Shows what the address asks for, or all samples in place of those that had arrived. */
+async function showAll() {
+  byId("samples").hidden = rows.length === 0;
+  prepareFilters();
+  if (location.hash.includes("=")) await followAddress();
+  else {
+    isFollowing = false;
+    select(true);
+  }
 }
 
 async function start() {
   chooseTheme();
-  await readPage();
-  byId("samples").hidden = rows.length === 0;
-  for (const show of [showOverview, showComparisons, showFigures, showOutcomes, showDistributions, showTiming, showPlugins]) {
-    await show();
+  await readHead();
+  for (const listen of [listenToList, listenToColumns, listenToKeys, listenToFilters, listenToExport, listenToAddress]) listen();
+  // What is known of whole runs need not wait for their samples.
+  if (head.runs.every((run) => run.summary)) showOverview();
+  showComparisons();
+  showFigures();
+  showSections();
+  await readSamples(showArrived);
+  const problem = await readNotes().then(() => null, (error) => `The notes cannot be read: ${error.message}`);
+  for (const show of [showOverview, showErrors, showOutcomes]) show();
+  await showAll();
+  showSections();
+  for (const show of [showDistributions, showTiming, showPlugins]) {
     await breathe();
+    await show();
   }
-  prepareFilters();
-  listenToList();
-  listenToKeys();
-  listenToFilters();
-  select();
   showSections();
   byId("notice").hidden = true;
+  if (problem) complain(problem);
+  if (blocks("end").length === 0) complain("The report is incomplete: its end is missing. Load or write it again.");
   document.documentElement.dataset.ready = "";
 }
 

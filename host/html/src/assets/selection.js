@@ -11,9 +11,12 @@ let changeMetric = null;
 const changeOf = (row) => (changeMetric === null ? rows.change[row] : rows.gains[changeMetric][row]);
 
 const wanted = () => ({
-  query: byId("query").value.trim().toLowerCase(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,
-  tag: byId("tag").value, change: byId("change").value, order: byId("order").value, isFailed: byId("failed").checked,
+  query: byId("query").value.trim().toLowerCase(), where: byId("where").value.trim(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,
+  tag: byId("tag").value, error: byId("error").value, change: byId("change").value, order: byId("order").value, isFailed: byId("failed").checked,
 });
+
+/** The run whose samples are listed first: of a comparison the new one. */
+const defaultRun = () => (isSeveral() ? "1" : "");
 
 function offer(id, options, any) {
   const select = byId(id);
@@ -21,13 +24,19 @@ function offer(id, options, any) {
   select.closest("label").hidden = options.length < (any ? 2 : 1);
 }
 
+/** Offers what the samples so far have; what is chosen stays. */
 function prepareFilters() {
+  const kept = ["run", "task", "outcome", "tag", "error", "change", "order"].map((id) => [id, byId(id).options.length > 0 ? byId(id).value : id === "run" ? defaultRun() : ""]);
   offer("run", head.runs.map((run, number) => [number, run.run_id]), "all");
   offer("task", names.tasks.map((name, number) => [number, visible(name)]), "all");
   offer("outcome", names.outcomes.map((name, number) => [number, named(name)]), "all");
   offer("tag", names.tags.map((name, number) => [number, visible(name)]).sort(([, one], [, other]) => (one < other ? -1 : 1)), "all");
   // One tag is worth a filter as well.
   byId("tag").closest("label").hidden = names.tags.length === 0;
+  offer("error", errorGroups.map((group, number) => [number, `${count(group.count)} × ${visible(group.message).slice(0, 80)}`]), "all");
+  byId("error").closest("label").hidden = errorGroups.length === 0;
+  const ofValue = [...metadata].filter(([key]) => !unlistedKeys.has(key)).flatMap(([key, { values }]) => values.slice(0, 12).map((value) => conditionText(key, "=", value)));
+  byId("conditions").replaceChildren(...[...names.metrics.flatMap((name) => [conditionText(name, "<", "0.5")]), ...ofValue, "latency > 1000"].slice(0, 80).map((value) => make("option", { value })));
   const ofMetric = names.metrics.length > 1 ? names.metrics.flatMap((name, metric) => [[`worse ${metric}`, `worse by ${visible(name)}`], [`better ${metric}`, `better by ${visible(name)}`]]) : [];
   offer("change", [["worse", "worse"], ["better", "better"], ["changed", "changed"], ...ofMetric], "any");
   byId("change").closest("label").hidden = !isSeveral();
@@ -37,54 +46,74 @@ function prepareFilters() {
     ...names.metrics.flatMap((name, metric) => [[`low ${metric}`, `${visible(name)}, lowest first`], [`high ${metric}`, `${visible(name)}, highest first`]]),
     ["slow", "slowest first"],
   ]);
-  resetFilters();
+  offerColumns();
+  for (const [id, value] of kept) byId(id).value = value;
 }
 
 function resetFilters() {
-  for (const id of ["query", "task", "outcome", "tag", "change", "order"]) byId(id).value = "";
-  byId("run").value = isSeveral() ? "1" : "";
+  for (const id of ["query", "where", "task", "outcome", "tag", "error", "change", "order"]) byId(id).value = "";
+  byId("run").value = defaultRun();
   byId("failed").checked = false;
 }
 
 /** Lists some samples and goes there. */
-function choose({ run, task, outcome, tag, change, metric }) {
+function choose({ run, task, outcome, tag, error, where, change, metric }) {
   resetFilters();
   chosen = 0;
   if (run !== undefined) byId("run").value = run;
   if (task !== undefined) byId("task").value = task;
   if (outcome !== undefined) byId("outcome").value = outcome;
   if (tag !== undefined) { byId("run").value = ""; byId("tag").value = names.tags.indexOf(tag); }
+  if (error !== undefined) { byId("run").value = run ?? ""; byId("error").value = error; }
+  if (where !== undefined) byId("where").value = where;
   if (change !== undefined) { byId("change").value = names.metrics.length > 1 ? `${change} ${metric}` : change; byId("order").value = change === "worse" ? "change" : "gain"; }
   select();
+  writeAddress(true);
   byId("samples").scrollIntoView();
   byId("list").focus({ preventScroll: true });
 }
 
-function passes(row, { run, task, outcome, tag, change, isFailed: onlyFailed }) {
+function passes(row, { run, task, outcome, tag, error, change, isFailed: onlyFailed }) {
   if (run !== "" && rows.run[row] !== +run) return false;
   if (task !== "" && rows.task[row] !== +task) return false;
   if (outcome !== "" && rows.outcome[row] !== +outcome) return false;
   if (tag !== "" && !rows.tags[row]?.includes(+tag)) return false;
+  if (error !== "" && rows.error[row] !== +error) return false;
   if (change.startsWith("worse") && !(changeOf(row) < 0)) return false;
   if (change.startsWith("better") && !(changeOf(row) > 0)) return false;
   if (change === "changed" && !(Math.abs(changeOf(row)) > 0)) return false;
   return !onlyFailed || isFailed(row);
 }
 
-/** Makes the list anew; texts are searched behind it. */
-function select() {
+/** Makes the list anew; texts are searched behind it. Samples that arrived since leave what is seen as it is. */
+function select(isMore = false) {
   const filters = wanted();
   const [, metric] = filters.change.split(" ");
   changeMetric = metric === undefined ? null : +metric;
   searches += 1;
-  if (filters.query !== hitQuery) {
+  if (filters.query !== hitQuery || (hits && hits.length < rows.length)) {
     hitQuery = filters.query;
     hits = filters.query ? new Uint8Array(rows.length) : null;
   }
+  const fulfils = readConditions(filters.where);
   const candidates = [];
-  for (let row = 0; row < rows.length; row += 1) if (passes(row, filters)) candidates.push(row);
-  list(candidates, filters);
+  for (let row = 0; row < rows.length; row += 1) if (passes(row, filters) && fulfils(row)) candidates.push(row);
+  list(candidates, filters, isMore);
   if (hits) searchTexts(candidates, filters, searches).catch((error) => complain(`The texts cannot be searched: ${error.message}.`));
+}
+
+/** The conditions of the reader; what cannot be read is said below them, and then all samples are listed. */
+function readConditions(text) {
+  const problem = byId("where-problem");
+  let conditions = () => true;
+  problem.textContent = "";
+  try {
+    conditions = conditionsOf(text);
+  } catch (error) {
+    problem.textContent = visible(error.message);
+  }
+  byId("where").toggleAttribute("aria-invalid", problem.textContent !== "");
+  return conditions;
 }
 
 /** Lists the candidates, those that are found where something is searched for. What a search adds leaves the chosen sample and what is seen as they are. */
@@ -134,7 +163,7 @@ async function searchTexts(candidates, filters, search) {
   const raw = JSON.stringify(filters.query).slice(1, -1).toLowerCase();
   let [done, shown, breathed, found] = [0, performance.now(), performance.now(), false];
   for (const [block, own] of open) {
-    const text = await unpack(textBlocks[block]);
+    const text = await unpackAt("texts", block);
     if (search !== searches) return;
     const lower = text.toLowerCase();
     if (lower.includes(raw)) {
@@ -157,5 +186,17 @@ async function searchTexts(candidates, filters, search) {
       if (search !== searches) return;
     }
   }
-  list(candidates, filters, true);
+  await searchExcerpts(candidates, filters.query, search);
+  if (search === searches) list(candidates, filters, true);
+}
+
+/** Searches the excerpts of candidates whose texts are not in the page. */
+async function searchExcerpts(candidates, query, search) {
+  for (const row of candidates) {
+    if (rows.text[row] !== NO_TEXT) continue;
+    const known = await excerptsOf(rows.part[row]);
+    if (search !== searches) return;
+    const place = row - firstRows[rows.part[row]];
+    if ([known.input, known.target, known.answer].some((texts) => texts[place].toLowerCase().includes(query))) hits[row] = 1;
+  }
 }

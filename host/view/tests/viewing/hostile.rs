@@ -87,7 +87,7 @@ fn words_of_any_length_are_laid_out_in_pieces() {
     let longest = "(() => { const walker = document.createTreeWalker(document.getElementById('detail'), NodeFilter.SHOW_TEXT);
         let longest = 0; while (walker.nextNode()) for (const word of walker.currentNode.data.split(/\\s/)) longest = Math.max(longest, [...word].length);
         return longest; })()";
-    let answer = "document.querySelector('#detail .side:nth-child(2) pre').textContent";
+    let answer = "document.querySelector('#detail .answer pre').textContent";
     for (number, record) in records.iter().enumerate() {
         let title = format!("'{} of 6'", number + 1);
         page.wait_for(&format!("document.getElementById('detail-title')?.textContent.includes({title})"))
@@ -107,6 +107,83 @@ fn words_of_any_length_are_laid_out_in_pieces() {
         }
         page.press("j").expect("a key");
     }
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+/// Markdown and TeX that are deep, long or without an end are shown as source.
+#[test]
+fn bombs_of_markdown_and_tex_stay_small() {
+    let Some(browser) = browser("bombs in a report") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let bombs = [
+        format!("${}a{}$", "\\frac{".repeat(300), "}{b}".repeat(300)),
+        format!("$${}$$", "\\begin{matrix}a&".repeat(120)),
+        "\\(x".repeat(13_000),
+        "> ".repeat(19_000) + "a",
+        "[".repeat(39_000),
+        "**a _b_ ".repeat(4_900),
+        "- a\n\n".repeat(7_000),
+        format!("|{}\n|{}", "a|".repeat(9_000), "-|".repeat(9_000)),
+        "`".repeat(39_000),
+        format!("# {}x", " ".repeat(39_000)),
+    ];
+    let records: Vec<_> = (0..).zip(&bombs).map(|(index, bomb)| sample(index, bomb, 0.0)).collect();
+    whole(root.path(), "bombs", &records);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/runs/bombs")).expect("the page");
+    page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("Enter").expect("a key");
+    for number in 1..=bombs.len() {
+        let title = format!("'{number} of {}'", bombs.len());
+        page.wait_for(&format!("document.getElementById('detail-title')?.textContent.includes({title})"))
+            .expect("a sample");
+        let elements = page.run("document.querySelectorAll('#detail *').length").expect("a number");
+        assert!(elements.as_u64() < Some(8_000), "{number}: {elements}");
+        page.press("j").expect("a key");
+    }
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn markdown_makes_no_link_picture_or_markup() {
+    let Some(browser) = browser("hostile Markdown") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let answer = format!(
+        "# {MARKUP}\n\n**bold {MARKUP}**\n\n[a link](javascript:alert(1)) ![a picture](//evil.example/x.png)\n\n```html\n{MARKUP}\n```\n\n\
+         $x^2 < \\text{{{MARKUP}}}$ $\\constructor$"
+    );
+    let mut record = sample(0, &answer, 0.0);
+    let picture = format!("data:image/png;base64,{}", "A".repeat(9_000_000));
+    record.sample = json!({
+        "id": "s-0",
+        "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "What *is* it?"}, {"type": "image_url", "image_url": {"url": picture}},
+        ]}],
+    })
+    .into();
+    whole(root.path(), "markdown", &[record]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/runs/markdown")).expect("the page");
+    page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("Enter").expect("a key");
+    page.wait_for("document.querySelector('#detail .answer strong') !== null").expect("Markdown");
+    let found = "['a', 'script', 'base', 'style', 'img', 'iframe'].map((name) => document.querySelectorAll(`#detail ${name}`).length).join()";
+    assert_eq!(page.text(found).expect("a text"), "0,0,0,0,0,0");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    for part in [
+        "<img src=x onerror=",
+        "a link (javascript:alert(1)",
+        "[picture: a picture //evil.example/x.png]",
+        "\\constructor",
+        "Show image/png of 6.8 MB",
+    ] {
+        assert!(detail.contains(part), "{part}: {detail}");
+    }
+    assert_eq!(page.text("document.title").expect("a title"), "markdown – gage-host");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 

@@ -5,6 +5,7 @@
 
 mod hostile;
 mod live;
+mod notes;
 mod phone;
 mod report;
 mod runs;

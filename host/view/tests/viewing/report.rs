@@ -1,6 +1,6 @@
 //! Reports of runs.
 
-use crate::support::{Served, browser, complaints, forty, sample, stopped, whole};
+use crate::support::{Served, append, begin, browser, complaints, failed, forty, sample, stopped, whole};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gage_browser::{Page, Screen};
@@ -52,6 +52,17 @@ fn a_file_is_searched_filtered_and_read_without_a_mouse() {
     let page = browser.page(&Screen::DESKTOP).expect("a page");
     open(&page, &file(root.path(), &["nightly"]));
     assert_eq!(counted(&page), "40 of 40 samples");
+    let head =
+        page.text("document.getElementById('overview').innerText.replace(/\\s+/g, ' ')").expect("a head");
+    for part in
+        ["Suite sums", "Model tiny-model", "Dataset t (rows.jsonl)", "Tokens 351 of prompts + 117 of answers"]
+    {
+        assert!(head.contains(part), "{part}: {head}");
+    }
+    assert!(
+        head.contains("The most frequent error, of 1 sample: inference, timeout: no answer in 60 s"),
+        "{head}"
+    );
     let figures = page.text("document.getElementById('figures').textContent").expect("figures");
     assert!(figures.contains("39 of 40") && figures.contains("97.5 %"), "{figures}");
 
@@ -126,7 +137,7 @@ fn sample_shows_what_was_sent_and_the_media_of_the_answer() {
     page.run("document.querySelectorAll('#detail details').forEach((one) => { one.open = true; })")
         .expect("opened");
     let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
-    for shown in ["Paint.", "A dot", "the request to critic", "Is it a dot?", "image_url: media/gone.png"] {
+    for shown in ["Paint.", "A dot", "what critic was asked", "Is it a dot?", "image_url: media/gone.png"] {
         assert!(detail.contains(shown), "{shown}: {detail}");
     }
     assert_eq!(complaints(page.take_log(), None), Vec::<String>::new());
@@ -175,6 +186,8 @@ fn two_runs_are_compared_with_their_flips() {
         detail.contains("right ") && detail.contains("wrong ") && detail.contains("worse by 1"),
         "{detail}"
     );
+    let changed = "[...document.querySelectorAll('#detail .difference > *')].map((one) => `${one.tagName} ${one.textContent}`).join()";
+    assert_eq!(page.text(changed).expect("a difference"), "DEL right,INS wrong");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
@@ -256,4 +269,203 @@ fn the_page_of_the_server_is_that_of_the_file_with_a_way_back() {
     page.run("document.querySelector('a.back').click()").expect("back");
     page.wait_for("document.querySelector('#runs a') !== null").expect("the list");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+/// The address of what is shown can be sent, and the browser can go back.
+#[test]
+fn address_keeps_filters_and_the_open_sample() {
+    let Some(browser) = browser("the address of a sample") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    filter(&page, "where", "exact_match < 0.5");
+    page.wait_for("document.getElementById('count').textContent === '10 of 40 samples'").expect("found");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    for key in ["j", "Enter"] {
+        page.press(key).expect("a key");
+    }
+    page.wait_for("location.hash.includes('sample=4.0.t')").expect("an address");
+    let address = page.text("location.href").expect("an address");
+
+    let elsewhere = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&elsewhere, &address);
+    elsewhere.wait_for("document.getElementById('detail').open").expect("opened");
+    let title = elsewhere.text("document.getElementById('detail-title').textContent").expect("a title");
+    assert!(title.contains("s-4") && title.contains("2 of 10"), "{title}");
+
+    page.run("history.back()").expect("back");
+    page.wait_for("!document.getElementById('detail').open").expect("closed");
+    assert_eq!(counted(&page), "10 of 40 samples");
+    page.run("history.forward()").expect("forward");
+    page.wait_for("document.getElementById('detail').open").expect("opened");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn samples_are_found_by_scores_metadata_and_errors() {
+    let Some(browser) = browser("conditions") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let mut records: Vec<_> = (0..4).map(|index| sample(index, "a", index as f64 / 4.0)).collect();
+    for (record, level) in records.iter_mut().zip(["easy", "hard", "hard", "easy"]) {
+        record.sample = json!({"id": record.sample_id, "metadata": {"level": level}}).into();
+    }
+    records.extend((4..6).map(|index| failed(index, &format!("status 400: request {index} was rejected"))));
+    whole(root.path(), "nightly", &records);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    for (conditions, expected) in [
+        ("exact_match >= 0.5", "2 of 6 samples"),
+        ("level = hard", "2 of 6 samples"),
+        ("level = hard, exact_match < 0.5", "1 of 6 samples"),
+        ("\"level\" != \"hard\"", "4 of 6 samples"),
+        ("latency > 21", "4 of 6 samples"),
+    ] {
+        filter(&page, "where", conditions);
+        page.wait_for(&format!("document.getElementById('count').textContent === '{expected}'"))
+            .expect(conditions);
+    }
+    filter(&page, "where", "colour = red");
+    page.wait_for("document.getElementById('where-problem').textContent.includes('there is no colour: known are exact_match, level')")
+        .expect("a reason");
+    page.run("document.querySelector('#filters button[type=reset]').click()").expect("cleared");
+
+    // Messages that differ only in numbers are one group.
+    let errors = page.text("document.getElementById('errors').innerText").expect("errors");
+    assert!(
+        errors.contains("status 400: request 4 was rejected") && !errors.contains("request 5"),
+        "{errors}"
+    );
+    page.run("document.querySelector('#errors button').click()").expect("a group");
+    assert_eq!(counted(&page), "2 of 6 samples");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn rows_show_texts_and_the_scores_of_their_own_task() {
+    let Some(browser) = browser("a list of two tasks") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, mut manifest, mut writer) = begin(root.path(), "two");
+    manifest.identity.config["tasks"] =
+        json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
+    manifest.write(&folder).expect("a manifest");
+    let mut other = sample(0, "Lima", 1.0);
+    other.task_id = "later".to_owned();
+    other.metrics[0].metric_id = "contains".into();
+    append(&mut writer, &[sample(0, "a", 0.5), other]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/two/report"));
+    page.wait_for("document.getElementById('rows').innerText.includes('What is question 0?')")
+        .expect("texts");
+    let rows = "[...document.querySelectorAll('#rows .row')].map((one) => one.innerText.replace(/\\s+/g, ' ')).join('|')";
+    assert_eq!(
+        page.text(rows).expect("rows"),
+        "s-0 What is question 0? right 0 a exact_match 0.5000 scored 20 ms|s-0 What is question 0? right 0 Lima contains 1.0000 scored 20 ms"
+    );
+    // The samples of one task have its metrics in columns.
+    filter(&page, "task", "1");
+    let heading =
+        page.text("document.getElementById('heading').innerText.replace(/\\s+/g, ' ')").expect("a heading");
+    assert_eq!(heading, "Sample Input Target Answer contains Outcome Latency");
+    // Columns that a reader chooses are in the address.
+    page.run("document.querySelector(\"#columns input[value=tags]\").click()").expect("a column");
+    page.wait_for(
+        "location.hash.includes('tags') && document.getElementById('heading').innerText.includes('Tags')",
+    )
+    .expect("a column");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn sample_shows_its_transcript_and_its_stages() {
+    let Some(browser) = browser("a transcript") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let mut record = sample(0, "It is **19** degrees.", 1.0);
+    record.model_output = Some(
+        json!({"answer": "It is **19** degrees, $x^2$.", "turns": 2, "trajectory": [
+            {"role": "assistant", "content": "I look.", "reasoning": "A tool knows.", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Lima\"}"}},
+            ]},
+            {"role": "tool", "tool_call_id": "c1", "content": "19 degrees"},
+            {"role": "assistant", "content": "It is **19** degrees, $x^2$."},
+        ]})
+        .into(),
+    );
+    record.timing.queue_ms = 5.0;
+    record.timing.stages.judge_ms = 7.0;
+    whole(root.path(), "agent", &[record]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/agent#sample=0.0.t"));
+    page.wait_for("document.getElementById('detail').open").expect("opened");
+    let roles = "[...document.querySelectorAll('#detail .side:first-child .role')].map((one) => one.textContent).join()";
+    assert_eq!(page.text(roles).expect("roles"), "user,assistant,result of a tool c1,assistant");
+    let call =
+        page.text("document.querySelector('#detail .call').innerText.replace(/\\s+/g, ' ')").expect("a call");
+    assert_eq!(call, "weather city Lima");
+    let reasoning = page
+        .text("document.querySelector('#detail .message.assistant details').textContent")
+        .expect("reasoning");
+    assert_eq!(reasoning, "reasoningA tool knows.");
+    let stages = "[...document.querySelectorAll('#detail .waterfall tbody tr')].map((one) => one.innerText.replace(/\\s+/g, ' ')).join()";
+    assert_eq!(page.text(stages).expect("stages"), "waiting for its turn 5.0 ms,model 20 ms,judge 7.0 ms");
+    // Markdown and TeX are rendered; a key shows what was written.
+    let rendered = "['strong', 'math'].map((name) => document.querySelectorAll(`#detail .markdown ${name}`).length).join()";
+    assert_eq!(page.text(rendered).expect("elements"), "1,1");
+    page.press("m").expect("a key");
+    page.wait_for("document.querySelectorAll('#detail .markdown').length === 0").expect("source");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    assert!(detail.contains("It is **19** degrees, $x^2$."), "{detail}");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+/// Pages of many samples do not hold all texts.
+#[test]
+fn texts_that_are_not_in_the_page_are_asked_for() {
+    let Some(browser) = browser("texts on demand") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    page.run("rows.text.fill(NO_TEXT)").expect("no texts");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("Enter").expect("a key");
+    page.wait_for("document.getElementById('detail').innerText.includes('What is question 0?')")
+        .expect("texts");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn marked_samples_are_written_as_json_lines() {
+    let Some(browser) = browser("an export") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &file(root.path(), &["nightly"]));
+    // The file is read rather than saved.
+    page.run("URL.createObjectURL = (blob) => { blob.text().then((text) => { window.written = text; }); return 'data:,'; }")
+        .expect("a stand-in");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    for key in ["x", "j", "j", "x"] {
+        page.press(key).expect("a key");
+    }
+    assert_eq!(
+        page.text("document.getElementById('export').textContent").expect("a button"),
+        "Export 2 marked"
+    );
+    page.run("document.getElementById('export').click()").expect("a click");
+    page.wait_for("window.written !== undefined").expect("lines");
+    let written = page.text("window.written").expect("lines");
+    let lines: Vec<serde_json::Value> =
+        written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ids: Vec<&serde_json::Value> = lines.iter().map(|line| &line["sample_id"]).collect();
+    assert_eq!(ids, ["s-0", "s-2"]);
+    assert_eq!(
+        (&lines[1]["scores"]["exact_match"], &lines[1]["model_output"]["answer"]),
+        (&json!(1), &json!("right 2"))
+    );
 }

@@ -63,6 +63,50 @@ fn only_those_who_mean_this_machine_are_answered() {
 }
 
 #[test]
+fn a_sample_is_found_by_its_task_and_number() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "inside", &forty(0));
+    let served = Served::start(root.path());
+    for index in [3, 13, 3] {
+        let sample = served.json(&format!("/data/runs/inside/sample?task=t&index={index}"));
+        assert_eq!(sample["id"], format!("s-{index}"), "{sample}");
+    }
+    for (path, code) in [
+        ("/data/runs/inside/sample?task=t&index=40", "404"),
+        ("/data/runs/inside/sample?task=other&index=0", "404"),
+        ("/data/runs/none/sample?task=t&index=0", "404"),
+        ("/data/runs/..%2foutside/sample?task=t&index=0", "404"),
+        ("/data/runs/inside/sample?task=t", "400"),
+        ("/data/runs/inside/sample?task=t&index=-1", "400"),
+    ] {
+        assert_eq!(status(&get(&served, path)), code, "{path}");
+    }
+}
+
+#[test]
+fn notes_that_no_own_page_sent_are_refused() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "inside", &forty(0));
+    let served = Served::start(root.path());
+    assert!(get(&served, "/data/runs/inside/notes").ends_with("[]"));
+    assert_eq!(status(&get(&served, "/data/runs/none/notes")), "404");
+    let note = r#"{"task_id": "t", "index": 0, "sample_id": "s-0", "label": 1, "note": ""}"#;
+    for headers in [
+        "",
+        "Origin: http://localhost\r\n",
+        "Origin: http://localhost\r\nX-Gage-Token: guessed\r\n",
+        "Origin: http://evil.example\r\nX-Gage-Token: guessed\r\n",
+    ] {
+        let request = format!(
+            "POST /data/runs/inside/notes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n{note}",
+            note.len()
+        );
+        assert_eq!(status(&ask(&served, &request)), "403", "{headers}");
+    }
+    assert!(!root.path().join("inside/notes.jsonl").exists());
+}
+
+#[test]
 fn nothing_outside_of_the_folder_is_read() {
     let root = tempfile::tempdir().expect("a folder");
     let runs = root.path().join("runs");

@@ -256,19 +256,33 @@ fn messages(
 /// Returns the question from the first of its fields that exists.
 fn take_question(slots: &mut Slots, params: &DefaultParams, is_sample: bool) -> Result<String, PluginError> {
     let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
-    match fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?))) {
+    let found = fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?)));
+    match found {
         Some((name, value)) => text_at(&value, name, params),
         None if is_sample => Err(unusable("messages", "is missing; a Sample needs a list of messages")),
-        None => {
-            let names: Vec<&str> = slots.rest.iter().map(|(name, _)| name.as_str()).take(MAX_NAMES).collect();
-            let others = if names.is_empty() {
-                String::new()
-            } else {
-                format!(" (the row has: {})", names.join(", "))
-            };
-            let why = format!("is missing; name the field of the question by 'question_field'{others}");
-            Err(unusable("question", &why))
+        None => Err(unusable("question", &missing_question(slots))),
+    }
+}
+
+/// Names that fields of questions and of answers often have, in lower case.
+const QUESTIONS: [&str; 4] = ["input", "query", "instruction", "problem"];
+const ANSWERS: [&str; 4] = ["gold", "output", "expected", "ground_truth"];
+
+/// Says that there is no question, with the fields of the row and the parameters that may name the right ones.
+fn missing_question(slots: &Slots) -> String {
+    let names = || slots.rest.iter().map(|(name, _)| name.as_str());
+    let likely = |known: &[&str]| names().find(|name| known.contains(&name.to_lowercase().as_str()));
+    let remedy = match (likely(&QUESTIONS), likely(&ANSWERS)) {
+        (Some(question), Some(answer)) => {
+            format!("set preprocess_kwargs: {{question_field: {question}, answer_field: {answer}}}")
         }
+        (Some(question), None) => format!("set preprocess_kwargs: {{question_field: {question}}}"),
+        (None, _) => "name the field of the question by 'question_field'".to_owned(),
+    };
+    let shown: Vec<&str> = names().take(MAX_NAMES).collect();
+    match shown.is_empty() {
+        true => format!("is missing; {remedy}"),
+        false => format!("is missing; {remedy} (the row has: {})", shown.join(", ")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 fn limits(most: usize) -> HttpLimits {
     HttpLimits {
-        max_concurrency: most,
+        max_concurrency: Some(most),
         is_adaptive: true,
         requests_per_minute: None,
         tokens_per_minute: None,

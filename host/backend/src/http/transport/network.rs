@@ -109,7 +109,7 @@ fn build(
         .connect_timeout(connect_timeout(config.retry.outage_limit))
         .timeout(*timeout)
         .tcp_nodelay(true)
-        .pool_max_idle_per_host(config.limits.max_concurrency)
+        .pool_max_idle_per_host(config.limits.most_requests())
         // A redirect would send the conversation, and perhaps the key, elsewhere.
         .redirect(reqwest::redirect::Policy::none())
         // Retries are decided in one place. With none here, reqwest does not copy requests for them.

@@ -5,6 +5,7 @@ use super::tally::Snapshot;
 use anstyle::{AnsiColor, Style};
 use console::truncate_str;
 use gage_core::printable_line;
+use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Width of the bar in columns.
@@ -94,6 +95,21 @@ pub(super) fn lines<'t>(
         parts.remove(place);
     }
     rows.iter().map(|row| painted(row, &parts, has_colour)).collect()
+}
+
+/// Formats the limits of the suite that hold tasks back, each once.
+pub(super) fn limit_lines<'t>(
+    tasks: impl IntoIterator<Item = &'t Snapshot>,
+    columns: usize,
+    has_colour: bool,
+) -> Vec<String> {
+    let held: BTreeSet<&str> = tasks.into_iter().filter_map(|task| task.held.as_deref()).collect();
+    let lines = held.into_iter().map(|text| {
+        let text = printable_line(text);
+        let text = truncate_str(&text, columns, "…");
+        if has_colour { format!("{ATTENTION}{text}{ATTENTION:#}") } else { text.into_owned() }
+    });
+    lines.collect()
 }
 
 /// Formats a line from parts with their widths.
@@ -234,6 +250,16 @@ mod tests {
     fn without_a_total_there_is_a_clock() {
         let task = Snapshot { total: None, score: None, failures: Vec::new(), ..snapshot("stream") };
         assert_eq!(line(&task, &pace(), 80, false), "stream 120 40.0/s 16 in flight 0:03");
+    }
+
+    #[test]
+    fn a_limit_of_several_tasks_has_one_line() {
+        let text = "held at 64 by `max_concurrency` of the backend `server`";
+        let held = |name: &str| Snapshot { held: Some(text.to_owned()), ..snapshot(name) };
+        let tasks = [held("a"), snapshot("b"), held("c")];
+        assert_eq!(limit_lines(&tasks, 80, false), [text]);
+        assert_eq!(limit_lines(&tasks, 12, false), ["held at 64 …"]);
+        assert!(limit_lines([&snapshot("b")], 80, false).is_empty());
     }
 
     #[test]

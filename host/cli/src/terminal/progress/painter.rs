@@ -1,6 +1,6 @@
 //! The drawing thread, which draws at a readable rate, independent of the run.
 
-use super::layout::{line, lines};
+use super::layout::{limit_lines, line, lines};
 use super::machine::{json_line, object};
 use super::pace::Pace;
 use super::servers::ServerLines;
@@ -42,7 +42,8 @@ impl Painter {
         };
         let (wake, woken) = sync_channel(1);
         let servers = ServerLines::new(servers);
-        let drawing = Drawing { tasks, shown: Vec::new(), servers, canvas, began: Instant::now() };
+        let (shown, limits) = (Vec::new(), Vec::new());
+        let drawing = Drawing { tasks, shown, servers, limits, canvas, began: Instant::now() };
         let thread = spawn_thread("progress", move || drawing.run(&woken));
         Some(Painter { wake: Some(wake), thread: Some(thread.ok()?) })
     }
@@ -77,6 +78,8 @@ struct Drawing {
     /// Known tasks, and whether their end was shown.
     shown: Vec<ShownLines>,
     servers: ServerLines,
+    /// Lines about limits that were printed.
+    limits: Vec<String>,
     canvas: Canvas,
     began: Instant,
 }
@@ -100,8 +103,19 @@ impl Drawing {
                 Err(RecvTimeoutError::Timeout) => self.draw(true),
                 Err(RecvTimeoutError::Disconnected) => {
                     self.draw(false);
+                    self.leave_servers();
                     return;
                 }
+            }
+        }
+    }
+
+    /// Prints the servers that the run still waited for, because fixed lines are removed.
+    fn leave_servers(&mut self) {
+        if let Canvas::Live(_) = self.canvas {
+            let has_colour = crate::terminal::colour_on_stderr();
+            for server in self.servers.update().iter().filter(|server| server.may_return()) {
+                print_around_view(&server.line(columns(), has_colour));
             }
         }
     }
@@ -134,6 +148,7 @@ impl Drawing {
                 if open.len() > MAX_LINES {
                     lines.push(format!("and {} more tasks", open.len() - MAX_LINES));
                 }
+                lines.extend(limit_lines(open.iter().map(|(now, ..)| now), columns, has_colour));
                 lines.extend(servers.iter().map(|server| server.line(columns, has_colour)));
                 view.show(&lines);
             }
@@ -150,6 +165,12 @@ impl Drawing {
                     }
                 }
                 if is_due {
+                    for limit in limit_lines(running.iter().map(|(now, ..)| now), PLAIN_COLUMNS, false) {
+                        if !self.limits.contains(&limit) {
+                            print_around_view(&limit);
+                            self.limits.push(limit);
+                        }
+                    }
                     *has_begun = true;
                     *next = elapsed + (elapsed / 20).clamp(MIN_PLAIN_INTERVAL, MAX_PLAIN_INTERVAL);
                 }

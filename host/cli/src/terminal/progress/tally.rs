@@ -4,6 +4,7 @@
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
 use gage_figures::RunningMean;
+use gage_runner::ConcurrencyLimit;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -19,6 +20,9 @@ pub(super) struct TaskTally {
     began: Instant,
     done: AtomicU64,
     in_flight: AtomicI64,
+    most_in_flight: AtomicI64,
+    /// The limit of the suite on its requests, below the concurrency of the run.
+    limit: Option<ConcurrencyLimit>,
     has_ended: AtomicBool,
     /// The metric whose mean is shown.
     metric_id: Option<String>,
@@ -42,6 +46,8 @@ pub(super) struct Snapshot {
     pub(super) done: u64,
     /// Number of samples whose request is in progress.
     pub(super) in_flight: u64,
+    /// The limit of the suite that the requests have reached, in words.
+    pub(super) held: Option<String>,
     /// Time since the task began.
     pub(super) elapsed: Duration,
     /// The first metric whose figure is a mean, and its current value.
@@ -77,10 +83,17 @@ impl TaskTally {
             began: Instant::now(),
             done: AtomicU64::new(done),
             in_flight: AtomicI64::new(0),
+            most_in_flight: AtomicI64::new(0),
+            limit: None,
             has_ended: AtomicBool::new(false),
             metric_id: mean.map(str::to_owned),
             ends: Mutex::default(),
         }
+    }
+
+    /// Sets the limit of the suite on its requests.
+    pub(super) fn with_limit(self, limit: Option<ConcurrencyLimit>) -> TaskTally {
+        TaskTally { limit, ..self }
     }
 
     pub(super) fn task_id(&self) -> &str {
@@ -88,7 +101,8 @@ impl TaskTally {
     }
 
     pub(super) fn in_flight(&self, change: i64) {
-        self.in_flight.fetch_add(change, Ordering::Relaxed);
+        let now = self.in_flight.fetch_add(change, Ordering::Relaxed) + change;
+        self.most_in_flight.fetch_max(now, Ordering::Relaxed);
     }
 
     pub(super) fn advance(&self) {
@@ -133,11 +147,14 @@ impl TaskTally {
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
         drop(ends);
         failures.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let most = usize::try_from(self.most_in_flight.load(Ordering::Relaxed)).unwrap_or(0);
+        let held = self.limit.as_ref().filter(|limit| most >= limit.size).map(ToString::to_string);
         Snapshot {
             task_id: self.task_id.clone(),
             total: self.total,
             done: self.done.load(Ordering::Relaxed),
             in_flight: self.in_flight.load(Ordering::Relaxed).try_into().unwrap_or(0),
+            held,
             elapsed: self.began.elapsed(),
             score,
             failures,
@@ -161,6 +178,7 @@ pub(super) mod tests {
             total: Some(500),
             done: 120,
             in_flight: 16,
+            held: None,
             elapsed: Duration::from_secs(3),
             score: Some(("exact_match".to_owned(), RunningScore { mean: 0.7333, scored: 110, interval })),
             failures: vec![("timeout".to_owned(), 3), ("truncated".to_owned(), 1)],
@@ -220,6 +238,23 @@ pub(super) mod tests {
             let shown = task.snapshot().score.map(|(metric_id, _)| metric_id);
             assert_eq!(shown.as_deref(), expected, "{mean:?}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_named_once_it_is_reached() {
+        let limit = ConcurrencyLimit {
+            task_id: "t".to_owned(),
+            size: 2,
+            key: "pool_size",
+            owner: "the role `dut`".to_owned(),
+            concurrency: 16,
+        };
+        let task = TaskTally::new("t", Some(10), 0, None).with_limit(Some(limit));
+        task.in_flight(1);
+        assert_eq!(task.snapshot().held, None);
+        task.in_flight(1);
+        task.in_flight(-1);
+        assert_eq!(task.snapshot().held.as_deref(), Some("held at 2 by `pool_size` of the role `dut`"));
     }
 
     #[test]

@@ -87,6 +87,31 @@ fn a_header_must_name_every_column_once() {
 }
 
 #[test]
+fn a_header_in_another_form_names_the_loader() {
+    let semicolons = "the header has one column, 'question;answer', and contains ';', which this loader does not split \
+                      at; separate the fields with commas";
+    for (format, content, expected) in [
+        (FileFormat::Csv, "question;answer\nq;a\n", semicolons),
+        (FileFormat::Csv, "question\tanswer\nq\ta\n", "use loader: tsv"),
+        (FileFormat::Tsv, "question,answer\nq,a\n", "use loader: csv"),
+        (
+            FileFormat::Csv,
+            "{\"question\": \"q\", \"answer\": \"a\"}\n",
+            "the file is JSON; use loader: jsonl",
+        ),
+        (FileFormat::Tsv, "[{\"question\": \"q\"}]\n", "the file is JSON; use loader: jsonl"),
+    ] {
+        let (_, error) = Data::one(format, content).failure();
+        assert!(error.contains(expected), "{content}: {error}");
+    }
+    assert_eq!(
+        Data::one(FileFormat::Csv, "question\nq;r\n").rows().len(),
+        1,
+        "a separator in a row is a text"
+    );
+}
+
+#[test]
 fn a_record_that_is_too_long_does_not_take_the_next_with_it() {
     let line = "x".repeat(1 << 20);
     let bodies = Data::one(FileFormat::Csv, format!("a\n\"{}\"\nlast\n", "xy\"\"".repeat(17 << 20))).bodies();

@@ -258,6 +258,23 @@ fn unusable_rows_are_errors() {
     assert!(convert::<DefaultRows>(json!({ "unknown": 1 }), json!({ "question": "q" })).is_err());
 }
 
+#[test]
+fn a_row_without_a_question_says_which_parameters_to_set() {
+    for (row, expected) in [
+        (
+            json!({ "input": "q", "gold": "a" }),
+            "set preprocess_kwargs: {question_field: input, answer_field: gold} (the row has: input, gold)",
+        ),
+        (json!({ "Query": "q" }), "set preprocess_kwargs: {question_field: Query} (the row has: Query)"),
+        (json!({ "a;b": "q" }), "name the field of the question by 'question_field' (the row has: a;b)"),
+        (json!({}), "name the field of the question by 'question_field'"),
+    ] {
+        let error = convert::<DefaultRows>(json!({}), row).map(drop);
+        let message = error.map_err(|error| error.message).err().unwrap_or_default();
+        assert_eq!(message, format!("field 'question' is missing; {expected}"));
+    }
+}
+
 /// Rows with many of the recognized fields, in many forms.
 fn rows() -> impl Strategy<Value = Value> {
     let text = || "[a-c]{0,3}".prop_map(Value::from);

@@ -53,11 +53,16 @@ pub struct HttpRetry {
     pub outage_after: u32,
 }
 
+/// Default of `max_concurrency`, unless the run wants more requests in flight.
+const DEFAULT_MAX_CONCURRENCY: usize = 64;
+/// Largest `max_concurrency`.
+const MAX_CONCURRENCY: usize = 10_000;
+
 /// Concurrency and rate limits of a server.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// Maximum number of requests in flight; default 64.
-    pub max_concurrency: usize,
+    /// Maximum number of requests in flight, if the suite sets it.
+    pub max_concurrency: Option<usize>,
     /// True if concurrency is reduced when the server is overloaded; default true.
     pub is_adaptive: bool,
     /// Maximum number of requests per minute; default unlimited.
@@ -117,14 +122,25 @@ impl HttpRetry {
 
 impl HttpLimits {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpLimits {
-        let limit = table.integer("max_concurrency", 1..=10_000, problems);
-        let other = table.integer("async_max_concurrency", 1..=10_000, problems);
-        let most = limit.or(other).and_then(|limit| usize::try_from(limit).ok());
+        let allowed = 1..=MAX_CONCURRENCY as u64;
+        let limit: Option<usize> = table.number("max_concurrency", allowed.clone(), problems);
+        let other: Option<usize> = table.number("async_max_concurrency", allowed, problems);
         HttpLimits {
-            max_concurrency: most.unwrap_or(64),
+            max_concurrency: limit.or(other),
             is_adaptive: table.boolean("adaptive_concurrency", problems).unwrap_or(true),
             requests_per_minute: table.integer("requests_per_minute", 1..=1_000_000_000, problems),
             tokens_per_minute: table.integer("tokens_per_minute", 1..=1_000_000_000_000, problems),
         }
+    }
+
+    /// Sets a missing limit to its default: 64, or the concurrency of the run if that is more, up to 10,000.
+    pub fn set_default(&mut self, concurrency: usize) {
+        let default = concurrency.clamp(DEFAULT_MAX_CONCURRENCY, MAX_CONCURRENCY);
+        self.max_concurrency.get_or_insert(default);
+    }
+
+    /// Returns the maximum number of requests in flight.
+    pub fn most_requests(&self) -> usize {
+        self.max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY)
     }
 }

@@ -94,6 +94,11 @@ impl OpenAiOptions {
         params
     }
 
+    /// Returns true if `omit_params` can remove a parameter with this name in bodies.
+    pub fn can_omit(name: &str) -> bool {
+        OMITTABLE.iter().any(|(known, _)| *known == name)
+    }
+
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> OpenAiOptions {
         OpenAiOptions {
             logprobs: read_logprobs(table, problems),

@@ -1,0 +1,91 @@
+//! Metadata of samples by which a list can be filtered.
+
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Maximum number of keys in a block; further ones are left out.
+const MAX_KEYS: usize = 32;
+/// Maximum number of different values of a key in a block. A key with more is not for filters.
+const MAX_VALUES: usize = 200;
+/// Maximum size of a value, in bytes. A key with longer ones is not for filters.
+const MAX_VALUE_BYTES: usize = 120;
+
+/// Values of the samples of a block, by key.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct MetadataColumns {
+    columns: BTreeMap<String, MetadataColumn>,
+}
+
+/// Values of one key.
+#[derive(Debug, Default, Serialize)]
+struct MetadataColumn {
+    /// Different values, as text.
+    values: Vec<String>,
+    /// Pairs of a sample's index in the block and the index of its value.
+    of: Vec<(usize, usize)>,
+    /// True if the key has too many values, or too long ones: then it has none here.
+    is_unlisted: bool,
+}
+
+impl MetadataColumns {
+    /// Adds the metadata of a sample. Only texts, numbers and truth values are for filters.
+    pub(super) fn add(&mut self, number: usize, metadata: Option<&Value>) {
+        let members = metadata.and_then(Value::as_object);
+        for (key, value) in members.into_iter().flatten() {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                Value::Null | Value::Array(_) | Value::Object(_) => continue,
+            };
+            if self.columns.len() < MAX_KEYS || self.columns.contains_key(key) {
+                self.columns.entry(key.clone()).or_default().add(number, text);
+            }
+        }
+    }
+}
+
+impl MetadataColumn {
+    fn add(&mut self, number: usize, value: String) {
+        if self.is_unlisted {
+            return;
+        }
+        let known = self.values.iter().position(|other| *other == value);
+        if value.len() > MAX_VALUE_BYTES || (known.is_none() && self.values.len() >= MAX_VALUES) {
+            *self = MetadataColumn { is_unlisted: true, ..MetadataColumn::default() };
+            return;
+        }
+        let place = known.unwrap_or_else(|| {
+            self.values.push(value);
+            self.values.len() - 1
+        });
+        self.of.push((number, place));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_with_few_short_values_are_for_filters() {
+        let mut metadata = MetadataColumns::default();
+        metadata.add(0, None);
+        for number in 1..=MAX_VALUES + 1 {
+            let long = "x".repeat(number);
+            let of_sample =
+                json!({"level": number % 2, "id": number, "text": long, "list": [1], "none": null});
+            metadata.add(number, Some(&of_sample));
+        }
+        let shown = serde_json::to_value(&metadata).unwrap();
+        let keys: Vec<&String> = shown.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["id", "level", "text"]);
+        assert_eq!(shown["level"]["values"], json!(["1", "0"]));
+        assert_eq!(shown["level"]["of"].as_array().unwrap()[..2], [json!([1, 0]), json!([2, 1])]);
+        for key in ["id", "text"] {
+            assert_eq!(shown[key], json!({"values": [], "of": [], "is_unlisted": true}), "{key}");
+        }
+    }
+}
