@@ -50,7 +50,7 @@ impl ConcurrencyLimit {
         let of_task = || format!("the task `{}`", spec.task_id);
         let limits = [
             (max_concurrency(backend), "max_concurrency", format!("the backend `{}`", role.backend_id)),
-            (role.pool_size, "pool_size", format!("the role `{}`", role.adapter_id)),
+            (role.pool_size, "resource_requirement.pool_size", format!("the role `{}`", role.adapter_id)),
             (spec.concurrency, "concurrency", of_task()),
             (spec.max_inflight, "max_inflight", of_task()),
         ];
@@ -105,7 +105,12 @@ mod tests {
                 "",
                 Some("held at 64 by `max_concurrency` of the backend `server`"),
             ),
-            ("", ", pool_size: 9", "", Some("held at 9 by `pool_size` of the role `dut`")),
+            (
+                "",
+                ", resource_requirement: {pool_size: 9}",
+                "",
+                Some("held at 9 by `resource_requirement.pool_size` of the role `dut`"),
+            ),
             ("", "", ", concurrency: 8", Some("held at 8 by `concurrency` of the task `t`")),
             ("", "", ", max_inflight: 7", Some("held at 7 by `max_inflight` of the task `t`")),
             (

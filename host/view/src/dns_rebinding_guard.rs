@@ -78,7 +78,9 @@ fn refusal(allowed: &AllowedHosts, request: &Request) -> Option<Response> {
             allow another name with --allow-host\n";
         return Some((StatusCode::MISDIRECTED_REQUEST, message).into_response());
     }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    // Notes are the only thing that a page sends.
+    let is_note = *request.method() == Method::POST && request.uri().path().ends_with("/notes");
+    if !is_note && !matches!(*request.method(), Method::GET | Method::HEAD) {
         let allow = [(ALLOW, HeaderValue::from_static("GET, HEAD"))];
         return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "only GET is answered\n").into_response());
     }
