@@ -302,10 +302,6 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     }
     let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
-    // Both were rewritten; they are known keys all the same.
-    for key in ["model", "prompt"] {
-        table.get(key);
-    }
     let name =
         table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
     let plugins = table.read_all("plugins", problems, PluginSpec::read);
@@ -373,6 +369,10 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
 }
 
 fn read_head(table: &mut MappingReader<'_>, problems: &mut Problems) {
+    // Both were rewritten; they are known keys all the same.
+    for key in ["model", "prompt"] {
+        table.get(key);
+    }
     table.required("api_version", problems);
     table.choice("api_version", &[(API_VERSION, ())], problems);
     table.required("kind", problems);

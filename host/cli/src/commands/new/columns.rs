@@ -232,7 +232,7 @@ mod tests {
             (json!({"Frage": "Was ist die Hauptstadt von Peru?", "Stadt": "Lima"}), "Frage", "Stadt"),
             (json!({"text": "a text", "label": "spam"}), "text", "label"),
         ] {
-            let columns = columns(&[row.clone()]);
+            let columns = columns(std::slice::from_ref(&row));
             assert_eq!(columns.question(), Some(question), "{row}");
             assert_eq!(columns.answer(columns.question()).unwrap_or_default(), answer, "{row}");
         }
