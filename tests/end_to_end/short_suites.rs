@@ -31,8 +31,12 @@ fn new_suite_runs_as_it_is_written() {
     workspace.run(&["validate", "suite.yaml"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert_eq!(value_of(&workspace, "r"), 0.5);
-    let sent = &server.bodies()[0]["messages"];
-    assert_eq!(sent[0]["content"], "Capital of Peru?\n\nAnswer in as few words as possible.");
+    let sent = "Capital of Peru?\n\nAnswer in as few words as possible.";
+    assert!(
+        server.bodies().iter().any(|body| body["messages"][0]["content"] == sent),
+        "{:?}",
+        server.bodies()
+    );
     workspace.run(&["verify", "r"]).expect_code(0);
     // The whole suite is in the lock and in a template, too.
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
