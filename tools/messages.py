@@ -14,8 +14,8 @@ from pathlib import Path
 # The sections of the page: title, and the modules of the tests.
 SECTIONS = [
     ("Suites and the command line", ["bad_input", "suites", "redacted_values", "secrets", "secret_texts", "files", "unusable_places"]),
-    ("Data", ["data", "data_commands", "dataset_faults", "changed_files", "references"]),
-    ("Models over HTTP", ["http_faults", "server", "barrier_server", "caching", "budgets"]),
+    ("Data", ["answers", "data", "data_commands", "dataset_faults", "changed_files", "references"]),
+    ("Models over HTTP", ["http_faults", "server", "batches", "barrier_server", "caching", "budgets"]),
     ("Local models", ["model_files", "model_kinds", "model_programs", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
     ("Plugins", ["plugins", "plugin_commands", "components", "languages", "scripted_backend", "support_steps", "fences"]),
     ("Judges and scoring", ["judging", "judged_runs", "figures", "tasks"]),

@@ -29,13 +29,14 @@ async function main(args) {
   const folder = await mkdtemp(join(tmpdir(), "gage-"));
   try {
     const { inspect } = await import("./build/inspect.mjs");
-    const { code, used } = await bundle({ kind, source, info, forHost: true });
+    const { code, used, packages } = await bundle({ kind, source, info, forHost: true });
     checkImports(used, imports);
     const names = await inspect((await bundle({ kind, source, info, forHost: false })).code, kind, folder);
     console.error(`building ${names.join(", ")}; this takes some tens of seconds`);
     const { component } = await load("./build/component.mjs");
     const sorted = ["log", ...IMPORTS].filter((name) => used.has(name));
     await writeFile(output, await component({ code, kind, imports: sorted, wit, folder }));
+    for (const name of packages) console.log(`package: ${name}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -129,9 +129,9 @@ impl Corpus {
     fn results(&self, registry: &Registry) -> Vec<Results> {
         let mut found = Vec::new();
         for plugin in registry.list().expect("the plugins") {
-            for member in plugin.component.descriptions() {
+            for member in plugin.members() {
                 let name = member.name.as_str();
-                found.extend(match plugin.component.world() {
+                found.extend(match plugin.world() {
                     World::Metric => Some(self.of_metric(registry, name)),
                     World::Extractor => Some(self.of_extractor(registry, name)),
                     World::Judge => Some(self.of_judge(registry, name)),

@@ -32,6 +32,8 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
         assert_eq!(manifest["ended_by"], format!("budget: {reason}"));
         let kept = json!({"model": {"prompt_tokens": 40, "completion_tokens": 20}});
         assert_eq!(manifest["unrecorded_usage"], kept);
+        let cost = manifest["costs"]["model"].as_f64().expect("a cost");
+        assert!((cost - 0.06).abs() < 1e-12, "{cost}");
 
         let again = workspace.run(&[&run[..], &[budget, "--resume"]].concat()).expect_code(4);
         assert!(again.stderr.contains(reason), "{}", again.stderr);
@@ -39,6 +41,7 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
         let whole = workspace.run(&[&run[..], &[larger, "--resume", "--json"]].concat()).expect_code(0);
         assert_eq!(server.requests() - before, 14, "{id}");
         let report = whole.stdout_json();
+        assert_eq!(workspace.json(id, "manifest.json")["costs"]["model"], report["spent"]["cost"]);
         assert_eq!(
             (&report["spent"]["prompt_tokens"], &report["spent"]["completion_tokens"]),
             (&json!(140), &json!(70))

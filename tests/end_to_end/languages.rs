@@ -1,14 +1,26 @@
-//! A new author's three commands in an empty folder, in each language.
+//! A new author's three commands in an empty folder, in each language, with a package of the language.
 
+use crate::plugin_packages::{
+    javascript_with_a_package, python_with_a_package, try_hostile_packages, try_packages_without_javascript,
+};
 use crate::support::{CommandOutput, Workspace};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Returns the cache folder of these tests.
+pub(crate) fn cache_folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
 /// Runs the program with the environment of this machine's user, because builds need package registries.
-fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
+    run_with(folder, arguments, &[])
+}
+
+/// Runs the program as [`run`] does, with further variables.
+pub(crate) fn run_with(folder: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> CommandOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
-    command.current_dir(folder).args(arguments).env("GAGE_CACHE_DIR", cache).stdin(Stdio::null());
+    command.current_dir(folder).args(arguments).env("GAGE_CACHE_DIR", cache_folder()).stdin(Stdio::null());
     // A build within a build must not inherit the settings of the outer one.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -16,12 +28,17 @@ fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
             command.env_remove(name);
         }
     }
+    command.envs(variables.iter().copied());
     CommandOutput::of(command.output().expect("the program runs"))
 }
 
-/// Makes, builds and tests a project in a language. Returns the component.
-fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
-    let workspace = Workspace::new();
+/// Makes, builds and tests a project in a language. `prepare` may change the project before it is built. Returns the
+/// component.
+fn a_project_builds_and_passes_its_cases(
+    workspace: &Workspace,
+    language: &str,
+    prepare: fn(&Workspace),
+) -> Vec<u8> {
     let folder = workspace.path("");
     let ended = run(&folder, &["plugin", "new", "--lang", language, "word-recall"]).expect_code(0);
     assert_eq!(
@@ -30,6 +47,7 @@ fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
     );
     let project = workspace.path("word-recall");
     run(&project, &["plugin", "test"]).expect_code(2);
+    prepare(workspace);
     let built = run(&project, &["plugin", "build"]).expect_code(0);
     assert!(built.stdout.starts_with("./word-recall.wasm ("), "{}", built.stdout);
     let tested = run(&project, &["plugin", "test"]).expect_code(0);
@@ -42,7 +60,7 @@ fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
 
 #[test]
 fn rust_project_builds_passes_and_is_reproducible() {
-    let built = a_project_builds_and_passes_its_cases("rust");
+    let built = a_project_builds_and_passes_its_cases(&Workspace::new(), "rust", |_| {});
     // The same sources give the same bytes in another folder, so locks agree.
     let elsewhere = Workspace::new();
     run(&elsewhere.path(""), &["plugin", "new", "--lang", "rust", "word-recall"]).expect_code(0);
@@ -53,7 +71,7 @@ fn rust_project_builds_passes_and_is_reproducible() {
 }
 
 /// Returns whether a tool is installed with at least this major version.
-fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
+pub(crate) fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
     let output = Command::new(tool).args(arguments).stdin(Stdio::null()).output();
     let text =
         output.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
@@ -66,22 +84,30 @@ fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
 }
 
 #[test]
-fn python_project_builds_and_passes_its_cases() {
+fn python_project_with_a_package_passes_its_cases() {
     // The language is optional.
     if !is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10) {
         eprintln!("skipped: there is no Python 3.10 with venv");
         return;
     }
-    a_project_builds_and_passes_its_cases("python");
+    let workspace = Workspace::new();
+    a_project_builds_and_passes_its_cases(&workspace, "python", python_with_a_package);
+    // The next build needs only the code of what changed.
+    let kept = std::fs::read_dir(cache_folder().join("components")).expect("the cache");
+    let is_functions = |name: std::ffi::OsString| name.to_string_lossy().ends_with(".functions");
+    assert!(kept.flatten().any(|entry| is_functions(entry.file_name())), "no functions were kept");
+    try_hostile_packages(&workspace);
 }
 
 #[test]
-fn javascript_project_builds_and_passes_its_cases() {
+fn javascript_project_with_a_package_passes_its_cases() {
     if !is_there("node", &["--version"], 20) || !is_there("npm", &["--version"], 1) {
         eprintln!("skipped: there is no Node 20 with npm");
         return;
     }
-    a_project_builds_and_passes_its_cases("js");
+    let workspace = Workspace::new();
+    a_project_builds_and_passes_its_cases(&workspace, "js", javascript_with_a_package);
+    try_packages_without_javascript(&workspace);
 }
 
 #[test]

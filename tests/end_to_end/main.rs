@@ -2,8 +2,10 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod bad_input;
 mod barrier_server;
+mod batches;
 mod budgets;
 mod caching;
 mod changed_files;
@@ -34,9 +36,12 @@ mod locks;
 #[cfg(target_os = "linux")]
 mod machine_limits;
 mod model_files;
+mod next_commands;
 mod observing;
 mod planning;
+mod plugin_authors;
 mod plugin_commands;
+mod plugin_packages;
 mod plugins;
 mod prompt_checks;
 mod redacted_values;

@@ -34,7 +34,8 @@ impl AnthropicHttp {
             &config,
             Capabilities { generate: true, media: MediaSupport::ImagesAndFiles, ..Capabilities::default() },
         );
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
+        let (recording, batch) = (shared.recording.clone(), shared.batch.clone());
+        let http = HttpClient::new(backend_id, config, &shared.hosts, recording, batch, |key| {
             let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));
             let all = key.into_iter().chain([("anthropic-version", API_VERSION.to_owned(), false)]);
             all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()
@@ -53,10 +54,10 @@ impl Backend for AnthropicHttp {
         self.http.statistics()
     }
 
-    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
-        let id = request.id.clone();
+    async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
+        let (id, place) = (request.id.clone(), request.place.take());
         let (body, longest) = request::body_of(*request, self.http.config())?;
-        let call = HttpCall::new(&id, &self.messages, &body, Some(longest))?;
+        let call = HttpCall::new(&id, &self.messages, &body, Some(longest))?.of_sample(place);
         self.http.generate(call, MessageReader::default, ResponseParser::plain()).await
     }
 }

@@ -22,6 +22,17 @@ pub struct DrawIndex {
     pub attempt: u32,
 }
 
+/// Identifies a sample of a run, and its repeat.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SamplePlace {
+    /// The task.
+    pub task_id: Arc<str>,
+    /// Number of the row in the task, from 0.
+    pub row: u64,
+    /// Repeat of the sample, from 0.
+    pub repeat: u64,
+}
+
 /// A conversation to continue.
 #[derive(Clone, Debug)]
 pub struct GenerateRequest {
@@ -39,6 +50,8 @@ pub struct GenerateRequest {
     pub tool_choice: Option<serde_json::Value>,
     /// Draw index of the answer. `None` bypasses the cache.
     pub draw: Option<DrawIndex>,
+    /// Place of the sample in the run, for the only request about it to the model under test. `None` for other requests.
+    pub place: Option<SamplePlace>,
 }
 
 /// A text whose likelihood is requested.
@@ -249,6 +262,10 @@ pub enum BackendErrorKind {
     Unsupported,
     /// The recording has no answer to the request.
     NotRecorded,
+    /// The file of answers has none for the sample.
+    NoGivenAnswer,
+    /// The request waits for the results of its batch, and its sample stays open.
+    AwaitsBatch,
     /// The answer could not be written to the recording of the run. The next answers could not either.
     RecordingFailed,
     /// The model process crashed or hung twice on the request.
@@ -349,6 +366,11 @@ pub trait Backend: Send + Sync {
     /// If a file changed; the message names it.
     fn check_files(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Describes answers of a file that no request has taken. `None` if there are none.
+    fn unused_answers(&self) -> Option<String> {
+        None
     }
 
     /// Turns texts into vectors.

@@ -34,7 +34,8 @@ impl GeminiHttp {
             Capabilities { generate: true, media: MediaSupport::Everything, ..Capabilities::default() },
         );
         // Errors show the address, so the key is in a header, not in the query.
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
+        let (recording, batch) = (shared.recording.clone(), shared.batch.clone());
+        let http = HttpClient::new(backend_id, config, &shared.hosts, recording, batch, |key| {
             let key = key.map(|key| key.reveal().to_owned());
             key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
         })?;

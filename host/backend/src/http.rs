@@ -3,6 +3,7 @@
 mod adaptive_concurrency;
 mod answer_ids;
 mod attempt;
+mod batch;
 mod client;
 mod clock;
 mod early_retry;
@@ -23,6 +24,7 @@ mod transport;
 
 pub(crate) use answer_ids::{AnswerId, PieceIds};
 pub(crate) use attempt::{HttpCall, ResponseParser};
+pub use batch::{BatchError, BatchReport, HttpBatch, TakenResults};
 pub(crate) use client::{Header, HttpClient, bearer};
 pub(crate) use failure::{HttpFailure, MAX_TOOL_CALLS, Refusal};
 pub use hosts::HttpHosts;

@@ -25,7 +25,7 @@ mod text_generation;
 pub use api::{
     ACCEPTED_MEDIA_FACT, Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT,
     Capabilities, Continuation, DrawIndex, EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput,
-    LoglikelihoodRequest, MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest,
+    LoglikelihoodRequest, MediaSupport, Reply, RequestTiming, RollingOutput, RollingRequest, SamplePlace,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_pause, waiting, with_slot};
@@ -35,8 +35,9 @@ pub use gage_model_protocol::{
 };
 pub use guest::{media_kind_to_guest, output_to_guest};
 pub use http::{
-    ConnectionKey, HealthState, HttpHosts, HttpRecording, RecordingError, Transport, TransportBody,
-    TransportError, TransportErrorKind, TransportReply, TransportRequest,
+    BatchError, BatchReport, ConnectionKey, HealthState, HttpBatch, HttpHosts, HttpRecording, RecordingError,
+    TakenResults, Transport, TransportBody, TransportError, TransportErrorKind, TransportReply,
+    TransportRequest,
 };
 pub use llama_cpp::{ModelProgram, Vocabulary, bench};
 pub use open::{check_http_files, media_support, open};

@@ -45,6 +45,8 @@ pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)>
             config.mmproj.is_none().then_some((MediaSupport::Nothing, "llama_cpp"))
         }
         BackendKind::CustomScript(_) => None,
+        // Nothing is sent.
+        BackendKind::Answers(_) => Some((MediaSupport::Everything, "answers")),
     }
 }
 
@@ -85,6 +87,10 @@ async fn open_kind(
             };
             Ok((backend.map_err(|error| fail(config.model_path_span, error))?, None))
         }
+        // The engine knows the tasks that the answers are for.
+        BackendKind::Answers(_) => {
+            Err(fail(spec.span, "a file of answers answers only within a run".to_owned()))
+        }
         BackendKind::CustomScript(config) => {
             let (family, _) = registry.find::<BackendPlugins>(&config.component).map_err(|error| {
                 let help = error.help();
@@ -116,6 +122,8 @@ fn open_http(
 ) -> Result<Arc<dyn Backend>, OpenError> {
     let mut config = config.clone();
     config.limits.set_default(options.concurrency);
+    // The result of a batch is whole.
+    config.stream &= !options.batch.as_ref().is_some_and(|batch| batch.is_of(backend_id));
     Ok(match config.kind {
         HttpKind::OpenAi => Arc::new(OpenAiHttp::new(backend_id, config, options)?),
         HttpKind::Anthropic => Arc::new(AnthropicHttp::new(backend_id, config, options)?),
@@ -132,7 +140,7 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
     LlamaCppOptions {
         model: ModelOptions {
             context_length: config.context_length,
-            slots: config.slots,
+            slots: config.slots(),
             threads: config.threads,
             batch_size: config.batch_size,
             gpu_layers: config.gpu_layers,

@@ -1,7 +1,7 @@
 //! Resources shared by the backends of a process.
 
 use crate::cache::AnswerCache;
-use crate::http::{HttpHosts, HttpRecording};
+use crate::http::{HttpBatch, HttpHosts, HttpRecording};
 use crate::llama_cpp::ModelProgram;
 use gage_model_protocol::KernelVariant;
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ pub struct OpenOptions {
     pub concurrency: usize,
     /// Recording to which their HTTP exchanges are written, or from which they are replayed.
     pub recording: Option<Arc<HttpRecording>>,
+    /// Requests to the model under test that are answered in bulk.
+    pub batch: Option<Arc<HttpBatch>>,
     /// Cache of their answers.
     pub answers: Option<Arc<AnswerCache>>,
     /// Local paths of model files fetched from a hub, by their names in the suite.

@@ -47,7 +47,8 @@ impl OpenAiHttp {
             media: MediaSupport::Everything,
         };
         let info = info_of(&config, capabilities);
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
+        let (recording, batch) = (shared.recording.clone(), shared.batch.clone());
+        let http = HttpClient::new(backend_id, config, &shared.hosts, recording, batch, bearer)?;
         Ok(OpenAiHttp {
             chat: http.url("/chat/completions")?,
             completions: http.url("/completions")?,
@@ -78,9 +79,9 @@ impl Backend for OpenAiHttp {
     async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         request::check_files(&request)?;
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
-        let id = std::mem::take(&mut request.id);
+        let (id, place) = (std::mem::take(&mut request.id), request.place.take());
         let body = request::Body::new(&request, self.http.config());
-        let call = HttpCall::new(&id, url, &body, body.longest())?;
+        let call = HttpCall::new(&id, url, &body, body.longest())?.of_sample(place);
         // Do not keep the request itself in memory until the answer arrives.
         drop(request);
         let think_tags = self.http.config().openai.think_tags;

@@ -70,6 +70,7 @@ impl RoleModels {
             tool_choice: None,
             // Only the component knows whether two equal questions need one answer or two.
             draw: None,
+            place: None,
         });
         // The semaphore is never closed.
         let _permit = role.permits.acquire().await;

@@ -36,7 +36,8 @@ impl TextGeneration {
             _ => "",
         };
         let info = info_of(&config, Capabilities { generate: true, ..Capabilities::default() });
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
+        let (recording, batch) = (shared.recording.clone(), shared.batch.clone());
+        let http = HttpClient::new(backend_id, config, &shared.hosts, recording, batch, bearer)?;
         Ok(TextGeneration { url: http.url(path)?, http, info })
     }
 }

@@ -14,6 +14,7 @@ macro_rules! component {
             members: $members,
             is_internal: false,
             bytes: include_bytes!(concat!(env!("OUT_DIR"), "/gage-plugin-", $name, ".wasm")),
+            description: include_str!(concat!("../descriptions/", $name, ".json")),
         }
     };
 }
@@ -123,7 +124,31 @@ pub const COMPONENTS: &[BundledComponent] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_plugin::{AnyComponent, HostOptions, InstanceSetup, PluginHost};
+    use gage_plugin::{AnyComponent, HostOptions, InstanceSetup, PluginDescription, PluginHost};
+    use std::path::Path;
+
+    /// `GAGE_RECORD_DESCRIPTIONS=1 cargo test -p gage-plugin-bundle` writes the recorded descriptions again.
+    #[test]
+    fn recorded_descriptions_are_the_components_own() {
+        let is_recorded = std::env::var_os("GAGE_RECORD_DESCRIPTIONS").is_some();
+        let host = PluginHost::new(&HostOptions::default()).expect("an engine");
+        for component in COMPONENTS {
+            let name = component.name;
+            let loaded = AnyComponent::load(&host, name, component.bytes, &InstanceSetup::default());
+            let described = PluginDescription::of(&loaded.expect("loads"));
+            if is_recorded {
+                let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("descriptions/{name}.json"));
+                std::fs::write(file, described.to_json()).expect("written");
+                continue;
+            }
+            let recorded = PluginDescription::from_json(component.description);
+            assert_eq!(
+                recorded,
+                Some(described),
+                "{name}: record the descriptions again: GAGE_RECORD_DESCRIPTIONS=1 cargo test -p gage-plugin-bundle"
+            );
+        }
+    }
 
     #[test]
     fn the_names_are_those_that_the_components_give() {

@@ -17,6 +17,7 @@ mod plugin;
 mod print;
 mod report;
 mod resume;
+mod samples;
 mod suite;
 mod view;
 
@@ -39,7 +40,7 @@ pub(crate) use permissions::PermissionArguments;
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
-    TestArguments,
+    PluginLockArguments, TestArguments, UpgradeArguments,
 };
 pub(crate) use print::{
     DEFAULT_TEMPLATES, NamedRunArguments, OutcomeArguments, PrintArguments, RunsFolderArguments,
@@ -47,6 +48,7 @@ pub(crate) use print::{
 };
 pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
+pub(crate) use samples::SamplesArguments;
 use std::path::PathBuf;
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
@@ -67,8 +69,8 @@ Exit codes:
   2    the configuration or the command line is wrong, and nothing was written; or a data file broke
        off, or a backend refused every request, and the folder is kept
   3    something is not what it was: the suite differs from its lock (--locked), a run folder from
-       what the run recorded (verify), an input from the start of the run, or the compared
-       runs in more than the model
+       what the run recorded (verify), an input from the start of the run, the compared runs in
+       more than the model, or the SDK in a project from this version (plugin upgrade --check)
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
        max_invalid, a used-up budget, a failed sample with fail_fast, or repeated crashes of a model
   5    retry later: a server answered nothing for outage_limit, or asks for too long a wait;
@@ -79,7 +81,7 @@ Exit codes:
 
 /// Evaluate language models with sandboxed scorers and reproducible suites.
 #[derive(Debug, Parser)]
-#[command(name = "gage-host", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "gage-host", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     Lock(LockArguments),
     /// Check that a run folder is unchanged and that its figures can be computed again.
     Verify(VerifyArguments),
+    /// Print the samples of a run: questions, references, answers and scores.
+    Samples(SamplesArguments),
     /// List, show, repair and delete run folders; choose baselines and show trends.
     #[command(subcommand)]
     Runs(RunsCommand),
@@ -172,6 +176,11 @@ pub(crate) struct ConfigArguments {
     #[arg(long = "model", value_name = "MODEL")]
     pub(crate) models: Vec<String>,
 
+    /// Score the answers in this file, and ask no model: JSON Lines, JSON, CSV, or a log of Inspect or
+    /// lm-evaluation-harness.
+    #[arg(long, value_name = "FILE", conflicts_with = "models")]
+    pub(crate) answers: Option<PathBuf>,
+
     /// Use this prompt of the suite, by its prompt_id, or this template. `run` and `validate` take several.
     #[arg(long = "prompt", value_name = "PROMPT")]
     pub(crate) prompts: Vec<String>,
@@ -191,7 +200,7 @@ impl ConfigArguments {
         self.config.clone().or_else(|| self.config_option.clone()).unwrap_or_default()
     }
 
-    /// Returns the overrides of the suite, with those of the model and the prompt.
+    /// Returns the overrides of the suite, with those of the model, the answers and the prompt.
     pub(crate) fn all_overrides(&self) -> Vec<String> {
         let chosen = [("model", &self.models), ("prompt", &self.prompts)];
         let chosen = chosen.into_iter().filter_map(|(key, names)| match names.as_slice() {
@@ -200,7 +209,9 @@ impl ConfigArguments {
             [name] => Some(format!("{key}={}", serde_json::json!(name))),
             names => Some(format!("{key}={}", serde_json::json!(names))),
         });
-        chosen.chain(self.overrides.iter().cloned()).collect()
+        let answers =
+            self.answers.iter().map(|path| format!("answers={}", serde_json::json!(path.to_string_lossy())));
+        chosen.chain(answers).chain(self.overrides.iter().cloned()).collect()
     }
 }
 
@@ -209,6 +220,9 @@ Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
   gage-host run config/custom/tiny.yaml --resume nightly
+  gage-host run suite.yaml --answers answers.jsonl
+  gage-host run suite.yaml --requests-out requests.jsonl
+  gage-host run suite.yaml --responses results.jsonl
   gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000
   gage-host run config/run_configs/tiny_sums_run_1.yaml --locked";
 
@@ -274,6 +288,17 @@ pub(crate) struct RunArguments {
     /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
+
+    /// Write the requests to the model under test into this file, in the batch format of its provider, and send nothing.
+    /// The run stays unfinished.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay", "responses", "rejudge"])]
+    pub(crate) requests_out: Option<PathBuf>,
+
+    /// Take the answers of the model under test from this file of a batch's results, and resume the run that wrote its
+    /// requests; may be given several times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay", "rejudge"])]
+    pub(crate) responses: Vec<PathBuf>,
+
     /// Refuse to run if anything that can change a figure differs from the lock.
     #[arg(long)]
     pub(crate) locked: bool,
@@ -361,12 +386,13 @@ Examples:
   gage-host metrics
   gage-host metrics numeric_error
   gage-host metrics last_number
-  gage-host metrics my_metric --plugin-dir ./plugins";
+  gage-host metrics my_metric --plugin-dir ./plugins
+  gage-host metrics ./word-recall.wasm";
 
 #[derive(Args, Debug)]
 #[command(after_help = METRICS_EXAMPLES)]
 pub(crate) struct MetricsArguments {
-    /// The metric, extractor, judge or aggregator; without one all are listed.
+    /// The metric, extractor, judge or aggregator, or the file of a component; without one all are listed.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod env_file;
 mod foreign_variables;
+mod help;
 mod legacy_variables;
 mod old_options;
 
@@ -16,12 +17,13 @@ use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Prefix of the program's own variables.
 const OWN_PREFIX: &str = "GAGE_HOST_";
 
 /// Variables for the cache folder; the first one that is set applies.
-pub(crate) const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
+const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
 
 /// Reads the command line and the environment. Exits the process if they are invalid.
 pub(crate) fn parse() -> Arguments {
@@ -96,15 +98,24 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns the cache folder from a variable, or else the user's.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    CACHE_FOLDERS.into_iter().find_map(set).or_else(gage_runner::user_cache_folder)
+}
+
 /// Returns the command line, with the variables of gage-eval in place of unset ones.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
     // A suite after `--resume` is later distinguished from a run, and one after `--update` from a part.
     let optional = |command: Command| match command.get_name() {
-        "run" => command.mut_arg("config", |arg| arg.required_unless_present("resume")),
+        "run" => {
+            let command = command.mut_arg("config", |arg| arg.required_unless_present("resume"));
+            help::with_usual_options(command)
+        }
         "lock" => command.mut_arg("config", |arg| arg.required_unless_present("update")),
         _ => command,
     };
-    with_variables(Arguments::command().mut_subcommands(optional), variable)
+    help::with_groups(with_variables(Arguments::command().mut_subcommands(optional), variable))
 }
 
 fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -> Command {

@@ -9,8 +9,8 @@ pub(crate) enum ExitCode {
     Internal = 1,
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
-    /// Something differs from the lock or the record, an input changed during the run, or the compared runs do not
-    /// have the same definition.
+    /// Something differs from the lock or the record, an input changed during the run, the compared runs do not
+    /// have the same definition, or the SDK in a project is not that of this version.
     LockMismatch = 3,
     /// Fewer samples were scored than the suite requires.
     Incomplete = 4,

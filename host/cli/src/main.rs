@@ -48,6 +48,7 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
         Command::Init(init) => commands::init::execute(&init),
         Command::Lock(lock) => commands::lock::execute(lock),
         Command::Verify(verify) => commands::verify::execute(&verify),
+        Command::Samples(samples) => commands::samples::execute(&samples),
         Command::Runs(runs) => commands::runs::execute(&runs),
         Command::Completions(completions) => commands::completions::execute(&completions),
         Command::ManPages(pages) => commands::completions::write_man_pages(&pages),

@@ -92,6 +92,14 @@ pub(crate) fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
     write_to_stdout(&printable_with_styles(&redact(&text.to_string())))
 }
 
+/// Clears the screen, if the standard output stream is a terminal.
+pub(crate) fn clear_screen() {
+    if std::io::stdout().is_terminal() {
+        // What follows is printed anyway.
+        let _ = write!(std::io::stdout(), "\u{1b}[2J\u{1b}[H");
+    }
+}
+
 /// Writes requested JSON to the standard output stream. What would steer a terminal is escaped as JSON allows.
 ///
 /// # Errors
@@ -169,22 +177,39 @@ impl Style {
     }
 }
 
-/// Wraps a line at a maximum width in columns.
+/// Wraps a line at a maximum width in columns, between words if possible. The parts together are the line. A part may end in
+/// a space beyond the width.
 pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for character in line.chars() {
-        let columns = unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
-        if used + columns > width {
-            lines.push(String::new());
-            used = 0;
+    let mut parts = Vec::new();
+    let mut rest = line;
+    loop {
+        let end = end_within(rest, width);
+        if end == rest.len() {
+            parts.push(rest.to_owned());
+            return parts;
         }
-        used += columns;
-        if let Some(last) = lines.last_mut() {
-            last.push(character);
+        let next_is_space = rest[end..].starts_with(' ');
+        let cut = match rest[..end].rfind(' ') {
+            _ if next_is_space => end + 1,
+            Some(space) if !rest[..space].trim().is_empty() => space + 1,
+            _ => end,
+        };
+        let (part, after) = rest.split_at(cut);
+        parts.push(part.to_owned());
+        rest = after;
+    }
+}
+
+/// Returns the number of bytes of the beginning of a text that fits a width, at least one character.
+fn end_within(text: &str, width: usize) -> usize {
+    let mut used = 0;
+    for (place, character) in text.char_indices() {
+        used += unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
+        if used > width && place > 0 {
+            return place;
         }
     }
-    lines
+    text.len()
 }
 
 /// Shortens a text to a maximum number of characters by cutting its middle.
@@ -262,6 +287,7 @@ impl<const N: usize> Table<N> {
 
     fn within(&self, rows: &[[String; N]], width: usize) -> String {
         let mut widths = widths(self.headings, rows);
+        let headings = self.headings.map(str::width);
         let mut is_shown = [true; N];
         let needed = |widths: &[usize; N], is_shown: &[bool; N]| {
             let shown = widths.iter().zip(is_shown).filter(|(_, is_shown)| **is_shown);
@@ -269,7 +295,9 @@ impl<const N: usize> Table<N> {
         };
         let least = |widths: &[usize; N]| {
             let mut least = *widths;
-            self.flexible.iter().for_each(|column| least[*column] = least[*column].min(MIN_COLUMN_WIDTH));
+            self.flexible.iter().for_each(|column| {
+                least[*column] = least[*column].min(MIN_COLUMN_WIDTH.max(headings[*column]));
+            });
             least
         };
         for column in self.spare {
@@ -279,7 +307,9 @@ impl<const N: usize> Table<N> {
         }
         while needed(&widths, &is_shown) > width {
             let shown = self.flexible.iter().filter(|column| is_shown[**column]);
-            match shown.max_by_key(|column| widths[**column]) {
+            // Headings are shortened last.
+            let priority = |column: &&usize| (widths[**column] > headings[**column], widths[**column]);
+            match shown.max_by_key(priority) {
                 Some(widest) if widths[*widest] > 2 => widths[*widest] -= 1,
                 _ => break,
             }
@@ -298,8 +328,8 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> String {
         let rest: String = parts.collect();
         let rest =
             if rest.is_empty() { Vec::new() } else { wrap(&rest, width.saturating_sub(indent).max(20)) };
-        let rest = rest.iter().map(|part| format!("\n{}{part}", " ".repeat(indent)));
-        first + &rest.collect::<String>()
+        let rest = rest.iter().map(|part| format!("\n{}{}", " ".repeat(indent), part.trim_end()));
+        first.trim_end().to_owned() + &rest.collect::<String>()
     };
     text.lines().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -334,6 +364,31 @@ mod tests {
         ] {
             assert_eq!(shell_word(word), quoted);
         }
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        for (line, width, expected) in [
+            ("a farmers' market", 12, vec!["a farmers' ", "market"]),
+            ("exactly here now", 12, vec!["exactly here ", "now"]),
+            ("  indented_and_long", 8, vec!["  indent", "ed_and_l", "ong"]),
+            ("模型模型", 5, vec!["模型", "模型"]),
+            ("", 5, vec![""]),
+            ("ab", 0, vec!["a", "b"]),
+        ] {
+            let parts = wrap(line, width);
+            assert_eq!(parts, expected, "{line:?} in {width} columns");
+            assert_eq!(parts.concat(), line);
+        }
+    }
+
+    #[test]
+    fn columns_are_left_out_before_headings_are_shortened() {
+        let table = Table { headings: ["first figure", "value", "started"], flexible: &[0], spare: &[2] };
+        let rows = [["rows exact_match and more", "0.5", "2026-01-01"].map(str::to_owned)];
+        let text = table.within(&rows, 24);
+        assert!(text.contains("first figure") && !text.contains("started"), "{text}");
+        assert!(text.lines().all(|line| line.width() <= 24), "{text}");
     }
 
     #[test]

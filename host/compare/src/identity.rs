@@ -326,7 +326,7 @@ fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) 
                 asked["on_long_prompt"] = json!("truncate_left");
             }
         }
-        BackendKind::CustomScript(_) => {}
+        BackendKind::CustomScript(_) | BackendKind::Answers(_) => {}
     }
     asked
 }

@@ -1,5 +1,6 @@
 //! One file per configuration element, with its keys, defaults and meaning.
 
+mod address;
 pub mod backend;
 pub mod budget;
 pub mod cache;

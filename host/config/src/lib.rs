@@ -29,6 +29,7 @@ mod source;
 mod suite_schema;
 mod syntax_error;
 
+pub use elements::backend::answers::{AnswerMatch, AnswersConfig};
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
     ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpRetry,

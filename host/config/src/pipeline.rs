@@ -369,8 +369,8 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
 }
 
 fn read_head(table: &mut MappingReader<'_>, problems: &mut Problems) {
-    // Both were rewritten; they are known keys all the same.
-    for key in ["model", "prompt"] {
+    // They were rewritten; they are known keys all the same.
+    for key in ["model", "answers", "prompt"] {
         table.get(key);
     }
     table.required("api_version", problems);

@@ -1,8 +1,9 @@
-//! The short form of a suite: `model`, `prompt`, datasets that are only a file, and no steps. It is rewritten to the long
-//! form before anything is read, so that everything else knows one form.
+//! The short form of a suite: `model` or `answers`, `prompt`, datasets that are only a file, and no steps. It is rewritten to
+//! the long form before anything is read, so that everything else knows one form.
 
 mod choice;
 mod datasets;
+mod given_answers;
 mod model;
 mod prompt;
 mod steps;
@@ -23,14 +24,17 @@ pub fn expand_short_form(root: &mut Node, environment: Option<&Environment<'_>>,
     add_defaults(root);
 }
 
-/// Replaces `model`, `prompt` and short datasets.
+/// Replaces `model`, `answers`, `prompt` and short datasets.
 pub(crate) fn rewrite(root: &mut Node, environment: Option<&Environment<'_>>, problems: &mut Problems) {
     if !is_suite(root) {
         return;
     }
     datasets::expand(root);
-    if let Some(entry) = take(root, "model") {
-        model::expand(root, entry, environment, problems);
+    match (take(root, "model"), take(root, "answers")) {
+        (Some(_), Some(answers)) => given_answers::refuse_model(answers.node.span, problems),
+        (Some(model), None) => model::expand(root, model, environment, problems),
+        (None, Some(answers)) => given_answers::expand(root, answers, problems),
+        (None, None) => {}
     }
     if let Some(entry) = take(root, "prompt") {
         prompt::expand(root, entry, problems);

@@ -10,6 +10,7 @@
 //! dataset), `gage-secrets` (for the hub's token) and `gage-template`; it is independent of models and runs. All
 //! calls block.
 
+mod answers;
 mod checked_file;
 mod digests;
 mod filter;
@@ -32,6 +33,7 @@ mod shuffle;
 mod source;
 mod stream;
 
+pub use answers::{AnswerKey, AnswersError, AnswersFile, GivenAnswer};
 pub use hub::{HubError, HubProgress, NoProgress};
 pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
 pub use media::{MediaError, MediaErrorKind, MediaSource, MediaStore, ReplyMedia, data_url_of};

@@ -114,6 +114,16 @@ pub(crate) fn kind_of(file: &DataFile) -> Result<FileKind, LoaderError> {
     kind::open(file).map(|(_, kind)| kind)
 }
 
+/// Returns true if a text file begins with a JSON object.
+pub(crate) fn begins_with_object(file: &DataFile) -> Result<bool, LoaderError> {
+    let (opened, kind) = kind::open(file)?;
+    kind.check(FileFormat::Json)?;
+    let mut input = input::Input::open(opened, kind, FileFormat::Json)?;
+    let chunk = input.chunk()?;
+    let text = chunk.strip_prefix(input::BYTE_ORDER_MARK).unwrap_or(chunk);
+    Ok(text.trim_ascii_start().starts_with(b"{"))
+}
+
 /// Returns the number of rows that a Parquet file states.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;

@@ -35,12 +35,11 @@ mod sample;
 mod sent;
 mod session;
 
-pub use concurrency_limit::ConcurrencyLimit;
+pub use concurrency_limit::{ConcurrencyLimit, LimitedRequests};
 pub use estimate::{
     ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, TaskEstimate, TokensBy,
 };
 pub use identity::{SCORING_VERSION, facts_before_run, identity, name_variables, planned_identity};
-pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;
 pub use pipeline::record::ordered_records::RecordSink;
@@ -48,7 +47,7 @@ pub use pipeline::task_report::TaskReport;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
-pub use progress::{FinishedSample, Progress};
+pub use progress::{FigureSoFar, FinishedSample, MeanMetric, Progress, RunUsage};
 pub use run::context::{EarlierRecording, RunContext, RunOptions};
 pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};

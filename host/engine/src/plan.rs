@@ -20,6 +20,7 @@ pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedFollowUp, PlannedSupportRole, PlannedTools};
 
+use crate::progress::MeanMetric;
 use crate::sample::answer_outcome::awaited_tool;
 use backends::{check_backends, check_request};
 use check_inputs::{check_budget, check_gate, check_recorded_inputs, check_required_inputs};
@@ -155,6 +156,18 @@ pub struct Scoring {
     pub scores_calls: bool,
 }
 
+impl PlannedTask {
+    /// Returns true if the answers come from a file, so that no request is built.
+    pub(crate) fn has_given_answers(&self) -> bool {
+        matches!(self.backend.kind, BackendKind::Answers(_))
+    }
+
+    /// Returns the renderer of requests. `None` if no request is built, or if the sample's own messages are sent.
+    pub(crate) fn sent_prompt(&self) -> Option<&Arc<PromptRenderer>> {
+        self.prompt.as_ref().filter(|_| !self.has_given_answers())
+    }
+}
+
 impl Scoring {
     /// Returns whether a metric or an extractor reads the model's tool calls.
     pub(crate) fn reads_calls(&self) -> bool {
@@ -189,6 +202,15 @@ impl Scoring {
     pub fn means(&self) -> Vec<&str> {
         let is_mean = |metric: &&PlannedMetric| metric.aggregation == "mean";
         self.metrics.iter().filter(is_mean).map(|metric| metric.metric_id.as_str()).collect()
+    }
+
+    /// Returns the first of [`Scoring::means`], with the bounds of its scores.
+    pub(crate) fn first_mean(&self) -> Option<MeanMetric<'_>> {
+        let first = self.metrics.iter().find(|metric| metric.aggregation == "mean")?;
+        let value = first.metric.description().values.first();
+        let minimum = value.and_then(|value| value.minimum).unwrap_or(f64::NEG_INFINITY);
+        let maximum = value.and_then(|value| value.maximum).unwrap_or(f64::INFINITY);
+        Some(MeanMetric { metric_id: &first.metric_id, bounds: [minimum, maximum] })
     }
 
     /// Loads the extractors and metrics of a task, and checks their parameters.

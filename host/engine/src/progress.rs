@@ -3,6 +3,17 @@
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
 
+/// The mean of a metric over the first answers of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FigureSoFar {
+    /// The metric.
+    pub metric_id: String,
+    /// The mean of its scores.
+    pub mean: f64,
+    /// Number of its scores.
+    pub n: u64,
+}
+
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedSample<'a> {
@@ -52,11 +63,33 @@ impl<'a> FinishedSample<'a> {
     }
 }
 
+/// A metric whose figure is the mean of its scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanMetric<'m> {
+    /// Its id.
+    pub metric_id: &'m str,
+    /// Smallest and largest possible score; infinite where it declares no bound.
+    pub bounds: [f64; 2],
+}
+
+/// Total usage of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunUsage {
+    /// Tokens of all prompts, including judge prompts, as far as the backends report them.
+    pub prompt_tokens: u64,
+    /// Tokens of all completions.
+    pub completion_tokens: u64,
+    /// Cost at the suite's prices. `None` if the suite has no prices.
+    pub cost: Option<f64>,
+    /// Number of answers whose token usage the backend does not report.
+    pub uncounted: u64,
+}
+
 /// Observes the progress of a run. Called from several threads, and for several tasks at once. Must not block.
 pub trait Progress: Send + Sync {
     /// A task starts. `total` is the number of its samples, if known. `done` of them were answered by an earlier
     /// process, or finished without an answer. `mean` is the first metric whose result is the mean of its scores.
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>);
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<MeanMetric<'_>>);
 
     /// A sample's request starts, for the first time or again after a wait.
     fn request_began(&self, task_id: &str);
@@ -66,6 +99,12 @@ pub trait Progress: Send + Sync {
 
     /// An answer is in the journal and awaits its scores.
     fn sample_answered(&self, task_id: &str);
+
+    /// A reply was counted. `usage` is that of the whole run so far.
+    fn usage_counted(&self, usage: &RunUsage);
+
+    /// Some answers were scored for display, because no batch is complete yet. Nothing of that is recorded.
+    fn figures_so_far(&self, _task_id: &str, _figures: &[FigureSoFar]) {}
 
     /// A sample is finished and in the journal.
     fn sample_finished(&self, finished: &FinishedSample<'_>);

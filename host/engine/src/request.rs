@@ -140,9 +140,10 @@ impl PromptParts {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             prompt_note("sampling_params", message, Some("/sampling_params"))
         });
+        let is_given = task.has_given_answers();
         let messages = match &task.prompt {
-            None => Messages::of(sample, task.dataset.option_display),
-            Some(_) => Messages::default(),
+            None if !is_given => Messages::of(sample, task.dataset.option_display),
+            _ => Messages::default(),
         };
         let has_media = messages.iter().any(Message::has_media);
         // A server's template has to place media and tool results, so such conversations are sent as messages.
@@ -159,7 +160,7 @@ impl PromptParts {
                 RequestKind::Loglikelihood => sample.unconditioned_input.clone(),
                 RequestKind::Generate | RequestKind::RollingLoglikelihood => None,
             },
-            prompt_media: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
+            prompt_media: if task.prompt.is_some() && !is_given { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
             tools: sample.tools.clone(),
             tool_choice: sample.tool_choice.clone(),
@@ -198,7 +199,7 @@ impl PromptParts {
         };
         let messages = with_media(messages, self.prompt_media);
         let note = |kind: &str, message: &str, pointer: &str| Err(prompt_note(kind, message, Some(pointer)));
-        if messages.is_empty() && rendered_prompt.is_none() {
+        if messages.is_empty() && rendered_prompt.is_none() && !task.has_given_answers() {
             let message = "the sample has no messages, and the role has no prompt";
             return note("no_messages", message, "/messages");
         }
@@ -207,7 +208,9 @@ impl PromptParts {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
                 let draw = Some(DrawIndex { repeat, ..DrawIndex::default() });
-                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw };
+                let place = None;
+                let request =
+                    GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw, place };
                 Ok(Request::Generate(Box::new(request)))
             }
             RequestKind::Loglikelihood if continuations.is_empty() => {

@@ -74,7 +74,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     }
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
-    let budget = Arc::new(BudgetTracker::new(plan));
+    let budget = Arc::new(BudgetTracker::new(plan).reporting_to(context.progress));
     // A complete run cannot exceed a budget again. It only rewrites its reports.
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
@@ -87,12 +87,14 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
         .run_tasks(&tasks, &mut writer, records)
         .and_then(|reports| check_all_files(context).map(|()| reports))
         .map_err(|error| note_changed_input(error, &mut manifest, &folder))?;
+    report_unused_answers(context, &reports);
     // The rest is written by path.
     writer.check_in_place()?;
     let unchanged = before.filter(|_| !writer.has_grown());
     finish_journal(writer);
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
+    manifest.costs = budget.costs();
     emit_end(events, run_id, stopped.as_ref());
     Ok(RunReport { folder, manifest, tasks: reports, stopped, unchanged, spent: budget.usage() })
 }
@@ -102,6 +104,16 @@ fn note_changed_input(error: RunError, manifest: &mut Manifest, folder: &RunFold
     let RunError::Changed { what, .. } = &error else { return error };
     manifest.ended_by = Some(format!("an input changed: {what}"));
     manifest.write(folder).map_or_else(RunError::from, |()| error)
+}
+
+/// Warns of given answers that belong to no sample. A part of a run takes only a part of them.
+fn report_unused_answers(context: &RunContext<'_>, reports: &[TaskReport]) {
+    let is_part = context.options.resume
+        || context.options.max_samples.is_some()
+        || reports.iter().any(TaskReport::ended_early);
+    if !is_part {
+        context.session.unused_answers().iter().for_each(|message| tracing::warn!("{message}"));
+    }
 }
 
 /// Seals the journal. A journal that cannot be sealed is only larger.
@@ -144,9 +156,13 @@ fn emit_end(events: Events, run_id: &str, stopped: Option<&StopReason>) {
     events.end(kind, payload, is_failure);
 }
 
-/// Returns the reason that the run ended early. A budget that was exhausted by the last sample ended nothing.
+/// Returns the reason that the run ended early. A budget that was exhausted by the last sample ended nothing. Samples that
+/// wait for a batch count if nothing else ended the run.
 fn stop_reason(stop: &CancelToken, reports: &[TaskReport]) -> Option<StopReason> {
-    let reason = stop.reason()?;
+    let Some(reason) = stop.reason() else {
+        let awaits_batch = |report: &TaskReport| report.cut_off == Some(StopReason::AwaitsBatch);
+        return reports.iter().any(awaits_batch).then_some(StopReason::AwaitsBatch);
+    };
     let is_cut_off = reports.iter().any(|report| report.cut_off.is_some());
     (is_cut_off || reason == StopReason::Requested).then_some(reason)
 }
@@ -154,6 +170,7 @@ fn stop_reason(stop: &CancelToken, reports: &[TaskReport]) -> Option<StopReason>
 fn reason_text(reason: &StopReason) -> String {
     match reason {
         StopReason::Requested => "asked".to_owned(),
+        StopReason::AwaitsBatch => "requests wait for their batch".to_owned(),
         StopReason::Budget(text) | StopReason::FailFast(text) => text.clone(),
         StopReason::BackendRefused { backend_id, message }
         | StopReason::ModelLost { backend_id, message }
@@ -293,5 +310,7 @@ mod tests {
             let reports = [TaskReport { cut_off, ..TaskReport::default() }];
             assert_eq!(stop_reason(&stop, &reports), expected, "{reason:?} {is_cut_off}");
         }
+        let open = [TaskReport { cut_off: Some(StopReason::AwaitsBatch), ..TaskReport::default() }];
+        assert_eq!(stop_reason(&CancelToken::default(), &open), Some(StopReason::AwaitsBatch));
     }
 }

@@ -1,15 +1,17 @@
 //! A plan with its models loaded.
 
 pub(crate) mod datasets;
+mod given_answers;
 pub(crate) mod media;
 pub(crate) mod models;
 pub(crate) mod prompts;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedTask};
 use crate::session::datasets::Datasets;
+use crate::session::given_answers::GivenAnswers;
 use crate::session::media::check_first_row;
-use gage_backend::{Backend, Capabilities, OpenOptions, RoleModel, RoleModels, open};
-use gage_config::{Problems, RequestKind};
+use gage_backend::{Backend, Capabilities, OpenError, OpenOptions, RoleModel, RoleModels, open};
+use gage_config::{AnswersConfig, BackendKind, Problems, RequestKind};
 use gage_core::{Object, PinnedFiles};
 use gage_plugin::{Models, Registry};
 use std::collections::{BTreeMap, HashMap};
@@ -33,7 +35,11 @@ impl Session {
         let options = with_permissions(options, plan);
         let mut backends: HashMap<String, Arc<dyn Backend>> = HashMap::new();
         for spec in plan.backends() {
-            match open(spec, registry, &options).await {
+            let opened = match &spec.kind {
+                BackendKind::Answers(config) => given_answers(config, plan).map_err(|error| vec![error]),
+                _ => open(spec, registry, &options).await,
+            };
+            match opened {
                 Ok(backend) => {
                     backends.insert(spec.backend_id.clone(), backend);
                 }
@@ -98,6 +104,11 @@ impl Session {
         })
     }
 
+    /// Returns a description of the answers of each file that no request has taken.
+    pub(crate) fn unused_answers(&self) -> Vec<String> {
+        self.backends.values().filter_map(|backend| backend.unused_answers()).collect()
+    }
+
     /// Returns the files of the plugins that the run uses.
     pub(crate) fn plugin_files(&self) -> &PinnedFiles {
         &self.plugin_files
@@ -107,6 +118,16 @@ impl Session {
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
+}
+
+/// Opens a file of answers for the tasks that it answers.
+fn given_answers(config: &AnswersConfig, plan: &Plan) -> Result<Arc<dyn Backend>, OpenError> {
+    let is_of = |task: &&PlannedTask| match &task.backend.kind {
+        BackendKind::Answers(own) => own.path_span == config.path_span,
+        _ => false,
+    };
+    let tasks: Vec<&PlannedTask> = plan.tasks.iter().map(|task| &**task).filter(is_of).collect();
+    Ok(Arc::new(GivenAnswers::open(config, &tasks)?))
 }
 
 /// Returns options that reach only the hosts that the suite of a plan may reach.

@@ -114,6 +114,7 @@ fn description(task_id: &str) -> TaskDescription {
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        bounds: gage_figures::UNBOUNDED,
         directions: Vec::new(),
     };
     TaskDescription {

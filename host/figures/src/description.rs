@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Smallest and largest possible score.
 pub type Scale = [f64; 2];
 
+/// The bounds of a score that declares none.
+pub const UNBOUNDED: Scale = [f64::NEG_INFINITY, f64::INFINITY];
+
 /// A metric of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricDescription {
@@ -26,11 +29,22 @@ pub struct MetricDescription {
     pub is_proportion: bool,
     /// Declared scales of its values, by name.
     pub scales: Vec<(String, Scale)>,
+    /// Smallest and largest possible primary score; infinite where it declares no bound.
+    pub bounds: Scale,
     /// Declared directions of its sub-scores, by name: true if higher is better.
     pub directions: Vec<(String, bool)>,
 }
 
 impl MetricDescription {
+    /// Returns the bounds of a mean of primary scores. An aggregator's figure may be on another scale than the scores.
+    pub(crate) fn bounds_of_means(&self) -> Scale {
+        match &self.aggregation {
+            Aggregation::PassRate => [0.0, 1.0],
+            Aggregation::Custom(_) => UNBOUNDED,
+            _ => self.bounds,
+        }
+    }
+
     /// Returns the scale of a value, if known; for a pass rate, it is from 0 to 1.
     pub(crate) fn scale_of(&self, name: &str) -> Option<Scale> {
         if self.aggregation == Aggregation::PassRate && name == self.value_name {

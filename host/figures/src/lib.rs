@@ -49,7 +49,7 @@ pub use completeness::{Completeness, TaskCompleteness};
 pub use custom_aggregation::{
     AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,
 };
-pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
+pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription, UNBOUNDED};
 pub use error::FiguresError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use gage_core::OTHER_LABEL;

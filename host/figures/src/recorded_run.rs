@@ -29,6 +29,20 @@ impl RecordedRun {
     /// # Errors
     /// If the path is not a run folder, or holds files that cannot be read.
     pub fn open(path: &Path) -> Result<RecordedRun, FiguresError> {
+        let run = RecordedRun::open_head(path)?;
+        let journal = match path.join(JOURNAL_FOLDER).exists() {
+            true => Some(run.reader.journal()?).filter(|journal| !journal.is_empty()),
+            false => None,
+        };
+        Ok(RecordedRun { journal, ..run })
+    }
+
+    /// Opens a run folder without its journal, which takes the same time for any number of samples. Records are then those of
+    /// `samples.jsonl`.
+    ///
+    /// # Errors
+    /// If the path is not a run folder, or holds files that cannot be read.
+    pub fn open_head(path: &Path) -> Result<RecordedRun, FiguresError> {
         let reader = RunReader::open(path)?;
         let summary = reader.summary()?;
         let resamples = match reader.resamples::<ResamplesFile>() {
@@ -37,12 +51,9 @@ impl RecordedRun {
             read => read.ok().flatten(),
         };
         let resamples = resamples.map(ResamplesFile::into_figures).unwrap_or_default();
-        let journal = match path.join(JOURNAL_FOLDER).exists() {
-            true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
-            false => None,
-        };
         let config = load_recorded(&reader.manifest().identity.config);
-        Ok(RecordedRun { folder: path.display().to_string(), reader, summary, resamples, config, journal })
+        let folder = path.display().to_string();
+        Ok(RecordedRun { folder, reader, summary, resamples, config, journal: None })
     }
 
     /// Returns the manifest.

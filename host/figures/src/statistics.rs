@@ -4,6 +4,7 @@ mod student_t;
 
 pub use student_t::student_t_975;
 
+use crate::Scale;
 use serde::{Deserialize, Serialize};
 
 /// The 0.975 quantile of the standard normal distribution.
@@ -59,6 +60,12 @@ impl Interval {
     /// Returns an interval at the level [`LEVEL_95`].
     pub fn of_95(low: f64, high: f64, method: IntervalMethod) -> Interval {
         Interval { low, high, level: LEVEL_95, method }
+    }
+
+    /// Returns the part of the interval of a value that is within bounds. The value stays inside, even if it is beyond them.
+    #[must_use]
+    pub fn within(self, value: f64, [least, greatest]: Scale) -> Interval {
+        Interval { low: self.low.max(least).min(value), high: self.high.min(greatest).max(value), ..self }
     }
 }
 
@@ -159,6 +166,20 @@ mod tests {
         );
         assert_eq!(wilson_on_scale(1.5, 10.0, [0.0, 1.0]), None);
         assert_eq!(wilson_on_scale(0.5, f64::NAN, [0.0, 1.0]), None);
+    }
+
+    #[test]
+    fn an_interval_stays_within_its_bounds() {
+        let interval = Interval::of_95(-0.457, 13.657, IntervalMethod::Hall);
+        let ends = |value, bounds| {
+            let interval = interval.within(value, bounds);
+            (interval.low, interval.high)
+        };
+        assert_eq!(ends(6.6, [0.0, f64::INFINITY]), (0.0, 13.657));
+        assert_eq!(ends(6.6, [f64::NEG_INFINITY, 10.0]), (-0.457, 10.0));
+        assert_eq!(ends(6.6, [f64::NEG_INFINITY, f64::INFINITY]), (-0.457, 13.657));
+        // The scores of a metric may exceed what it declares.
+        assert_eq!(ends(6.6, [0.0, 1.0]), (0.0, 6.6));
     }
 
     proptest! {

@@ -9,7 +9,9 @@ use crate::{
     JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings, describe_served,
 };
 use anstyle::{AnsiColor, Style};
-use cells::{Align, fitted, narrow, width_of};
+use cells::{
+    Align, MIN_NAME_COLUMNS, MIN_SHORT_NAME_COLUMNS, fitted, narrow, total_width, width_of, wrapped,
+};
 use gage_core::{Outcome, printable_line};
 use itertools::Itertools as _;
 use numbers::{duration, milliseconds};
@@ -19,7 +21,7 @@ pub use side_by_side::render_side_by_side;
 /// Options for rendering a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions<'a> {
-    /// Width of the terminal in columns; names are cut if the table is wider.
+    /// Width of the terminal in columns. If the table is wider, names are cut and less important columns are left out.
     pub width: usize,
     /// True to use colours.
     pub colour: bool,
@@ -44,6 +46,11 @@ const COLUMNS: [(&str, Align); 6] = [
 ];
 /// Number of leading columns that hold names, which may be cut.
 const NAME_COLUMNS: usize = 2;
+/// Places of columns.
+const VALUE: usize = 2;
+const INTERVAL: usize = 3;
+const SCORED: usize = 4;
+const COVERAGE: usize = 5;
 
 /// Renders the figures as a table: a row for every metric of every task, with rows for its parts below it.
 ///
@@ -53,13 +60,13 @@ const NAME_COLUMNS: usize = 2;
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
     let mut lines = metric_lines(summary, timings, options, paint);
-    let mut ends = outcome_lines(summary, paint);
-    ends.extend(judge_lines(summary, paint));
-    ends.extend(error_lines(summary, timings, paint));
-    ends.extend(served_lines(summary, paint));
+    let mut ends = outcome_lines(summary);
+    ends.extend(judge_lines(summary));
+    ends.extend(error_lines(summary, timings));
+    ends.extend(served_lines(summary));
     if !ends.is_empty() {
         lines.push(String::new());
-        lines.extend(ends);
+        lines.extend(ends.iter().flat_map(|text| notice(text, options.width, paint)));
     }
     lines.push(String::new());
     lines.extend(time_lines(timings, options.width));
@@ -104,59 +111,103 @@ fn metric_lines(
     if rows.is_empty() {
         return vec![format!("{INDENT}no metrics")];
     }
+    write_units(&mut rows);
     let mut widths = COLUMNS.map(|(title, _)| width_of(title));
     for row in &rows {
         widths.iter_mut().zip(&row.cells).for_each(|(width, cell)| *width = width_of(cell).max(*width));
     }
-    narrow(&mut widths, NAME_COLUMNS, options.width.saturating_sub(width_of(INDENT)), width_of(GAP));
-    let columns = || COLUMNS.into_iter().zip(widths);
+    let shown = fit(&mut widths, options.width.saturating_sub(width_of(INDENT)));
+    let columns = || shown.iter().map(move |column| (*column, COLUMNS[*column], widths[*column]));
     let mut header =
-        columns().map(|((title, align), width)| paint.with(HEADER, &fitted(title, width, align)));
-    let total = widths.iter().sum::<usize>() + width_of(GAP) * (widths.len() - 1);
+        columns().map(|(_, (title, align), width)| paint.with(HEADER, &fitted(title, width, align)));
+    let total = total_width(&columns().map(|(.., width)| width).collect::<Vec<_>>(), width_of(GAP));
     let mut lines = vec![
         format!("{INDENT}{}", header.join(GAP)),
         format!("{INDENT}{}", paint.with(FAINT, &"─".repeat(total))),
     ];
-    let last = widths.len() - 1;
-    for TableRow { cells, is_part, is_partial } in rows {
-        let mut cells =
-            cells.iter().zip(columns()).enumerate().map(|(position, (text, ((_, align), width)))| {
-                let cell = fitted(text, width, align);
-                match (is_part, is_partial && position == last) {
-                    (_, true) => paint.with(ATTENTION, &cell),
-                    (true, false) => paint.with(FAINT, &cell),
-                    (false, false) => cell,
-                }
-            });
+    let last = shown.last().copied();
+    for TableRow { cells, is_part, is_partial, .. } in rows {
+        let mut cells = columns().map(|(column, (_, align), width)| {
+            let cell = fitted(&cells[column], width, align);
+            match (is_part, is_partial && Some(column) == last) {
+                (_, true) => paint.with(ATTENTION, &cell),
+                (true, false) => paint.with(FAINT, &cell),
+                (false, false) => cell,
+            }
+        });
         lines.push(format!("{INDENT}{}", cells.join(GAP)));
     }
     lines
 }
 
+/// Writes the unit behind each value that has one. The digits of the others stay in line with those.
+fn write_units(rows: &mut [TableRow]) {
+    let width = rows.iter().map(|row| row.unit.len()).max().unwrap_or_default();
+    if width == 0 {
+        return;
+    }
+    for row in rows.iter_mut().filter(|row| !row.cells[VALUE].is_empty()) {
+        let unit = row.unit;
+        row.cells[VALUE].push_str(&format!(" {unit:width$}"));
+    }
+}
+
+/// Returns the columns that fit a width, and narrows those of names. Figures are never cut.
+fn fit(widths: &mut [usize; COLUMNS.len()], room: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
+    let gap = width_of(GAP);
+    for (least, dropped) in [
+        (MIN_NAME_COLUMNS, None),
+        (MIN_NAME_COLUMNS, Some(COVERAGE)),
+        (MIN_SHORT_NAME_COLUMNS, None),
+        (MIN_SHORT_NAME_COLUMNS, Some(INTERVAL)),
+        (MIN_SHORT_NAME_COLUMNS, Some(SCORED)),
+    ] {
+        shown.retain(|column| Some(*column) != dropped);
+        let mut of_shown: Vec<usize> = shown.iter().map(|column| widths[*column]).collect();
+        narrow(&mut of_shown, NAME_COLUMNS, room, gap, least);
+        if total_width(&of_shown, gap) <= room {
+            shown.iter().zip(of_shown).for_each(|(column, width)| widths[*column] = width);
+            return shown;
+        }
+    }
+    widths.iter_mut().take(NAME_COLUMNS).for_each(|width| *width = MIN_SHORT_NAME_COLUMNS.min(*width));
+    shown
+}
+
+/// Formats a notice below the table, on as many lines as it needs.
+fn notice(text: &str, width: usize, paint: Paint) -> Vec<String> {
+    let indent = width_of(INDENT);
+    let lines =
+        wrapped(&printable_line(text), width.saturating_sub(indent), width.saturating_sub(2 * indent));
+    let indents = std::iter::once(1).chain(std::iter::repeat(2));
+    let line =
+        |(line, times): (String, usize)| format!("{}{}", INDENT.repeat(times), paint.with(ATTENTION, &line));
+    lines.into_iter().zip(indents).map(line).collect()
+}
+
 /// Returns a line for each metric that has no value although samples were scored, with the reason.
-fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String> {
+fn error_lines(summary: &Summary, timings: &Timings) -> Vec<String> {
     let line = |figure: &MetricFigure| {
         let error = figure.error.as_ref()?;
-        let text = format!("{}: {}: {error}", figure.task_id, figure.metric_id);
-        Some(format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text))))
+        Some(format!("{}: {}: {error}", figure.task_id, figure.metric_id))
     };
     let tasks = summary.tasks.iter().flat_map(|task| &task.metrics);
     tasks.chain(&timings.timing_metrics).filter_map(line).collect()
 }
 
 /// Returns a line for each task whose server changed its model during the run.
-fn served_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+fn served_lines(summary: &Summary) -> Vec<String> {
     let changed = summary.tasks.iter().filter(|task| task.served.len() > 1);
     let line = |task: &TaskSummary| {
         let served = describe_served(&task.served);
-        let text = format!("{}: the server changed its model during the run: {served}", task.task_id);
-        format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text)))
+        format!("{}: the server changed its model during the run: {served}", task.task_id)
     };
     changed.map(line).collect()
 }
 
 /// Returns a line for each task with samples that were not scored, or that the run did not reach.
-fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+fn outcome_lines(summary: &Summary) -> Vec<String> {
     let line = |task: &TaskSummary| {
         let ends: Vec<String> = task
             .samples
@@ -166,8 +217,7 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
             .map(|(outcome, count)| format!("{count} {outcome}"))
             .chain(not_reached(&task.samples))
             .collect();
-        let text = format!("{}: {}", printable_line(&task.task_id), ends.join(", "));
-        (!ends.is_empty()).then(|| format!("{INDENT}{}", paint.with(ATTENTION, &text)))
+        (!ends.is_empty()).then(|| format!("{}: {}", task.task_id, ends.join(", ")))
     };
     summary.tasks.iter().filter_map(line).collect()
 }
@@ -182,15 +232,14 @@ fn not_reached(samples: &SampleFigures) -> Option<String> {
 }
 
 /// Returns a line for each judge that gave no readable reply for some answers.
-fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+fn judge_lines(summary: &Summary) -> Vec<String> {
     let line = |task: &TaskSummary, judge: &JudgeFigure| {
         let JudgeFigure { judge_id, asked, unreadable, asked_again, .. } = judge;
-        let text = format!(
+        format!(
             "{}: judge {judge_id}: no reply could be read about {unreadable} of {asked} answers; it was asked again about \
              {asked_again}",
             task.task_id
-        );
-        format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text)))
+        )
     };
     let judges = summary.tasks.iter().flat_map(|task| task.judges.iter().map(move |judge| (task, judge)));
     judges.filter(|(_, judge)| judge.unreadable > 0).map(|(task, judge)| line(task, judge)).collect()
@@ -210,6 +259,9 @@ fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     for (name, latency) in [("model calls", timings.latency), ("first token", timings.first_token)] {
         let Some(LatencyFigures { p50_ms, p95_ms, .. }) = latency else { continue };
         parts.push(format!("{name} p50 {}, p95 {}", milliseconds(p50_ms), milliseconds(p95_ms)));
+    }
+    if timings.prompt_tokens > 0 || timings.completion_tokens > 0 {
+        parts.push(format!("{} tokens in, {} out", timings.prompt_tokens, timings.completion_tokens));
     }
     if let Some(rate) = timings.throughput_completion_tokens_per_s {
         parts.push(format!("{rate:.0} tokens/s"));

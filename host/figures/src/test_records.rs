@@ -1,6 +1,6 @@
 //! Records and descriptions for the tests of this crate and of its dependents.
 
-use crate::{Aggregation, MetricDescription, TaskDescription};
+use crate::{Aggregation, MetricDescription, TaskDescription, UNBOUNDED};
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{SampleRecord, SampleTiming};
 use serde_json::json;
@@ -16,6 +16,7 @@ pub fn description(metric_id: &str) -> MetricDescription {
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        bounds: UNBOUNDED,
         directions: Vec::new(),
     }
 }

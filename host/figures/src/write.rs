@@ -178,7 +178,8 @@ impl<'a> ReportBuilder<'a> {
         }
     }
 
-    /// Adds the records of a journal after those that were already added, which must be the first of it.
+    /// Adds the records of a journal after those that were already added, which must be the first of it. Shows each of them to
+    /// `observe`.
     ///
     /// # Errors
     /// If the journal cannot be read, and those of [`ReportBuilder::add`].
@@ -186,12 +187,16 @@ impl<'a> ReportBuilder<'a> {
         mut self,
         folder: &RunFolder,
         tasks: &[TaskDescription],
+        mut observe: impl FnMut(&RecordView<'_>),
     ) -> Result<ReportBuilder<'a>, FiguresError> {
         let index = JournalIndex::read(folder)?;
         let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
         let known = usize::try_from(self.records).unwrap_or(usize::MAX);
         for record in index.records_in_order_after(&order, known) {
-            self.add(&(&record?).into())?;
+            let record = record?;
+            let view = RecordView::from(&record);
+            self.add(&view)?;
+            observe(&view);
         }
         Ok(self)
     }
@@ -244,6 +249,6 @@ pub fn write_reports(
     phases: &Phases,
     aggregators: CustomAggregators<'_>,
 ) -> Result<WrittenReports, FiguresError> {
-    let builder = ReportBuilder::new(folder, tasks, aggregators)?.with_rest(folder, tasks)?;
+    let builder = ReportBuilder::new(folder, tasks, aggregators)?.with_rest(folder, tasks, |_| {})?;
     builder.finish(folder, tasks, completeness, || phases.clone())
 }

@@ -72,6 +72,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        bounds: gage_figures::UNBOUNDED,
         directions: Vec::new(),
     };
     let task = TaskDescription {

@@ -37,6 +37,7 @@ pub(crate) fn describe(folder: &Path) -> Result<HistoryRun, RecordError> {
         total_is_least: samples["total_is_least"].as_bool().unwrap_or(false),
         not_reached: samples["not_reached"].as_u64().unwrap_or(0),
         coverage: samples["coverage"].as_f64(),
+        cost: manifest.costs.values().copied().reduce(|sum, cost| sum + cost),
         lock_digest,
         definition_digest,
         samples_digest: manifest.files.get(SAMPLES_FILE).map(|file| file.digest.to_string()),

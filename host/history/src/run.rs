@@ -38,6 +38,9 @@ pub struct HistoryRun {
     pub not_reached: u64,
     /// Fraction of samples that were scored; an upper bound if `total_is_least`.
     pub coverage: Option<f64>,
+    /// Cost of its tokens, in the currency of the suite's prices; `None` without prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// Digest of its `gage.lock`, which covers all inputs including the model.
     pub lock_digest: Option<String>,
     /// Digest of the same inputs without the models under test. Runs can be compared if it is equal.

@@ -12,6 +12,7 @@ const BODY: &str = include_str!("assets/report.html");
 /// One script, concatenated from files in order of dependency.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/data.js"),
+    include_str!("assets/paged.js"),
     include_str!("assets/figures.js"),
     include_str!("assets/errors.js"),
     include_str!("assets/comparison.js"),

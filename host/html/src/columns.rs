@@ -1,8 +1,8 @@
 //! Columns with the small data of some thousand samples, for lists, filters and plots.
 
 use super::metadata::MetadataColumns;
-use gage_core::{MetricResult, OTHER_LABEL, Outcome, shortened};
-use gage_record::{ErrorNote, SampleRecord, SampleStage};
+use gage_core::{JsonView, MetricResult, OTHER_LABEL, Outcome, shortened};
+use gage_record::{ErrorNote, RecordView, SampleStage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -24,38 +24,38 @@ pub(super) struct Columns {
     texts_every: u64,
     /// Indexes in this block of further samples whose texts are in the page: failed ones.
     further_texts: Vec<usize>,
-    tasks: Vec<String>,
+    pub(super) tasks: Vec<String>,
     /// Outcomes of the samples, or the next stage of unfinished ones.
-    outcomes: Vec<&'static str>,
-    metrics: Vec<String>,
-    tags: Vec<String>,
+    pub(super) outcomes: Vec<&'static str>,
+    pub(super) metrics: Vec<String>,
+    pub(super) tags: Vec<String>,
     /// Number of samples in each text block that precedes this block.
     texts: Vec<u32>,
-    task: Vec<usize>,
-    outcome: Vec<usize>,
-    index: Vec<u64>,
-    id: Vec<String>,
+    pub(super) task: Vec<usize>,
+    pub(super) outcome: Vec<usize>,
+    pub(super) index: Vec<u64>,
+    pub(super) id: Vec<String>,
     /// Content digests, which distinguish samples with the same id; empty if the page has only one run.
     content: Vec<String>,
     /// Milliseconds; null if the model was not called, or its last call failed before the response.
-    latency: Vec<Option<f64>>,
+    pub(super) latency: Vec<Option<f64>>,
     /// Milliseconds since 1970; null if unknown. The first value is absolute; later ones are differences from the
     /// previous known one.
-    finished: Vec<Option<i64>>,
+    pub(super) finished: Vec<Option<i64>>,
     /// Tokens of the answer; null if they were not counted.
-    tokens: Vec<Option<u64>>,
+    pub(super) tokens: Vec<Option<u64>>,
     /// Primary scores of the samples, by metric.
-    scores: Vec<Vec<Option<f64>>>,
+    pub(super) scores: Vec<Vec<Option<f64>>>,
     /// Pass marks of the samples, by metric: 1 if passed, 0 if not, null if unknown.
-    pass: Vec<Vec<Option<u8>>>,
+    pub(super) pass: Vec<Vec<Option<u8>>>,
     /// Pairs of a sample's index in this block and a tag's index.
-    tagged: Vec<(usize, usize)>,
-    errors: Vec<ErrorNote>,
+    pub(super) tagged: Vec<(usize, usize)>,
+    pub(super) errors: Vec<ErrorNote>,
     /// Pairs of a failed sample's index in this block and its error's index.
-    failed: Vec<(usize, usize)>,
+    pub(super) failed: Vec<(usize, usize)>,
     /// Pairs of a sample's index in this block and the price of its judges' replies.
-    judge_cost: Vec<(usize, f64)>,
-    metadata: MetadataColumns,
+    pub(super) judge_cost: Vec<(usize, f64)>,
+    pub(super) metadata: MetadataColumns,
     /// Index of each tag, and the index of the last sample that has it.
     #[serde(skip)]
     last_tagged: HashMap<String, (usize, usize)>,
@@ -74,12 +74,12 @@ impl Columns {
     }
 
     /// Adds a sample and its stage; `content` as in [`Columns::content`].
-    pub(super) fn add(&mut self, record: &SampleRecord, stage: SampleStage, content: Option<u64>) {
+    pub(super) fn add(&mut self, record: &RecordView<'_>, stage: SampleStage, content: Option<u64>) {
         let number = self.len();
-        self.task.push(place(&mut self.tasks, record.task_id.as_str()));
+        self.task.push(place(&mut self.tasks, record.task_id));
         self.outcome.push(place(&mut self.outcomes, end_of(record.outcome, stage)));
         self.index.push(record.index);
-        self.id.push(record.sample_id.clone());
+        self.id.push(record.sample_id.to_owned());
         // Half of it is enough to distinguish two rows with the same id.
         self.content.extend(content.map(|content| format!("{:08x}", content >> 32)));
         let timing = &record.timing;
@@ -87,19 +87,18 @@ impl Columns {
         self.latency.push(is_known.then(|| rounded(timing.latency_ms)));
         let finished = self.finished_after(timing.finished_unix_ms);
         self.finished.push(finished);
-        let counted = record.model_output.as_ref().and_then(|output| output.read::<CountedOutput>().ok());
-        self.tokens.push(counted.and_then(|output| output.usage?.completion_tokens));
+        self.tokens.push(completion_tokens_of(record.model_output));
         self.scores.iter_mut().for_each(|column| column.push(None));
         self.pass.iter_mut().for_each(|column| column.push(None));
-        for result in &record.metrics {
+        for result in record.metrics {
             self.add_result(number, result);
         }
-        if let Some(error) = &record.error {
+        if let Some(error) = record.error {
             self.add_error(number, error);
         }
-        let cost = record.judge_output.as_ref().and_then(judge_cost_of);
+        let cost = record.judge_output.and_then(judge_cost_of);
         self.judge_cost.extend(cost.map(|cost| (number, cost)));
-        self.metadata.add(number, record.sample.get("metadata"));
+        self.metadata.add(number, record.sample.get("metadata").as_deref());
     }
 
     fn add_result(&mut self, number: usize, result: &MetricResult) {
@@ -140,7 +139,8 @@ impl Columns {
 
     /// Adds the error of a sample, without its place in the row.
     fn add_error(&mut self, number: usize, error: &ErrorNote) {
-        let message = shortened(&error.message, MAX_ERROR_CHARS).into_owned();
+        let message = error.message_without_secrets();
+        let message = shortened(&message, MAX_ERROR_CHARS).into_owned();
         let mut error = ErrorNote { stage: error.stage, kind: error.kind.clone(), message, pointer: None };
         let is_known = self.errors.contains(&error);
         if !is_known && self.errors.len() >= MAX_ERRORS {
@@ -174,6 +174,14 @@ fn judge_cost_of(output: &Value) -> Option<f64> {
     }
     let judges = output.get("judges")?.as_object()?;
     judges.values().filter_map(|judge| judge.get("cost")?.as_f64()).reduce(|sum, cost| sum + cost)
+}
+
+/// Returns the number of tokens of an answer, if they were counted. Builds nothing of an output that is only text.
+fn completion_tokens_of(output: JsonView<'_>) -> Option<u64> {
+    match output {
+        JsonView::Lazy(json) => json.read::<CountedOutput>().ok()?.usage?.completion_tokens,
+        other => other.get("usage")?.get("completion_tokens")?.as_u64(),
+    }
 }
 
 /// The part of an output that is shown in lists.

@@ -1,7 +1,7 @@
 //! Excerpts for the list of samples: the question, the reference and the answer of each, in one line.
 
 use gage_core::shortened;
-use gage_record::SampleRecord;
+use gage_record::RecordView;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,35 +20,45 @@ pub(super) struct Excerpts {
 }
 
 impl Excerpts {
-    pub(super) fn add(&mut self, record: &SampleRecord) {
+    pub(super) fn add(&mut self, record: &RecordView<'_>) {
         self.input.push(input_of(record));
         self.target.push(target_of(record));
-        let answer = record.model_output.as_ref().and_then(|output| output.get("answer"));
-        self.answer.push(answer.map(line_of).unwrap_or_default());
+        let answer = record.model_output.get("answer");
+        self.answer.push(answer.as_deref().map(line_of).unwrap_or_default());
+    }
+
+    /// Returns the number of samples.
+    pub(super) fn len(&self) -> usize {
+        self.input.len()
     }
 }
 
 /// Returns the beginning of the last message of a user, or of the invalid row.
-fn input_of(record: &SampleRecord) -> String {
-    let messages = record.sample.get("messages").and_then(Value::as_array);
+fn input_of(record: &RecordView<'_>) -> String {
+    let messages = record.sample.get("messages");
+    let messages = messages.as_deref().and_then(Value::as_array);
     let last = messages.and_then(|messages| messages.iter().rev().find(|message| message["role"] == "user"));
     let input = last.map(|message| line_of(&message["content"])).filter(|input| !input.is_empty());
     let other = || {
-        let of_sample = ["text", "prompt"].iter().find_map(|key| record.sample.get(key)?.as_str());
-        one_line(of_sample.or(record.row.as_deref()).unwrap_or_default())
+        let text_at = |key: &&str| {
+            let member = record.sample.get(key)?;
+            member.as_str().map(one_line)
+        };
+        let of_sample = ["text", "prompt"].iter().find_map(text_at);
+        of_sample.unwrap_or_else(|| one_line(record.row.unwrap_or_default()))
     };
     input.unwrap_or_else(other)
 }
 
 /// Returns the beginning of the first reference, and the number of the others.
-fn target_of(record: &SampleRecord) -> String {
-    let references = record.sample.get("references").and_then(Value::as_array);
-    match references.map(Vec::as_slice) {
+fn target_of(record: &RecordView<'_>) -> String {
+    let references = record.sample.get("references");
+    match references.as_deref().and_then(Value::as_array).map(Vec::as_slice) {
         Some([first, rest @ ..]) => {
             let target = line_of(first.get("answer").unwrap_or(first));
             if rest.is_empty() { target } else { format!("{target} (+{})", rest.len()) }
         }
-        _ => record.sample.get("label").map(line_of).unwrap_or_default(),
+        _ => record.sample.get("label").as_deref().map(line_of).unwrap_or_default(),
     }
 }
 
@@ -98,7 +108,7 @@ mod tests {
         record.sample = of_sample.into();
         record.model_output = Some(json!({ "answer": answer }).into());
         let mut excerpts = Excerpts::default();
-        excerpts.add(&record);
+        excerpts.add(&(&record).into());
         [excerpts.input.remove(0), excerpts.target.remove(0), excerpts.answer.remove(0)]
     }
 

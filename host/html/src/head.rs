@@ -5,6 +5,7 @@ use gage_figures::{RecordedRun, Summary, TaskSummary, Timings, describe_served};
 use gage_record::RunIdentity;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -44,6 +45,8 @@ struct RunHead<'a> {
     judges: Vec<String>,
     /// Ids of the prompts of roles, with the roles.
     prompts: Vec<String>,
+    /// Cost of the tokens of each backend with a price.
+    costs: &'a BTreeMap<String, f64>,
     /// Sentences without their full stop about what weakens the figures, such as a model that changed during the run.
     notices: Vec<String>,
     tasks: Vec<Value>,
@@ -101,6 +104,7 @@ impl<'a> RunHead<'a> {
             datasets: datasets_of(&manifest.identity),
             judges: judges_of(&manifest.identity),
             prompts: prompts_of(&manifest.identity),
+            costs: &manifest.costs,
             notices: changed_models(source),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),

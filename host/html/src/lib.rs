@@ -7,6 +7,7 @@
 //!   opened, and so are excerpts when their rows are seen. Columns for lists and plots are interleaved with them. The writer's memory therefore does not grow with
 //!   the number of samples.
 //! - **The output is deterministic**: the same run produces the same bytes.
+//! - **A page of a server need not have the samples.** It asks for blocks of the run's [page folder](PageFolder) instead.
 //!
 //! The parts of the page are in `src/assets`; the format of its blocks is in `docs/contributing/report-page.md`.
 
@@ -17,7 +18,9 @@ mod error;
 mod excerpts;
 mod head;
 mod metadata;
+mod packed;
 mod page;
+mod page_folder;
 mod template;
 mod text;
 mod write;
@@ -25,9 +28,11 @@ mod write;
 pub use assets::{Link, PageServer};
 pub use error::HtmlError;
 pub use page::{FORBIDDEN_IN_SCRIPTS, PageParts, RenderedPage, render};
+pub use page_folder::{MIN_PAGED_SAMPLES, PageBlock, PageFolder, PageFolderWriter};
 pub use template::render_template;
 pub use write::{
-    MAX_FILE_TEXTS, RequestsOf, WrittenPage, report_policy, sample_json, write_html, write_html_file,
+    MAX_FILE_TEXTS, RequestsOf, WrittenPage, paged_html, report_policy, sample_json, write_html,
+    write_html_file,
 };
 
 #[cfg(test)]

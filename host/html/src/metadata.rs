@@ -10,6 +10,8 @@ const MAX_KEYS: usize = 32;
 const MAX_VALUES: usize = 200;
 /// Maximum size of a value, in bytes. A key with longer ones is not for filters.
 const MAX_VALUE_BYTES: usize = 120;
+/// In a packed block, the byte of a sample without a value. It is larger than [`MAX_VALUES`].
+const NO_VALUE: u8 = u8::MAX;
 
 /// Values of the samples of a block, by key.
 #[derive(Debug, Default, Serialize)]
@@ -42,6 +44,41 @@ impl MetadataColumns {
             if self.columns.len() < MAX_KEYS || self.columns.contains_key(key) {
                 self.columns.entry(key.clone()).or_default().add(number, text);
             }
+        }
+    }
+}
+
+/// A key of a packed block. The values of the samples follow the head, with a byte for each.
+#[derive(Serialize)]
+pub(super) struct PackedKey<'a> {
+    key: &'a str,
+    values: &'a [String],
+    is_unlisted: bool,
+}
+
+impl MetadataColumns {
+    /// Returns the keys for the head of a packed block.
+    pub(super) fn keys(&self) -> Vec<PackedKey<'_>> {
+        let columns = self.columns.iter();
+        columns
+            .map(|(key, column)| PackedKey {
+                key: key.as_str(),
+                values: &column.values,
+                is_unlisted: column.is_unlisted,
+            })
+            .collect()
+    }
+
+    /// Appends the values of each key, in the order of the keys, for a number of samples.
+    pub(super) fn pack(&self, rows: usize, packed: &mut Vec<u8>) {
+        for column in self.columns.values() {
+            let mut bytes = vec![NO_VALUE; rows];
+            for (number, value) in &column.of {
+                if let Some(byte) = bytes.get_mut(*number) {
+                    *byte = u8::try_from(*value).unwrap_or(NO_VALUE);
+                }
+            }
+            packed.extend_from_slice(&bytes);
         }
     }
 }

@@ -11,7 +11,7 @@ use gage_compare::{Comparison, ContentBy};
 use gage_core::Outcome;
 use gage_figures::RecordedRun;
 use gage_record::format::JOURNAL_FOLDER;
-use gage_record::{RecordError, SampleRecord, TemporaryFile};
+use gage_record::{RecordError, RecordView, SampleRecord, TemporaryFile};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -122,6 +122,23 @@ pub fn write_html<W: Write>(
     Ok(WrittenPage { bytes: out.bytes, ..page })
 }
 
+/// Returns the page of one run without its samples. Its script asks the server for the blocks of the run's page folder.
+///
+/// # Errors
+/// If the page cannot be rendered.
+pub fn paged_html(source: &RecordedRun, server: &PageServer<'_>) -> Result<Vec<u8>, HtmlError> {
+    let head_of_page = PageHead::new(std::slice::from_ref(source), &[])?;
+    let frame = PageFrame::new(&head_of_page.names().join(" · "), Some(server))?;
+    let mut out = frame.before_data.into_bytes();
+    // The script knows it as soon as it has the head.
+    write_json(&mut out, "paged", &true)?;
+    write_json(&mut out, "head", &head_of_page)?;
+    write_json(&mut out, "server", server)?;
+    write_json(&mut out, "end", &json!({"samples": 0}))?;
+    out.extend_from_slice(frame.after_data.as_bytes());
+    Ok(out)
+}
+
 /// The samples of a run.
 struct RunContent<'r> {
     /// Index of the run in the page.
@@ -172,8 +189,9 @@ impl RunContent<'_> {
                     count += 1;
                     bytes += line.len();
                 }
-                columns.add(&record, stage, content.map(|by| by.of(&record)));
-                excerpts.add(&record);
+                let view = RecordView::from(&record);
+                columns.add(&view, stage, content.map(|by| by.of(&record)));
+                excerpts.add(&view);
                 page.samples += 1;
             }
             block::end(texts)?;

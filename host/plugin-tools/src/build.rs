@@ -4,12 +4,15 @@ mod componentize_py;
 mod javascript;
 mod lock;
 mod python;
+pub(crate) mod python_packages;
 mod rust;
 mod tool;
 
+pub use python_packages::{LockedPackages, lock_packages};
+
 use crate::project::SETTINGS;
 use crate::{Language, Project, ToolError};
-use gage_plugin::{Capability, summarise};
+use gage_plugin::{Capability, note_packages, summarise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -41,6 +44,8 @@ pub struct BuiltComponent {
 struct BuildOutput {
     bytes: Vec<u8>,
     with: String,
+    /// Packages that the component contains and that do not note themselves in it.
+    packages: Vec<String>,
 }
 
 /// Builds the project in a folder, and writes `NAME.wasm` there. Runs the tools of its language, which may
@@ -55,25 +60,15 @@ pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent
     let component = project.component();
     // Tools run in the project folder, and some receive paths of files elsewhere.
     project.folder = folder.canonicalize().map_err(|error| ToolError::io("read", folder, &error))?;
-    let made = match project.language {
+    let mut made = match project.language {
         Language::Rust => rust::build(&project, options),
         Language::Python => python::build(&project, options),
         Language::JavaScript => javascript::build(&project, options),
     }?;
     check(&project, &made.bytes, options.say)?;
+    note_packages(&mut made.bytes, &made.packages);
     write(&component, &made.bytes)?;
     Ok(BuiltComponent { component, bytes: made.bytes.len(), took: started.elapsed(), with: made.with })
-}
-
-/// Checks that the folders needed by the project's tools exist.
-fn require(project: &Project, folders: &[&str]) -> Result<(), ToolError> {
-    match folders.iter().map(|folder| project.folder.join(folder)).find(|folder| !folder.is_dir()) {
-        None => Ok(()),
-        Some(missing) => Err(ToolError::with_help(
-            format!("there is no folder {}", missing.display()),
-            "gage/ holds the contract and the SDK; copy it from a project that `gage-host plugin new` makes",
-        )),
-    }
 }
 
 /// Rejects a component that does not match its project.

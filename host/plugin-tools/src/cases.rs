@@ -60,10 +60,83 @@ pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
     }
 }
 
+/// Types of the values of a case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CaseValue {
+    Object,
+    ListOfObjects,
+    ListOfTexts,
+    Replies,
+    Text,
+    Boolean,
+}
+
+impl CaseValue {
+    /// Returns the type of the value of a key. `None` if it may have any.
+    fn of_key(key: &str) -> Option<CaseValue> {
+        Some(match key {
+            "inputs" | "sample" | "model_output" | "row" | "payload" | "sampling_params" => CaseValue::Object,
+            "rows" | "messages" | "expected_prompts" => CaseValue::ListOfObjects,
+            "continuations" => CaseValue::ListOfTexts,
+            "replies" => CaseValue::Replies,
+            "dataset" | "expected_skip" => CaseValue::Text,
+            "intermediate" | "expected_unparseable" => CaseValue::Boolean,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            CaseValue::Object => "an object",
+            CaseValue::ListOfObjects => "a list of objects",
+            CaseValue::ListOfTexts => "a list of texts",
+            CaseValue::Replies => "a list of texts or objects",
+            CaseValue::Text => "a text",
+            CaseValue::Boolean => "true or false",
+        }
+    }
+
+    fn accepts(self, value: &Value) -> bool {
+        let each =
+            |is_fine: fn(&Value) -> bool| value.as_array().is_some_and(|list| list.iter().all(is_fine));
+        match self {
+            CaseValue::Object => value.is_object(),
+            CaseValue::ListOfObjects => each(Value::is_object),
+            CaseValue::ListOfTexts => each(Value::is_string),
+            CaseValue::Replies => each(|reply| reply.is_string() || reply.is_object()),
+            CaseValue::Text => value.is_string(),
+            CaseValue::Boolean => value.is_boolean(),
+        }
+    }
+}
+
+/// Checks the types of a case's values.
+fn check_types(place: &str, body: &Object, params: &Value) -> Result<(), ToolError> {
+    let refuse = |key: &str, wanted: &str, found: &Value| {
+        let found = shown_name(&found.to_string());
+        Err(ToolError::new(format!("{place}: `{key}` must be {wanted}, found {found}")))
+    };
+    if !params.is_object() && !params.is_null() {
+        return refuse("params", CaseValue::Object.name(), params);
+    }
+    for (key, value) in body {
+        // A missing document is written as null.
+        if let Some(wanted) = CaseValue::of_key(key).filter(|_| !value.is_null())
+            && !wanted.accepts(value)
+        {
+            return refuse(key, wanted.name(), value);
+        }
+    }
+    match body.get("expected_error") {
+        None | Some(Value::Bool(true) | Value::String(_)) => Ok(()),
+        Some(found) => refuse("expected_error", "true or the kind of the error", found),
+    }
+}
+
 /// Reads the cases in a file for a plugin kind. Blank lines are skipped.
 ///
 /// # Errors
-/// If the file cannot be read, a line is not an object, or a key is unknown.
+/// If the file cannot be read, a line is not an object, a key is unknown, or a value has another type.
 pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let shown = path.display().to_string();
     let text = read_named_text(path, MAX_CASES_SIZE)
@@ -110,6 +183,7 @@ fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
             "give `expected`, or `expected_error`",
         ));
     }
+    check_types(place, &body, &params)?;
     let name = match named {
         Some(named) => format!("{place} ({})", shown_name(&named)),
         None => place.to_owned(),
@@ -181,6 +255,12 @@ mod tests {
         assert!(message("[]").starts_with("c.jsonl:3:"));
         assert!(message(r#"{"inptus": {}, "expected": {}}"#).contains("did you mean `inputs`?"));
         assert!(message(r#"{"inputs": {}}"#).contains("expects nothing"));
+        let wrong = message(r#"{"inputs": [1], "expected": {}}"#);
+        assert_eq!(wrong, "c.jsonl:3: `inputs` must be an object, found [1] / ");
+        assert!(message(r#"{"params": 3, "expected": {}}"#).contains("`params` must be an object, found 3"));
+        let wrong = message(r#"{"inputs": {}, "expected_error": false}"#);
+        assert!(wrong.contains("`expected_error` must be true or the kind of the error"), "{wrong}");
+        assert_eq!(message(r#"{"sample": null, "inputs": {}, "expected": {}}"#), "fine");
         assert_eq!(message(r#"{"inputs": {}, "expected": {}}"#), "fine");
         let hostile = message(r#"{"a\nerror: b\u202e": {}, "expected": {}}"#);
         assert!(hostile.starts_with("c.jsonl:3: unknown key `a\\nerror: b\\u{202e}` / "), "{hostile}");

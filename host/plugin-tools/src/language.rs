@@ -26,6 +26,22 @@ impl Language {
         }
     }
 
+    /// Returns advice on a module or package that was not found.
+    pub(crate) fn package_advice(self, name: &str) -> String {
+        let package = name.split('.').next().unwrap_or(name);
+        match self {
+            Language::Python => format!(
+                "install it into the project: write {package} into requirements.in, and run `gage-host plugin lock`; a package with native code \
+                 (.so) cannot be in a component, so take one in pure Python"
+            ),
+            Language::JavaScript => format!(
+                "install it into the project: npm install {name}; a package with native code (.node) cannot be in a \
+                 component, so take one in pure JavaScript"
+            ),
+            Language::Rust => format!("add it to Cargo.toml: cargo add {name}"),
+        }
+    }
+
     /// Returns the language with this name.
     pub fn of_name(name: &str) -> Option<Language> {
         Language::ALL.into_iter().find(|language| language.name() == name)

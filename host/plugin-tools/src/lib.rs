@@ -6,20 +6,29 @@
 
 mod bench;
 mod build;
+mod case_lines;
 mod cases;
 mod error;
 mod files;
 mod language;
 mod name;
+mod native;
 mod project;
+mod requirements;
 mod scaffold;
 mod trial;
+mod upgrade;
+mod watch;
 
 pub use bench::{BenchOptions, BenchReport, ItemsReport, bench};
-pub use build::{BuildOptions, BuiltComponent, build};
+pub use build::{BuildOptions, BuiltComponent, LockedPackages, build, lock_packages};
+pub use case_lines::{CaseLine, CaseLines};
 pub use cases::{Case, read_cases};
 pub use error::ToolError;
 pub use language::Language;
+pub use native::{NativeOptions, interpreter};
 pub use project::{Project, SETTINGS};
 pub use scaffold::{CreatedProject, NewProject, create};
-pub use trial::{CaseFailure, Purity, TestReport, test};
+pub use trial::{CaseFailure, Purity, TestReport, test, test_native};
+pub use upgrade::{FileChange, Upgrade};
+pub use watch::{FileStates, WatchPause, WatchedFiles, wait_for_change};

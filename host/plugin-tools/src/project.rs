@@ -6,7 +6,7 @@ use gage_core::{printable_line, shortened, shown_name};
 use gage_plugin::{Capability, World};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// File that marks a folder as a project.
 pub const SETTINGS: &str = "gage-plugin.toml";
@@ -30,6 +30,8 @@ pub struct Project {
     pub language: Language,
     /// Capabilities that it imports.
     pub imports: Vec<Capability>,
+    /// Files and folders that a plugin in Python reads when it runs, relative to the project's folder.
+    pub files: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +44,8 @@ struct Settings {
     language: Language,
     #[serde(default)]
     imports: Vec<toml::Spanned<Import>>,
+    #[serde(default)]
+    files: Vec<toml::Spanned<String>>,
 }
 
 #[derive(Clone, Copy)]
@@ -67,6 +71,17 @@ impl Project {
     /// Returns the path of the built component: `NAME.wasm` in the folder.
     pub fn component(&self) -> PathBuf {
         self.folder.join(format!("{}.wasm", self.name))
+    }
+
+    /// Checks that the folders needed by the project's tools exist.
+    pub(crate) fn require_folders(&self, folders: &[&str]) -> Result<(), ToolError> {
+        match folders.iter().map(|folder| self.folder.join(folder)).find(|folder| !folder.is_dir()) {
+            None => Ok(()),
+            Some(missing) => Err(ToolError::with_help(
+                format!("there is no folder {}", missing.display()),
+                "gage/ holds the contract and the SDK; `gage-host plugin upgrade` writes it",
+            )),
+        }
     }
 
     fn parse(folder: &Path, text: &str) -> Result<Project, ToolError> {
@@ -104,14 +119,39 @@ impl Project {
                 imports.push(capability);
             }
         }
+        let files = checked_files(&settings, place)?;
         Ok(Project {
             folder: folder.to_owned(),
             name: settings.name,
             world: settings.kind,
             language: settings.language,
             imports,
+            files,
         })
     }
+}
+
+/// Returns the listed files, which must be below the project's folder. `place` describes a position in the text.
+fn checked_files(settings: &Settings, place: impl Fn(usize) -> String) -> Result<Vec<String>, ToolError> {
+    let mut files = Vec::new();
+    for file in &settings.files {
+        let (place, path) = (place(file.span().start), file.get_ref());
+        if settings.language != Language::Python {
+            return Err(ToolError::with_help(
+                format!("{place}: `files` is for plugins in Python"),
+                "include_str! embeds a file in Rust, and an import of a .json, .txt, .csv or .bin file does in JavaScript",
+            ));
+        }
+        let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if path.is_empty() || path.contains('\\') || !Path::new(path).components().all(is_below) {
+            return Err(ToolError::with_help(
+                format!("{place}: '{}' is not a path below the folder of the project", shown_name(path)),
+                "write it with `/` between folders, without `..` and without a `/` in front",
+            ));
+        }
+        files.push(path.clone());
+    }
+    Ok(files)
 }
 
 /// Returns the text of a new project's `gage-plugin.toml`.
@@ -179,7 +219,7 @@ mod tests {
         let start = "name = 'a'\nkind = 'metric'\n";
         assert_eq!(
             error(&format!("{start}lang = 'js'")),
-            "p/gage-plugin.toml:3: unknown field `lang`, expected one of `name`, `kind`, `language`, `imports`"
+            "p/gage-plugin.toml:3: unknown field `lang`, expected one of `name`, `kind`, `language`, `imports`, `files`"
         );
         assert_eq!(error(start), "p/gage-plugin.toml: missing field `language`");
         assert!(error(&format!("{start}language = 'go'")).starts_with(
@@ -193,6 +233,20 @@ mod tests {
         let imports = |what: &str| error(&format!("{start}language = 'js'\nimports = [\n  '{what}',\n]"));
         assert!(imports("files").starts_with("p/gage-plugin.toml:4: there is no import"));
         assert_eq!(imports("http"), "p/gage-plugin.toml:5: a plugin of the kind metric cannot import http");
+    }
+
+    #[test]
+    fn files_are_below_the_folder() {
+        let files = |language: &str, path: &str| {
+            let text = format!("name = 'a'\nkind = 'metric'\nlanguage = '{language}'\nfiles = ['{path}']");
+            Project::parse(Path::new("p"), &text)
+        };
+        assert_eq!(files("python", "./tables/a b.csv").unwrap().files, ["./tables/a b.csv"]);
+        for path in ["../a", "a/../../b", "/etc/passwd", "", "a\\b"] {
+            let message = files("python", path).unwrap_err().message;
+            assert!(message.starts_with("p/gage-plugin.toml:4: "), "{path}: {message}");
+        }
+        assert!(files("js", "a").unwrap_err().help.unwrap().contains("import of a .json"));
     }
 
     #[test]

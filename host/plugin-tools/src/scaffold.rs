@@ -91,12 +91,19 @@ fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
     for (_, text) in files::below("sdk/templates/cases").filter(|(path, _)| *path == cases) {
         project.insert("cases.jsonl".to_owned(), text.to_owned());
     }
-    for folder in ["wit".to_owned(), format!("sdk/{language}")] {
-        let carried = files::below(&folder);
-        project.extend(carried.map(|(path, text)| (format!("gage/{folder}/{path}"), text.to_owned())));
-    }
+    project.extend(sdk_files(new.language).into_iter().map(|(path, text)| (path, text.to_owned())));
     project.insert(SETTINGS.to_owned(), new_settings(&new.name, new.world, new.language));
     Ok(project)
+}
+
+/// Returns the contract and the SDK of a language, by path in a project; sorted.
+pub(crate) fn sdk_files(language: Language) -> BTreeMap<String, &'static str> {
+    let mut found = BTreeMap::new();
+    for folder in ["wit".to_owned(), format!("sdk/{language}")] {
+        let carried = files::below(&folder);
+        found.extend(carried.map(|(path, text)| (format!("gage/{folder}/{path}"), text)));
+    }
+    found
 }
 
 /// Returns whether Python source calls or decorates with a function of this name.

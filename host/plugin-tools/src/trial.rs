@@ -1,13 +1,21 @@
 //! Runs test cases and reports their results as JSON.
 
+mod native_run;
 mod observe;
 mod samples;
 
+use crate::build::BuildOptions;
+use crate::case_lines::{CaseLine, CaseLines};
 use crate::cases::{Case, differences};
+use crate::native::{NativeOptions, NativeSession};
+use crate::{Project, ToolError};
 use gage_core::FieldError;
 use gage_plugin::{AnyComponent, World};
+use native_run::NativeRun;
 use observe::CaseRun;
 use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A failed case.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -41,6 +49,12 @@ pub struct TestReport {
     pub failures: Vec<CaseFailure>,
     /// Result of the purity check.
     pub purity: Purity,
+    /// Lines that the plugin logged and printed, in order.
+    pub lines: Vec<CaseLine>,
+    /// Number of further lines.
+    pub omitted_lines: usize,
+    /// Remarks for the author.
+    pub notes: Vec<String>,
 }
 
 impl TestReport {
@@ -56,40 +70,75 @@ struct Group<'c> {
     cases: Vec<&'c Case>,
 }
 
-/// Runs the cases: first each one alone, then together and in other orders.
-pub fn test(family: &AnyComponent, cases: &[Case]) -> TestReport {
-    let groups = group(family, cases);
+/// Runs the cases of a component: first each one alone, then together and in other orders. `lines` receives the lines
+/// of the component.
+pub fn test(family: &AnyComponent, cases: &[Case], lines: &CaseLines) -> TestReport {
     // Each call may cost money, and answers may differ.
     let asks_others = family.summary().capabilities().iter().any(|one| one.name() != "media");
-    let mut failures = Vec::new();
-    let mut impure = Vec::new();
-    for group in &groups {
+    let groups = group(cases, |member, params| CaseRun::new(family, member, params));
+    run(family.world(), &groups, asks_others, lines)
+}
+
+/// Runs the cases of a project's source in the local interpreter, without a sandbox.
+///
+/// # Errors
+/// If the project is no metric in Python or JavaScript, or its source cannot be loaded.
+pub fn test_native(
+    project: &Project,
+    cases: &[Case],
+    build: &BuildOptions<'_>,
+    options: &NativeOptions,
+) -> Result<TestReport, ToolError> {
+    let lines = CaseLines::default();
+    let (session, description) = NativeSession::start(project, &lines, build, options)?;
+    let session = Rc::new(RefCell::new(session));
+    let groups = group(cases, |member, params| {
+        NativeRun::new(&session, &description.metrics, member, params).map(CaseRun::Native)
+    });
+    let report = run(project.world, &groups, false, &lines);
+    Ok(TestReport { notes: description.notes, ..report })
+}
+
+fn run(world: World, groups: &[Group<'_>], asks_others: bool, lines: &CaseLines) -> TestReport {
+    let (mut failures, mut impure, mut count) = (Vec::new(), Vec::new(), 0);
+    for group in groups {
+        count += group.cases.len();
         let trial = match &group.trial {
             Ok(trial) => trial,
             Err(problems) => {
                 let found = json!({"error": "invalid_config", "message": text_of(problems)});
-                failures.extend(group.cases.iter().filter_map(|case| judge(family.world(), case, &found)));
+                failures.extend(group.cases.iter().filter_map(|case| judge(world, case, &found)));
                 continue;
             }
         };
-        let alone: Vec<Value> =
-            group.cases.iter().flat_map(|case| trial.observe(std::slice::from_ref(case))).collect();
+        let mut alone = Vec::new();
+        for case in &group.cases {
+            lines.begin_case(&case.name);
+            alone.extend(trial.observe(std::slice::from_ref(case)));
+        }
         for (case, found) in group.cases.iter().zip(&alone) {
-            failures.extend(judge(family.world(), case, found));
+            failures.extend(judge(world, case, found));
         }
         if !asks_others {
+            lines.begin_repeating();
             impure.extend(trial.vary(&group.cases, &alone));
         }
     }
+    lines.begin_loading();
     let purity = match (asks_others, impure.is_empty()) {
         (true, _) => Purity::NotTried("it asks servers or models, whose answers may differ".to_owned()),
         (false, true) => Purity::Pure,
         (false, false) => Purity::Impure(impure),
     };
-    TestReport { cases: cases.len(), failures, purity }
+    let (lines, omitted_lines) = lines.take();
+    TestReport { cases: count, failures, purity, lines, omitted_lines, notes: Vec::new() }
 }
 
-fn group<'c>(family: &AnyComponent, cases: &'c [Case]) -> Vec<Group<'c>> {
+/// Groups the cases. `configure` configures a member with parameters.
+fn group<'c>(
+    cases: &'c [Case],
+    configure: impl Fn(Option<&str>, Value) -> Result<CaseRun, Vec<FieldError>>,
+) -> Vec<Group<'c>> {
     let mut keys: Vec<(Option<&str>, &Value)> = Vec::new();
     let mut groups: Vec<Group<'c>> = Vec::new();
     for case in cases {
@@ -98,7 +147,7 @@ fn group<'c>(family: &AnyComponent, cases: &'c [Case]) -> Vec<Group<'c>> {
             Some(place) => groups[place].cases.push(case),
             None => {
                 keys.push(key);
-                let trial = CaseRun::new(family, case.member.as_deref(), case.params.clone());
+                let trial = configure(case.member.as_deref(), case.params.clone());
                 groups.push(Group { trial, cases: vec![case] });
             }
         }

@@ -3,7 +3,8 @@
 //! One file per component and engine, `<component>-<engine>-<checksum>.cwasm`: the digest of the component, a
 //! hash of all engine settings that affect code, and the BLAKE3 checksum of the file itself. Files are
 //! renamed into place, so two processes may race. A file with a wrong checksum is deleted and compiled again.
-//! No file is written again after that, so code that a run has mapped does not change under it.
+//! No file is written again after that, so code that a run has mapped does not change under it. The folder may also
+//! have the files of [`crate::function_cache`].
 //!
 //! Compiled code is executed as read. The folder and each file must therefore belong to this user, and no
 //! other user may have write access.
@@ -26,6 +27,7 @@ pub(crate) struct CompileCache {
     engine: String,
     compiler: ComponentCompiler,
     limits: CompileLimits,
+    reuses_functions: bool,
     on_compile: Option<Arc<dyn Fn(CompileProgress<'_>) + Send + Sync>>,
 }
 
@@ -43,6 +45,7 @@ impl CompileCache {
             engine: format!("{:016x}", hasher.finish()),
             compiler: options.compiler.clone(),
             limits: options.compile_limits,
+            reuses_functions: options.reuses_functions,
             on_compile: options.on_compile.clone(),
         })
     }
@@ -62,7 +65,8 @@ impl CompileCache {
         {
             return Ok(component);
         }
-        let code = self.compile(engine, name, bytes)?;
+        let functions = self.folder.as_deref().filter(|_| self.reuses_functions);
+        let code = self.compile(engine, name, functions, bytes)?;
         if let Some(folder) = &self.folder {
             match store(folder, &prefix, &code) {
                 Ok(path) => match load_file(engine, &path) {
@@ -81,7 +85,14 @@ impl CompileCache {
         self.folder.is_some()
     }
 
-    pub(crate) fn compile(&self, engine: &Engine, name: &str, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    /// Compiles a component. `functions` is the folder of the functions of earlier compilations, if they may be used.
+    pub(crate) fn compile(
+        &self,
+        engine: &Engine,
+        name: &str,
+        functions: Option<&Path>,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>, String> {
         let began = Instant::now();
         let tell = |elapsed: Duration, is_over: bool| {
             if let Some(told) = &self.on_compile {
@@ -89,7 +100,8 @@ impl CompileCache {
             }
         };
         tell(Duration::ZERO, false);
-        let code = compile(engine, &self.compiler, self.limits, bytes, |elapsed| tell(elapsed, false));
+        let progress = |elapsed| tell(elapsed, false);
+        let code = compile(engine, &self.compiler, self.limits, functions, bytes, progress);
         tell(began.elapsed(), true);
         code
     }

@@ -5,10 +5,11 @@
 //! [`ComponentCompiler::Child`]; in it, [`compile_from_stdin`] reads the component and writes the code.
 
 use crate::engine::compiling_engine;
+use crate::function_cache::{self, FunctionCache};
 use crate::shortage::reported;
 use gage_core::{MachineResource, ResourceShortage, ensure_threads, spawn_scoped};
 use std::io::{Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -104,11 +105,13 @@ pub struct CompileProgress<'a> {
     pub is_over: bool,
 }
 
-/// Compiles with the given compiler.
+/// Compiles with the given compiler. `functions` is the folder of the functions of earlier compilations, if they may be
+/// used.
 pub(crate) fn compile(
     engine: &Engine,
     compiler: &ComponentCompiler,
     limits: CompileLimits,
+    functions: Option<&Path>,
     bytes: &[u8],
     mut progress: impl FnMut(Duration),
 ) -> Result<Vec<u8>, String> {
@@ -118,6 +121,7 @@ pub(crate) fn compile(
             let limits = limits.for_size(bytes.len());
             let mut command = Command::new(program);
             command.args(arguments).arg(limits.memory_bytes.to_string()).arg(limits.seconds().to_string());
+            command.args(functions);
             in_child(command, limits, bytes, &mut progress)
         }
     }
@@ -247,17 +251,24 @@ fn compiling_threads() -> usize {
 }
 
 /// Entry point of the child: limits its own memory and CPU time, reads a component from standard input, and
-/// writes its code to standard output.
+/// writes its code to standard output. `functions` is the folder of the functions of earlier compilations, if they may be
+/// used.
 ///
 /// # Errors
 /// The reason why it does not compile. The caller prints it to standard error and exits with a nonzero code.
-pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String> {
+pub fn compile_from_stdin(memory_bytes: u64, seconds: u64, functions: Option<&Path>) -> Result<(), String> {
     bound(memory_bytes, seconds)?;
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     // The library that compiles in parallel panics without its threads.
     let is_parallel = ensure_threads(compiling_threads()).is_ok();
-    let code = in_this_process(&compiling_engine(is_parallel)?, &bytes)?;
+    let engine = compiling_engine(is_parallel, None)?;
+    let code = match functions.and_then(|folder| FunctionCache::open(folder, &engine, &bytes)) {
+        Some(cache) => {
+            function_cache::compile(&cache, |store| compiling_engine(is_parallel, Some(store)), &bytes)?
+        }
+        None => in_this_process(&engine, &bytes)?,
+    };
     let mut output = std::io::stdout().lock();
     output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
 }

@@ -2,12 +2,14 @@
 
 use crate::bindings::types::PluginInfo;
 use crate::bindings::{http, llm, log, media, types};
+use crate::call_subject::CallSubject;
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
 use crate::engine::TICK;
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
+use crate::plugin_line::LineReceiver;
 use crate::sandbox::{GuestState, link_wasi};
 use crate::shortage::{is_pool_full, reported, shortage_in};
 use crate::slots::CallSlots;
@@ -58,6 +60,8 @@ pub struct InstanceSetup {
     /// Load the component even if it imports interfaces that were not granted, so that it can describe
     /// itself. It cannot use those interfaces.
     pub is_only_described: bool,
+    /// Receives what the component logs and prints; default: the program's log.
+    pub lines: Option<LineReceiver>,
 }
 
 impl InstanceSetup {
@@ -99,6 +103,7 @@ pub(crate) struct LinkedComponent {
     /// Slots of a call in the pool; `None` if its instances are in no pool, because its calls may wait.
     slots: Option<CallSlots>,
     host: PluginHost,
+    lines: Option<LineReceiver>,
 }
 
 /// Error of a call without a result.
@@ -169,6 +174,7 @@ impl LinkedComponent {
             engine,
             slots: (!may_wait).then(|| CallSlots::new(&component, host.slots())),
             host: host.clone(),
+            lines: setup.lines.clone(),
         })
     }
 
@@ -203,9 +209,10 @@ impl LinkedComponent {
     /// calls that describe or check.
     pub(crate) fn call<R>(
         &self,
+        subject: &CallSubject,
         call: impl FnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
-        self.call_counted(Access::default(), &WorkCounter::default(), 0, call).0
+        self.call_counted(subject, Access::default(), &WorkCounter::default(), 0, call).0
     }
 
     /// Calls into a fresh instance with the given access, and counts the work on some items. Waits for slots in the pool
@@ -213,6 +220,7 @@ impl LinkedComponent {
     #[tracing::instrument(name = "call_plugin", level = "debug", skip_all, fields(plugin = self.name))]
     pub(crate) fn call_counted<R>(
         &self,
+        subject: &CallSubject,
         access: Access,
         counter: &WorkCounter,
         items: u64,
@@ -224,7 +232,7 @@ impl LinkedComponent {
         let limits = &self.limits;
         let mut tries = 1;
         let (store, result) = loop {
-            let mut store = self.store(access.clone());
+            let mut store = self.store(subject, access.clone());
             let ready = if self.host.counts() { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
             match ready.and_then(|()| call(&mut store)) {
                 Err(error) if is_pool_full(&error) && tries < MAX_POOL_TRIES => tries += 1,
@@ -244,9 +252,10 @@ impl LinkedComponent {
     }
 
     /// Creates the store of a call, with its limits except for fuel.
-    fn store(&self, access: Access) -> Store<GuestState> {
+    fn store(&self, subject: &CallSubject, access: Access) -> Store<GuestState> {
         let limits = &self.limits;
-        let mut store = Store::new(&self.engine, GuestState::new(&self.name, limits, access));
+        let state = GuestState::new(&self.name, limits, access, subject.clone(), self.lines.clone());
+        let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
         // The current tick may end immediately, so add one.

@@ -2,6 +2,7 @@
 
 use crate::batch::{BatchResult, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, Item, MemberSpec, PluginError, PluginInfo};
+use crate::call_subject::{CallItem, CallSubject};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
 use crate::component::{CallError, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
@@ -77,6 +78,13 @@ pub(crate) struct Member<K: PluginKind> {
     pub(crate) inputs: Vec<InputSpec>,
     pub(crate) detail: K::Detail,
     schema: ParamsSchema,
+}
+
+impl<K: PluginKind> Member<K> {
+    /// Separates the host's parameters from those of the member, and checks both.
+    pub(crate) fn split(&self, params: Value, world: World) -> Result<(Inputs, Object), Vec<FieldError>> {
+        split_params(&self.inputs, &self.schema, params, world)
+    }
 }
 
 /// Parts that components of all kinds share: their descriptions and the linked code.
@@ -164,7 +172,7 @@ impl<K: PluginKind> PluginComponent<K> {
         let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
         let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
-        let described = linked.call(|store| {
+        let described = linked.call(&CallSubject::default(), |store| {
             let plugin = K::instantiate(&pre, store)?;
             K::describe(&plugin, store)
         });
@@ -188,23 +196,7 @@ impl<K: PluginKind> PluginComponent<K> {
         name: Option<&str>,
         params: Value,
     ) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
-        let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
-        let names = || self.descriptions.iter().map(|one| one.name.as_str());
-        let known = || gage_core::name_list(names(), MAX_LISTED_MEMBERS, ", ");
-        let world = K::WORLD;
-        let index = match name {
-            None if self.members.len() == 1 => 0,
-            None => {
-                let known = known();
-                return Err(problem(format!("the component has several; name one {world} with #: {known}")));
-            }
-            Some(name) => {
-                let found = names().position(|one| one == name);
-                found.ok_or_else(|| {
-                    problem(format!("the component has no {world} '{name}'; it has {}", known()))
-                })?
-            }
-        };
+        let index = member_index(K::WORLD, &self.descriptions, name)?;
         let key = (index, params.to_string());
         let known = self.checked.lock().get(&key).cloned();
         let params = match known {
@@ -223,13 +215,13 @@ impl<K: PluginKind> PluginComponent<K> {
 
     /// Checks parameters of a member against its schema, and lets the component check them.
     fn check_params(&self, index: usize, params: Value) -> Result<CheckedParams, Vec<FieldError>> {
-        let member = &self.members[index];
         let given = params.as_object().cloned().unwrap_or_default();
-        let (inputs, own) = split_params(&member.inputs, &member.schema, params, K::WORLD)?;
+        let (inputs, own) = self.members[index].split(params, K::WORLD)?;
         let own = Value::Object(own).to_string();
-        let checked = self.linked.call(|store| {
+        let name = &self.descriptions[index].name;
+        let checked = self.linked.call(&CallSubject::of_member(name), |store| {
             let plugin = K::instantiate(&self.pre, store)?;
-            K::check(&plugin, store, &self.descriptions[index].name, &own)
+            K::check(&plugin, store, name, &own)
         });
         match checked {
             Ok(Ok(())) => Ok(CheckedParams { inputs, own, given }),
@@ -245,8 +237,26 @@ impl<K: PluginKind> PluginComponent<K> {
     }
 }
 
+/// Finds a member by its name, or the only member if no name is given.
+pub(crate) fn member_index(
+    world: World,
+    members: &[MemberDescription],
+    name: Option<&str>,
+) -> Result<usize, Vec<FieldError>> {
+    let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
+    let names = || members.iter().map(|one| one.name.as_str());
+    let known = || gage_core::name_list(names(), MAX_LISTED_MEMBERS, ", ");
+    match name {
+        None if members.len() == 1 => Ok(0),
+        None => Err(problem(format!("the component has several; name one {world} with #: {}", known()))),
+        Some(name) => names()
+            .position(|one| one == name)
+            .ok_or_else(|| problem(format!("the component has no {world} '{name}'; it has {}", known()))),
+    }
+}
+
 /// Checks and stores a component's declarations of its members.
-fn read_members<K: PluginKind>(
+pub(crate) fn read_members<K: PluginKind>(
     declared: Vec<DeclaredMember<K>>,
     limits: &Limits,
 ) -> Result<(Vec<MemberDescription>, Vec<Member<K>>), String> {
@@ -278,7 +288,7 @@ fn read_member<K: PluginKind>(
     let description = MemberDescription {
         description: spec.description,
         version: spec.version,
-        hook: optional.hook,
+        hook: optional.hook.map(str::to_owned),
         inputs: inputs
             .iter()
             .map(|input| InputDescription {
@@ -421,7 +431,9 @@ impl<K: PluginKind> ConfiguredMember<K> {
         items: usize,
         mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
-        let counted = self.component.linked.call_counted(access, self.counter(), items as u64, |store| {
+        let subject = CallSubject::of_member(self.name());
+        let linked = &self.component.linked;
+        let counted = linked.call_counted(&subject, access, self.counter(), items as u64, |store| {
             let plugin = K::instantiate(&self.component.pre, store)?;
             call(&plugin, store)
         });
@@ -430,7 +442,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
 
     /// Calls with items, in batches that are likely to fit a budget. `check` converts the component's output
     /// for an item into a result, unless the output is an error.
-    pub(crate) fn batch<T, Raw, R>(
+    pub(crate) fn batch<T: CallItem, Raw, R>(
         &self,
         items: &[T],
         call: impl FnMut(
@@ -444,7 +456,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     }
 
     /// Like `batch`, but with separate access.
-    pub(crate) fn batch_with<T, Raw, R>(
+    pub(crate) fn batch_with<T: CallItem, Raw, R>(
         &self,
         access: Access,
         items: &[T],
@@ -457,11 +469,12 @@ impl<K: PluginKind> ConfiguredMember<K> {
     ) -> BatchResult<R> {
         let linked = &self.component.linked;
         call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
-            let (result, fuel) =
-                linked.call_counted(access.clone(), self.counter(), batch.len() as u64, |store| {
-                    let plugin = K::instantiate(&self.component.pre, store)?;
-                    call(&plugin, store, batch)
-                });
+            let subject = CallSubject::of_batch(self.name(), batch);
+            let (access, items) = (access.clone(), batch.len() as u64);
+            let (result, fuel) = linked.call_counted(&subject, access, self.counter(), items, |store| {
+                let plugin = K::instantiate(&self.component.pre, store)?;
+                call(&plugin, store, batch)
+            });
             let checked = result.and_then(|raw| {
                 if raw.len() != batch.len() {
                     let (found, wanted) = (raw.len(), batch.len());

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
+use wasmtime::{CacheStore, Config, Enabled, Engine, PoolingAllocationConfig};
 
 /// Interval at which the deadlines of running guests are checked.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
@@ -109,9 +109,16 @@ fn pooled(counts: bool) -> Config {
 }
 
 /// Creates an engine that only compiles, for a process that does nothing else. `is_parallel` compiles in several threads.
-pub(crate) fn compiling_engine(is_parallel: bool) -> Result<Engine, String> {
+/// The code of functions in `functions` is not compiled again.
+pub(crate) fn compiling_engine(
+    is_parallel: bool,
+    functions: Option<Arc<dyn CacheStore>>,
+) -> Result<Engine, String> {
     let mut config = base(true);
     config.parallel_compilation(is_parallel);
+    if let Some(functions) = functions {
+        config.enable_incremental_compilation(functions).map_err(|error| message_of(&error))?;
+    }
     Engine::new(&config).map_err(|error| message_of(&error))
 }
 

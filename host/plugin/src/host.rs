@@ -73,7 +73,7 @@ impl PluginHost {
 
     /// Compiles a component without reading or writing the cache.
     pub(crate) fn compile_anew(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        self.cache.compile(self.engines.pooled(), name, bytes).map(drop)
+        self.cache.compile(self.engines.pooled(), name, None, bytes).map(drop)
     }
 
     /// Returns the value of a secret.

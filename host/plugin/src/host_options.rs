@@ -16,6 +16,10 @@ pub struct HostOptions {
     /// Compiles code that counts neither fuel nor time, to measure the cost of counting. Guests then run
     /// without limits, so this is only for trusted components. Default false.
     pub uncounted: bool,
+    /// Keeps the code of the functions of large components in the cache folder, and uses it when a rebuilt component has
+    /// the same functions. Only a child process does so, and only for components of the user's own projects. Default
+    /// false.
+    pub reuses_functions: bool,
     /// Looks up a granted secret by name; default: the environment variable.
     pub secret: Option<fn(&str) -> Option<String>>,
     /// Callback for the progress of compilations.

@@ -1,5 +1,6 @@
 //! Summary of a component, read from its bytes before compilation.
 
+use crate::packages::{SECTION, packages_in};
 use crate::world::{Capability, World};
 use gage_config::Grants;
 use gage_core::{Digest, MAX_SHOWN_NAME_CHARS};
@@ -38,6 +39,8 @@ pub struct ComponentSummary {
     pub imports: Vec<String>,
     /// The interfaces that it exports.
     pub exports: Vec<String>,
+    /// The packages that it contains, if its build noted them.
+    pub packages: Vec<String>,
 }
 
 impl ComponentSummary {
@@ -83,7 +86,7 @@ impl Refusal {
 
 /// Reads a component's imports and exports, and rejects components that no grant would make usable.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
-    let (imports, exports) = names_of(bytes)?;
+    let ComponentNames { imports, exports, packages } = names_of(bytes)?;
     let (world, wit_version) = world_of(&exports)?;
     for import in &imports {
         check_import(import, world)?;
@@ -95,6 +98,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
         wit_version,
         imports,
         exports,
+        packages,
     })
 }
 
@@ -169,8 +173,16 @@ fn other_version(what: &str, version: &str) -> Refusal {
     )
 }
 
-/// Returns the names of a component's imports and exports.
-fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
+/// Names in a component.
+#[derive(Default)]
+struct ComponentNames {
+    imports: Vec<String>,
+    exports: Vec<String>,
+    packages: Vec<String>,
+}
+
+/// Returns the names of a component's imports and exports, and of the packages that it contains.
+fn names_of(bytes: &[u8]) -> Result<ComponentNames, Refusal> {
     const BUILD: &str = "build the plugin with `gage-host plugin build`";
     if bytes.starts_with(b"\x7fELF") {
         return Err(Refusal::with_help(
@@ -189,7 +201,7 @@ fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
         let error = error.to_string();
         Refusal::new(format!("it is a {what} WebAssembly file: {}", shown(&error)))
     };
-    let (mut imports, mut exports) = (Vec::new(), Vec::new());
+    let mut names = ComponentNames::default();
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(broken)? {
@@ -210,18 +222,21 @@ fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    imports.push(import.map_err(broken)?.name.name.to_owned());
+                    names.imports.push(import.map_err(broken)?.name.name.to_owned());
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    exports.push(export.map_err(broken)?.name.name.to_owned());
+                    names.exports.push(export.map_err(broken)?.name.name.to_owned());
                 }
+            }
+            Payload::CustomSection(section) if depth == 0 && section.name() == SECTION => {
+                names.packages.extend(packages_in(section.data()));
             }
             _ => {}
         }
     }
-    Ok((imports, exports))
+    Ok(names)
 }
 
 fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {

@@ -11,7 +11,7 @@ pub(crate) struct OptionalMetadata {
 }
 
 /// A member's description of itself.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MemberDescription {
     /// The name.
     pub name: String,
@@ -20,23 +20,23 @@ pub struct MemberDescription {
     /// Version, which changes whenever a result could.
     pub version: String,
     /// Kind of a doc hook: `text`, `visual` or `audio`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
     /// Inputs that the host resolves, for metrics and extractors.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputDescription>,
     /// Values that a metric reports; the first is the primary one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueDescription>,
     /// Aggregation of a metric's scores into one figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_aggregation: Option<String>,
     /// JSON Schema of the parameters.
     pub params_schema: Value,
 }
 
 /// A value that the host resolves for a member.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct InputDescription {
     /// The name.
     pub name: String,
@@ -47,7 +47,7 @@ pub struct InputDescription {
 }
 
 /// A value that a metric reports.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ValueDescription {
     /// The name.
     pub name: String,

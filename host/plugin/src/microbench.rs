@@ -2,6 +2,7 @@
 
 use crate::batch::ItemError;
 use crate::bindings::types::Item;
+use crate::call_subject::CallSubject;
 use crate::component::{InstanceSetup, LinkedComponent, LoadError};
 use crate::host::PluginHost;
 use crate::inputs::MetricItem;
@@ -81,7 +82,7 @@ pub fn component_costs(
     let summary = inspect(bytes).map_err(|refusal| fail(refusal.message))?;
     let linked = LinkedComponent::load(host, name, bytes, summary.world, setup)?;
     let instantiate = measure(time, || {
-        let made = linked.call(|store| linked.instance.instantiate(store).map(drop));
+        let made = linked.call(&CallSubject::default(), |store| linked.instance.instantiate(store).map(drop));
         debug_assert!(made.is_ok());
     });
     let began = Instant::now();

@@ -1,10 +1,13 @@
 //! The plugin registry, which finds a plugin's component by the plugin's name.
 
-use crate::any_component::{AnyComponent, AnyKind};
+use crate::any_component::{AnyComponent, AnyKind, summarise};
 use crate::component::{InstanceSetup, LoadError};
 use crate::component_members::PluginComponent;
 use crate::host::PluginHost;
+use crate::inspect::ComponentSummary;
 use crate::limits::Limits;
+use crate::member_description::MemberDescription;
+use crate::plugin_description::PluginDescription;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
@@ -31,6 +34,8 @@ pub struct BundledComponent {
     pub is_internal: bool,
     /// Bytes of the component.
     pub bytes: &'static [u8],
+    /// Its [`PluginDescription`] as JSON; `null` if it is not recorded.
+    pub description: &'static str,
 }
 
 /// Error from looking up or adding a plugin.
@@ -149,14 +154,28 @@ struct RegisteredPlugin {
 }
 
 /// A registered component, for listings.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ListedPlugin {
     /// Id in a suite.
     pub id: String,
     /// Source of the plugin.
     pub source: String,
-    /// The component.
-    pub component: AnyComponent,
+    /// Summary of the bytes.
+    pub summary: ComponentSummary,
+    /// The component's description of itself.
+    pub described: PluginDescription,
+}
+
+impl ListedPlugin {
+    /// Returns the kind.
+    pub fn world(&self) -> World {
+        self.summary.world
+    }
+
+    /// Returns the descriptions of the members.
+    pub fn members(&self) -> &[MemberDescription] {
+        &self.described.members
+    }
 }
 
 /// Finds plugins by name or file, and loads each component once.
@@ -337,18 +356,35 @@ impl Registry {
         Ok(found.ok_or_else(|| lacks(format!("it is a {}, not a {}", component.world(), K::WORLD)))?)
     }
 
-    /// Returns all components in registration order. Loads those that were not needed before.
+    /// Returns all components in registration order. Bundled ones with a recorded description are neither compiled nor
+    /// loaded.
     ///
     /// # Errors
     /// If a component cannot be loaded.
     pub fn list(&self) -> Result<Vec<ListedPlugin>, RegistryError> {
-        self.registered
-            .iter()
-            .map(|one| {
+        self.registered.iter().map(|one| self.listed(one)).collect()
+    }
+
+    fn listed(&self, one: &RegisteredPlugin) -> Result<ListedPlugin, RegistryError> {
+        let (summary, described) = match self.recorded(one)? {
+            Some(recorded) => recorded,
+            None => {
                 let component = self.component(one)?;
-                Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), component })
-            })
-            .collect()
+                (component.summary().clone(), PluginDescription::of(&component))
+            }
+        };
+        Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), summary, described })
+    }
+
+    /// Returns the summary and the recorded description of a bundled component; `None` if none is recorded.
+    fn recorded(
+        &self,
+        one: &RegisteredPlugin,
+    ) -> Result<Option<(ComponentSummary, PluginDescription)>, RegistryError> {
+        let Origin::Bundled(name) = &one.origin else { return Ok(None) };
+        let bundled = self.bundled_named(name)?;
+        let Some(described) = PluginDescription::from_json(bundled.description) else { return Ok(None) };
+        Ok(Some((summarise(&one.id, bundled.bytes)?, described)))
     }
 
     /// Returns the names that several plugins share, each as an error for its users.
@@ -357,10 +393,10 @@ impl Registry {
     /// If a component cannot be loaded.
     pub fn conflicts(&self) -> Result<Vec<RegistryError>, RegistryError> {
         let mut names: Vec<(World, String)> = Vec::new();
-        for listed in self.list()? {
-            let world = listed.component.world();
-            let members = listed.component.descriptions().iter().map(|one| (world, one.name.clone()));
-            names.extend(members.filter(|_| world != World::Backend));
+        for one in &self.registered {
+            for world in World::ALL.into_iter().filter(|world| *world != World::Backend) {
+                names.extend(self.members(one, world)?.into_iter().map(|name| (world, name)));
+            }
         }
         names.sort_by(|one, two| (one.0.kind(), &one.1).cmp(&(two.0.kind(), &two.1)));
         let twice = |pair: &[(World, String)]| (pair[0] == pair[1]).then(|| pair[0].clone());

@@ -1,14 +1,21 @@
 //! The sandbox of a running guest: the memory limiter, the host's interfaces with their budgets, and an empty
 //! WASI.
 
+mod guest_log;
 mod imports;
+mod print_stream;
 mod wasi;
 
+use crate::call_subject::CallSubject;
 use crate::capabilities::Access;
 use crate::engine::TICK;
 use crate::limits::Limits;
+use crate::plugin_line::LineReceiver;
 use crate::shortage::shortage_in;
 use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_TABLES_PER_CALL};
+use guest_log::GuestLog;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasi::Wasi;
 pub(crate) use wasi::link as link_wasi;
@@ -17,7 +24,7 @@ use wasmtime::ResourceLimiter;
 /// State of one store, which lives for one call.
 pub struct GuestState {
     pub(crate) limiter: TotalLimiter,
-    log: LogBudget,
+    log: Arc<Mutex<GuestLog>>,
     host_calls_left: u64,
     /// Reason why the host ended the guest, if it did.
     pub(crate) ended: Option<String>,
@@ -29,15 +36,16 @@ pub struct GuestState {
 }
 
 impl GuestState {
-    pub(crate) fn new(plugin: &str, limits: &Limits, access: Access) -> GuestState {
+    pub(crate) fn new(
+        plugin: &str,
+        limits: &Limits,
+        access: Access,
+        subject: CallSubject,
+        lines: Option<LineReceiver>,
+    ) -> GuestState {
         GuestState {
             limiter: TotalLimiter::new(limits),
-            log: LogBudget {
-                plugin: plugin.to_owned(),
-                lines_left: limits.log_lines,
-                bytes_left: limits.log_bytes,
-                dropped: 0,
-            },
+            log: Arc::new(Mutex::new(GuestLog::new(plugin, subject, lines, limits))),
             host_calls_left: limits.host_calls,
             ended: None,
             waited: Duration::ZERO,
@@ -47,11 +55,12 @@ impl GuestState {
         }
     }
 
-    /// Logs the number of omitted log lines.
+    /// Logs printed lines that have no end, and the number of omitted log lines.
     pub(crate) fn finish(&self) {
-        if self.log.dropped > 0 {
-            tracing::warn!(target: "plugin", plugin = %self.log.plugin, dropped = self.log.dropped, "log lines left out");
+        if let Some(wasi) = &self.wasi {
+            wasi.finish();
         }
+        self.log.lock().finish();
     }
 
     /// Counts a host call, and ends the guest if there were too many.
@@ -160,11 +169,4 @@ impl ResourceLimiter for TotalLimiter {
     fn memories(&self) -> usize {
         MAX_SLOTS_PER_CALL as usize
     }
-}
-
-struct LogBudget {
-    plugin: String,
-    lines_left: usize,
-    bytes_left: usize,
-    dropped: usize,
 }

@@ -127,6 +127,10 @@ pub struct Manifest {
     /// resumed run includes it in its usage.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unrecorded_usage: BTreeMap<String, Usage>,
+    /// Cost of the tokens of all processes of the run, by backend, in the currency of the suite's prices. Backends without a
+    /// price are left out. Nothing compares it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs: BTreeMap<String, f64>,
     /// Digests of all other files that the run has written, by name. Complete once the run is.
     pub files: BTreeMap<String, FileDigest>,
 }
@@ -150,6 +154,7 @@ impl Manifest {
             facts: BTreeMap::new(),
             prompt_versions: BTreeMap::new(),
             unrecorded_usage: BTreeMap::new(),
+            costs: BTreeMap::new(),
             files: BTreeMap::new(),
         }
     }
@@ -267,6 +272,7 @@ mod tests {
         manifest.finish(RunStatus::Complete);
         let digest = FileDigest { digest: Digest::of_bytes(b""), bytes: 0 };
         manifest.files.insert("samples.jsonl".to_owned(), digest);
+        manifest.costs.insert("b".to_owned(), 0.1 + 0.2);
         manifest.write(&folder).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
         let path = folder.path_of(MANIFEST_FILE);

@@ -3,6 +3,7 @@
 use gage_core::{LazyJson, MetricResult, Outcome, RecordedSample};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Stage at which a sample failed.
 #[derive(
@@ -60,6 +61,13 @@ pub struct ErrorNote {
     /// Place in the row or the Sample, as a JSON pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
+}
+
+impl ErrorNote {
+    /// Returns the description as it is recorded.
+    pub fn message_without_secrets(&self) -> Cow<'_, str> {
+        gage_secrets::redact(&self.message)
+    }
 }
 
 /// Times of the stages of a sample beside inference and scoring, in milliseconds. 0 for a stage that it did not pass.

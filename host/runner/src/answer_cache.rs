@@ -56,8 +56,7 @@ impl CacheOptions {
         host: &HostSettings,
         is_retry: bool,
     ) -> Result<Option<Arc<AnswerCache>>, RunnerError> {
-        if *exchanges != HttpExchanges::Live {
-            // A recording must hold every exchange, and a replay must answer from it alone.
+        if !exchanges.may_use_cache() {
             return if self.is_given() { Err(RunnerError::CacheWithRecording) } else { Ok(None) };
         }
         let Some(spec) = self.over(suite) else { return Ok(None) };

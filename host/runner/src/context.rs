@@ -23,6 +23,8 @@ pub struct HostSettings {
     pub cache_folder: Option<PathBuf>,
     /// Component compiler; default in this process.
     pub compiler: ComponentCompiler,
+    /// Whether rebuilt components reuse the code of their functions; only for components of the user's own projects.
+    pub reuses_functions: bool,
     /// The program that runs models with llama.cpp; default the `gage-model` next to this program, or on `PATH`.
     pub model_program: ModelProgram,
     /// The hub that model files are downloaded from; default according to `HF_ENDPOINT` and `HF_TOKEN`.
@@ -35,6 +37,7 @@ impl Default for HostSettings {
             components: gage_plugin_bundle::COMPONENTS,
             cache_folder: user_cache_folder(),
             compiler: ComponentCompiler::InProcess,
+            reuses_functions: false,
             model_program: ModelProgram::default(),
             hub: ModelHub { endpoint: hub_endpoint(), token: hub_token() },
         }
@@ -114,6 +117,7 @@ impl Context {
         let options = HostOptions {
             cache_folder: self.host.cache_folder.as_ref().map(|folder| folder.join("components")),
             compiler: self.host.compiler.clone(),
+            reuses_functions: self.host.reuses_functions,
             on_compile: Some(Arc::new(move |compiled: CompileProgress<'_>| {
                 progress.on_event(&RunEvent::Compiling(compiled));
             })),

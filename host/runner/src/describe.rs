@@ -3,7 +3,7 @@
 use gage_config::{PipelineConfig, RequestKind, TaskSpec, load_recorded};
 use gage_core::Object;
 use gage_engine::Scoring;
-use gage_figures::{Aggregation, MetricDescription, PromptDescription, TaskDescription};
+use gage_figures::{Aggregation, MetricDescription, PromptDescription, TaskDescription, UNBOUNDED};
 use gage_record::Manifest;
 use serde_json::Value;
 
@@ -35,6 +35,9 @@ pub(crate) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
                         .iter()
                         .filter_map(|value| Some((value.name.clone(), value.scale()?)))
                         .collect(),
+                    bounds: value.map_or(UNBOUNDED, |value| {
+                        [value.minimum.unwrap_or(UNBOUNDED[0]), value.maximum.unwrap_or(UNBOUNDED[1])]
+                    }),
                     directions: description
                         .values
                         .iter()

@@ -1,7 +1,7 @@
 //! Errors of the library: one enum, in which each variant has one category.
 
 use crate::other_run::OtherRun;
-use gage_backend::{AnswerCacheError, RecordingError};
+use gage_backend::{AnswerCacheError, BatchError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
 use gage_core::ResourceShortage;
 use gage_data::DataError;
@@ -106,6 +106,15 @@ pub enum RunnerError {
          remove the cause, then continue with --resume and --record"
     )]
     UnwrittenRecording(RecordingError),
+    /// The suite has requests that cannot be answered in bulk.
+    #[error("the requests cannot be answered in bulk: {message}")]
+    UnsuitedForBatch {
+        /// The reason, and what is possible.
+        message: String,
+    },
+    /// A file of requests or results cannot be used.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     /// The answer cache conflicts with a recording.
     #[error("an answer cache cannot be used together with a recording or a replay")]
     CacheWithRecording,

@@ -2,19 +2,24 @@
 
 use crate::aggregators::Aggregators;
 use crate::describe::describe_requests;
-use crate::live_reports::LiveReports;
+use crate::error::with_causes;
+use crate::live_reports::{BegunReports, LiveReports};
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use crate::{HOST_VERSION, RunnerError};
+use gage_backend::BatchReport;
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome, ShortageWatch};
 use gage_engine::{ConcurrencyLimit, RunError, RunReport, StopReason, TaskReport};
 use gage_figures::{
-    Completeness, MetricFigure, Phases, PluginCosts, ReportBuilder, Summary, TaskCompleteness,
-    TaskDescription, TaskSummary, WrittenReports,
+    Completeness, MetricFigure, Phases, PluginCosts, Summary, TaskCompleteness, TaskDescription, TaskSummary,
+    WrittenReports,
 };
+use gage_html::PageFolderWriter;
 use gage_observe::RequestTotals;
 use gage_plugin::{MemberWork, PluginHost};
-use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, UNSENT_EVENTS_FILE};
+use gage_record::format::{
+    CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, SAMPLES_FILE, UNSENT_EVENTS_FILE,
+};
 use gage_record::{FileDigest, Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -86,6 +91,8 @@ pub(crate) struct EndedRun<'r> {
     pub(crate) began: Instant,
     /// Notices plugins that the machine could not run.
     pub(crate) shortages: ShortageWatch,
+    /// What became of the requests that are answered in bulk.
+    pub(crate) batch: Option<BatchReport>,
 }
 
 impl EndedRun<'_> {
@@ -101,6 +108,7 @@ impl EndedRun<'_> {
             plugins,
             began,
             shortages,
+            batch,
         } = self;
         let phases = phases(&origin, &report.tasks, began);
         let RunReport { folder, mut manifest, tasks: ran, stopped, unchanged, spent } = report;
@@ -121,12 +129,15 @@ impl EndedRun<'_> {
         let reports = match kept {
             Some(reports) => reports,
             None => {
-                let builder = match live_reports.and_then(LiveReports::into_builder) {
-                    Some(builder) if builder.records() >= finished => builder,
-                    Some(builder) => builder.with_rest(&folder, &tasks)?,
-                    None => ReportBuilder::new(&folder, &tasks, &custom)?.with_rest(&folder, &tasks)?,
+                let begun = match live_reports.and_then(LiveReports::into_begun) {
+                    Some(begun) if begun.builder.records() >= finished => begun,
+                    Some(begun) => begun.with_rest(&folder, &tasks)?,
+                    None => BegunReports::new(&folder, &tasks, &custom)?.with_rest(&folder, &tasks)?,
                 };
-                builder.finish(&folder, &tasks, &completeness, plugins)?
+                let BegunReports { builder, page } = begun;
+                let reports = builder.finish(&folder, &tasks, &completeness, plugins)?;
+                finish_page(page, &reports);
+                reports
             }
         };
         if let Some(shortage) = shortages.shortage() {
@@ -151,7 +162,17 @@ impl EndedRun<'_> {
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
             reports,
+            batch,
         })
+    }
+}
+
+/// Completes the page folder of a run. It is no result of the run, and `gage-host view` can make it again, so a failure is only
+/// logged.
+fn finish_page(page: Option<PageFolderWriter>, reports: &WrittenReports) {
+    let (Some(page), Some(samples)) = (page, reports.files.get(SAMPLES_FILE)) else { return };
+    if let Err(error) = page.finish(&samples.digest) {
+        tracing::warn!("the blocks of the run's page are not written: {}", with_causes(&error));
     }
 }
 

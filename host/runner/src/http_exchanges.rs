@@ -1,4 +1,4 @@
-//! The HTTP exchanges with backends: sent, recorded or replayed.
+//! The HTTP exchanges with backends: sent, recorded, replayed, or answered in bulk.
 
 use std::path::PathBuf;
 
@@ -12,4 +12,16 @@ pub enum HttpExchanges {
     Record(PathBuf),
     /// Sends nothing: answers come from this file.
     Replay(PathBuf),
+    /// Sends nothing: requests to the model under test are written to this file, in the batch format of its provider.
+    WriteRequests(PathBuf),
+    /// Takes the answers of the model under test from these files, the results of a batch. Judges are asked.
+    TakeResponses(Vec<PathBuf>),
+}
+
+impl HttpExchanges {
+    /// Returns true if an answer may come from the cache: a recording must hold every exchange, and a replay must answer
+    /// from it alone.
+    pub(crate) fn may_use_cache(&self) -> bool {
+        !matches!(self, HttpExchanges::Record(_) | HttpExchanges::Replay(_))
+    }
 }

@@ -17,6 +17,7 @@
 mod aggregators;
 mod answer_cache;
 mod async_runtime;
+mod batch;
 mod context;
 mod describe;
 mod error;
@@ -42,7 +43,10 @@ pub use answer_cache::{CacheChoice, CacheOptions};
 pub use async_runtime::start_runtime;
 pub use context::{Context, HostSettings, hub_token, user_cache_folder};
 pub use error::{ErrorCategory, RunnerError};
-pub use gage_engine::{CancelToken, ConcurrencyLimit, RunUsage, StopReason, TaskReport};
+pub use gage_backend::{BatchReport, TakenResults};
+pub use gage_engine::{
+    CancelToken, ConcurrencyLimit, LimitedRequests, MeanMetric, RunUsage, StopReason, TaskReport,
+};
 pub use gage_record::RunStatus;
 pub use gate_power::{GatedScore, check_gates, gated_scores};
 pub use http_exchanges::HttpExchanges;

@@ -1,5 +1,6 @@
 //! Outcome of a run: its ending, its shortfalls and the written reports.
 
+use gage_backend::BatchReport;
 use gage_engine::{ConcurrencyLimit, RunUsage, StopReason, TaskReport, TooManyInvalid};
 use gage_figures::WrittenReports;
 use gage_record::RunStatus;
@@ -31,6 +32,8 @@ pub struct RunOutcome {
     pub has_usage_budget: bool,
     /// The figures and the other reports.
     pub reports: WrittenReports,
+    /// What became of the requests that are answered in bulk. `None` if there is no batch.
+    pub batch: Option<BatchReport>,
 }
 
 /// Reason why a run ended.
@@ -64,6 +67,7 @@ impl Ending {
             Ending::Stopped(StopReason::Budget(_) | StopReason::FailFast(_)) => RunStatus::Incomplete,
             Ending::Stopped(
                 StopReason::Requested
+                | StopReason::AwaitsBatch
                 | StopReason::BackendRefused { .. }
                 | StopReason::ModelLost { .. }
                 | StopReason::ServerLost { .. },
@@ -76,6 +80,7 @@ impl Ending {
         let Ending::Stopped(reason) = self else { return None };
         match reason {
             StopReason::Requested => None,
+            StopReason::AwaitsBatch => Some("requests wait for the results of their batch".to_owned()),
             StopReason::Budget(text) => Some(format!("budget: {text}")),
             StopReason::FailFast(text) => Some(format!("fail_fast: {text}")),
             StopReason::BackendRefused { backend_id, message } => {
@@ -169,6 +174,7 @@ mod tests {
             (None, false, true, RunStatus::Incomplete),
             (None, true, false, RunStatus::Incomplete),
             (Some(StopReason::Requested), false, false, RunStatus::Interrupted),
+            (Some(StopReason::AwaitsBatch), false, true, RunStatus::Interrupted),
             (Some(lost()), true, true, RunStatus::Interrupted),
             (Some(budget()), false, false, RunStatus::Incomplete),
         ] {

@@ -3,7 +3,7 @@
 use gage_backend::HttpHosts;
 use gage_config::{PipelineConfig, Problems};
 use gage_data::hub::HubProgress;
-use gage_engine::{ConcurrencyLimit, FinishedSample, Progress};
+use gage_engine::{ConcurrencyLimit, FigureSoFar, FinishedSample, MeanMetric, Progress, RunUsage};
 use gage_observe::Observability;
 use gage_plugin::CompileProgress;
 use std::net::SocketAddr;
@@ -60,7 +60,7 @@ pub enum RunEvent<'e> {
         /// Number of samples that an earlier process answered or finished.
         done: u64,
         /// The first metric whose figure is the mean of its scores.
-        mean: Option<&'e str>,
+        mean: Option<MeanMetric<'e>>,
     },
     /// A request to the model of a task begins, or begins again after a wait.
     RequestBegan {
@@ -76,6 +76,18 @@ pub enum RunEvent<'e> {
     SampleAnswered {
         /// The task.
         task_id: &'e str,
+    },
+    /// A reply was counted.
+    UsageCounted {
+        /// The usage of the whole run so far.
+        usage: &'e RunUsage,
+    },
+    /// Some answers were scored for display only, because no batch of answers is complete yet.
+    FiguresSoFar {
+        /// The task.
+        task_id: &'e str,
+        /// Metrics whose figure is the mean of their scores.
+        figures: &'e [FigureSoFar],
     },
     /// A sample is finished and was journaled.
     SampleFinished(FinishedSample<'e>),
@@ -132,7 +144,7 @@ impl EngineEvents {
 }
 
 impl Progress for EngineEvents {
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) {
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<MeanMetric<'_>>) {
         if let Some(observability) = &self.observability {
             observability.meters.task_started(task_id, total);
         }
@@ -151,6 +163,14 @@ impl Progress for EngineEvents {
 
     fn sample_answered(&self, task_id: &str) {
         self.progress.on_event(&RunEvent::SampleAnswered { task_id });
+    }
+
+    fn usage_counted(&self, usage: &RunUsage) {
+        self.progress.on_event(&RunEvent::UsageCounted { usage });
+    }
+
+    fn figures_so_far(&self, task_id: &str, figures: &[FigureSoFar]) {
+        self.progress.on_event(&RunEvent::FiguresSoFar { task_id, figures });
     }
 
     fn sample_finished(&self, finished: &FinishedSample<'_>) {

@@ -83,6 +83,7 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
         plugins,
         began,
         shortages,
+        batch: None,
     };
     ended.finish()
 }

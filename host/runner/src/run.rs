@@ -13,13 +13,13 @@ use crate::progress::{EngineEvents, FetchEvents};
 use crate::request::{ResumeRequest, RunRequest};
 use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
-use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
-use gage_backend::{HttpHosts, HttpRecording, KernelVariant, OpenOptions, RecordingError};
+use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, batch, lock};
+use gage_backend::{HttpBatch, HttpHosts, HttpRecording, KernelVariant, OpenOptions, RecordingError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::{Outcome, ResourceShortage, ShortageWatch};
 use gage_engine::{
-    CancelToken, Datasets, EarlierRecording, Plan, Progress, RecordSink, RunContext, RunOptions, RunReport,
-    Session, fetch_models, identity, planned_identity,
+    CancelToken, Datasets, EarlierRecording, LimitedRequests, Plan, Progress, RecordSink, RunContext,
+    RunOptions, RunReport, Session, fetch_models, identity, planned_identity,
 };
 use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
@@ -112,6 +112,7 @@ struct PreparedSuite {
 struct OpenedModels {
     observability: Observability,
     recording: Option<Arc<HttpRecording>>,
+    batch: Option<Arc<HttpBatch>>,
     runtime: Runtime,
     session: Session,
     servers: HttpHosts,
@@ -152,7 +153,10 @@ impl SuiteRun<'_> {
         // A replay needs no secrets, because only the recorded requests used them.
         let variables = match &request.exchanges {
             HttpExchanges::Replay(_) => Variables::of_replay(&request.suite, &permissions),
-            HttpExchanges::Live | HttpExchanges::Record(_) => Variables::default(),
+            HttpExchanges::Live
+            | HttpExchanges::Record(_)
+            | HttpExchanges::WriteRequests(_)
+            | HttpExchanges::TakeResponses(_) => Variables::default(),
         };
         let mut suite = ReadSuite::new(&request.context, &request.suite, variables);
         let origin = suite.loaded.origin.take();
@@ -295,6 +299,7 @@ impl SuiteRun<'_> {
         runtime.block_on(request.observe.serve(&observability, progress))?;
         let loading = Instant::now();
         let recording = recording_of(&request.exchanges)?;
+        let batch = batch::open(&request.exchanges, &prepared.plan)?;
         let answers = request.cache.open(
             prepared.plan.config.cache.as_ref(),
             &request.exchanges,
@@ -305,6 +310,7 @@ impl SuiteRun<'_> {
             hosts: HttpHosts::new(self.retry.is_some()),
             concurrency: request.concurrency,
             recording: recording.clone(),
+            batch: batch.clone(),
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
             kernel_variants,
@@ -325,6 +331,7 @@ impl SuiteRun<'_> {
         let opened = OpenedModels {
             observability,
             recording,
+            batch,
             runtime,
             session,
             servers: opening.hosts.clone(),
@@ -352,20 +359,19 @@ impl SuiteRun<'_> {
         // Components that aggregate read the journal at the end: the recorder must not wait for them.
         let live_reports =
             aggregators.is_empty().then(|| LiveReports::new(tasks.clone(), &no_custom_aggregators));
-        let limits = match self.rejudge {
-            // Only judges are asked.
-            Some(_) => Vec::new(),
-            None => plan.concurrency_limits(self.request.concurrency),
-        };
+        let mut limits = plan.concurrency_limits(self.request.concurrency);
+        // Only judges are asked again.
+        limits.retain(|limit| self.rejudge.is_none() || limit.requests == LimitedRequests::Judges);
         progress.on_event(&RunEvent::Started { servers: &opened.servers, limits: &limits });
         let ran = self.call_engine(prepared, &opened, live_reports.as_ref(), watch.shortages);
         progress.on_event(&RunEvent::TasksEnded);
-        let OpenedModels { observability, recording, runtime, session, .. } = opened;
+        let OpenedModels { observability, recording, batch, runtime, session, .. } = opened;
         let work = observability.meters.work();
         // Keeps recorded answers, even if the run failed.
         let recorded = recording.map_or(Ok(0), |recording| recording.finish());
         let report = ran?;
         recorded.map_err(RunnerError::UnwrittenRecording)?;
+        let batch = batch.map(|batch| batch.finish()).transpose()?;
         let ended = EndedRun {
             config: &plan.config,
             tasks,
@@ -376,6 +382,7 @@ impl SuiteRun<'_> {
             plugins: prepared.registry.host().clone(),
             began: watch.began,
             shortages: watch.shortages,
+            batch,
         };
         let outcome = ended.finish()?;
         // Does not wait for abandoned requests that still expect an answer.
@@ -460,7 +467,9 @@ fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>,
     let recording = match exchanges {
         HttpExchanges::Record(path) => HttpRecording::record(path)?,
         HttpExchanges::Replay(path) => HttpRecording::replay(path)?,
-        HttpExchanges::Live => return Ok(None),
+        HttpExchanges::Live | HttpExchanges::WriteRequests(_) | HttpExchanges::TakeResponses(_) => {
+            return Ok(None);
+        }
     };
     Ok(Some(Arc::new(recording)))
 }

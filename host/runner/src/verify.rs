@@ -196,8 +196,9 @@ impl RecordedRun<'_> {
             Ok(scored) => scored,
             Err(error) => return Ok(impossible(with_causes(&error))),
         };
-        let Some(builder) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
-        let written = builder.finish(&scored.folder, &tasks, &completeness(&before), Phases::default)?;
+        let Some(begun) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
+        let written =
+            begun.builder.finish(&scored.folder, &tasks, &completeness(&before), Phases::default)?;
         let figures = compare("summary", &before, &json!(written.summary));
         let samples_differ = self.has_other_samples(&written)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));

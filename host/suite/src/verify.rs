@@ -4,8 +4,8 @@ use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_core::foreign_file::check_holes;
 use gage_record::format::{
-    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, RECORDED_PATH,
-    REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
+    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, PAGE_FOLDER,
+    RECORDED_PATH, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
 };
 use gage_record::{
     FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, open_run_file, read_run_file,
@@ -177,7 +177,7 @@ fn is_made_later(name: &str) -> bool {
         name.starts_with(SET_ASIDE_BEGIN) || folder == Some(DAMAGED_FOLDER)
     });
     let is_own = [MANIFEST_FILE, REPORT_FILE].contains(&name);
-    is_own || first == EXPORTS_FOLDER || is_temporary || is_set_aside
+    is_own || [EXPORTS_FOLDER, PAGE_FOLDER].contains(&first) || is_temporary || is_set_aside
 }
 
 /// Returns the names of all files below a folder, with `/` between the parts, sorted. Anything that is not a

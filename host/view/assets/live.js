@@ -64,7 +64,7 @@ function showFiguresSoFar(tasks) {
   fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true, "wide"], ["On its scale"], ["n", true], ["Coverage", true]],
     figures.map((figure, place) => [
       place > 0 && figures[place - 1].task === figure.task ? again(visible(figure.task.task_id)) : visible(figure.task.task_id), visible(figure.metric_id), make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
-      drawnFigure(figure, figures), `${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage),
+      drawnFigure(figure, figures), ...(figure.is_preview ? [count(figure.n), "preview"] : [`${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage)]),
     ])));
 }
 

@@ -83,10 +83,12 @@ function runRow(run, figures) {
     make("td", {}, drawn));
 }
 
-/** How long a run took, below its status. */
-function tookOf({ created_at: begin, finished_at: end }) {
+/** How long a run took and what it cost, below its status. */
+function tookOf({ created_at: begin, finished_at: end, cost }) {
   const took = end ? Date.parse(end) - Date.parse(begin) : NaN;
-  return took >= 0 ? make("span", { class: "under" }, took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
+  const time = took >= 0 ? (took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
+  const parts = [time, typeof cost === "number" && `cost ${score(cost)}`].filter(Boolean);
+  return parts.length > 0 ? make("span", { class: "under" }, parts.join(" · ")) : null;
 }
 
 /** Says that a run is what the others of its suite are compared with. */

@@ -5,18 +5,20 @@ use crate::listing::{Listing, is_live};
 use crate::live::{self, Followers};
 use crate::notes::{NoteFiles, SampleNote};
 use crate::pages::Pages;
+use crate::paging::{PageBuilds, read_block};
 use crate::refusal::Refusal;
 use crate::reporting::Reporter;
 use crate::root::RunsRoot;
+use crate::search::{SearchQuery, Searches};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use gage_html::{RenderedPage, report_policy};
+use gage_html::{PageBlock, RenderedPage, report_policy};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +42,8 @@ pub(crate) struct AppState {
     followers: Followers,
     notes: NoteFiles,
     reporter: Reporter,
+    builds: PageBuilds,
+    searches: Searches,
     report_policy: String,
 }
 
@@ -54,6 +58,8 @@ impl AppState {
             followers: Followers::default(),
             notes: NoteFiles::default(),
             reporter,
+            builds: PageBuilds::default(),
+            searches: Searches::default(),
             report_policy: report_policy()?,
         })
     }
@@ -69,6 +75,10 @@ pub(crate) fn router(shared: AppState) -> Router {
         .route("/data/runs", get(runs))
         .route("/data/runs/{name}", get(run_now))
         .route("/data/runs/{name}/sample", get(sample))
+        .route("/data/runs/{name}/page", get(page_status))
+        .route("/data/runs/{name}/columns/{number}", get(columns))
+        .route("/data/runs/{name}/excerpts/{number}", get(excerpts))
+        .route("/data/runs/{name}/search", get(search))
         .route("/data/runs/{name}/notes", get(notes).post(save_note))
         .route("/data/history", get(history))
         .fallback(nothing)
@@ -87,28 +97,50 @@ async fn history_page(State(shared): App) -> Response {
 type Name = Result<Path<String>, PathRejection>;
 
 /// Returns the report of a run, or its live view while it is in progress.
-async fn run(state: App, name: Name) -> Response {
-    run_page(state, name, true).await
+async fn run(state: App, name: Name, RawQuery(query): RawQuery) -> Response {
+    run_page(state, name, query, true).await
 }
 
 /// Returns the report of a run, even while it is in progress.
-async fn report(state: App, name: Name) -> Response {
-    run_page(state, name, false).await
+async fn report(state: App, name: Name, RawQuery(query): RawQuery) -> Response {
+    run_page(state, name, query, false).await
 }
 
-async fn run_page(State(shared): App, name: Name, may_be_live: bool) -> Response {
+/// The page of a run.
+enum RunPage {
+    Live,
+    /// Without its samples.
+    Paged(Vec<u8>),
+    /// With all samples of the run in this folder.
+    Full(PathBuf),
+}
+
+/// Returns the page of a run. A query `whole` asks for a page with all samples, even if there are many.
+async fn run_page(State(shared): App, name: Name, query: Option<String>, may_be_live: bool) -> Response {
     let Ok(Path(name)) = name else { return no_run(None) };
     let (state, of_run) = (Arc::clone(&shared), name.clone());
+    let is_whole = query.is_some_and(|query| value_of(&query, "whole").is_some());
     let found = blocking(move || {
         let folder = state.root.run(&of_run)?;
-        Some((may_be_live && is_live(&folder), folder))
+        if may_be_live && is_live(&folder) {
+            return Some(RunPage::Live);
+        }
+        let paged = if is_whole { None } else { state.reporter.paged(&folder) };
+        Some(paged.map_or(RunPage::Full(folder), RunPage::Paged))
     });
     match found.await {
-        Ok(Some((true, _))) => page(&shared.pages.live),
-        Ok(Some((false, folder))) => reported(&shared, vec![folder]).await,
+        Ok(Some(RunPage::Live)) => page(&shared.pages.live),
+        Ok(Some(RunPage::Paged(html))) => (html_headers(&shared.report_policy), html).into_response(),
+        Ok(Some(RunPage::Full(folder))) => reported(&shared, vec![folder]).await,
         Ok(None) => no_run(Some(&name)),
         Err(response) => response,
     }
+}
+
+/// Returns the first value of a key in a query.
+fn value_of(query: &str, key: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == key).map(|(_, value)| value.into_owned())
 }
 
 /// Returns the report of the runs named in the query: `run=BASE&run=NEW`.
@@ -164,9 +196,7 @@ async fn runs(State(shared): App) -> Response {
 
 /// Returns the history of the suite named in the query: `suite=NAME`.
 async fn history(State(shared): App, RawQuery(query): RawQuery) -> Response {
-    let query = query.unwrap_or_default();
-    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    let suite = pairs.find(|(key, _)| key == "suite").map(|(_, value)| value.into_owned());
+    let suite = query.and_then(|query| value_of(&query, "suite"));
     let read =
         move || shared.listing.history(&shared.root, suite.as_deref().filter(|suite| !suite.is_empty()));
     answered(blocking(move || read().and_then(|history| to_json(&history))).await)
@@ -202,12 +232,8 @@ async fn run_now(State(shared): App, name: Name) -> Response {
 async fn sample(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Response {
     let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
     let query = query.unwrap_or_default();
-    let value = |key: &str| {
-        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-        pairs.find(|(name, _)| name == key).map(|(_, value)| value.into_owned())
-    };
-    let index = value("index").and_then(|index| index.parse::<u64>().ok());
-    let (Some(task_id), Some(index)) = (value("task"), index) else {
+    let index = value_of(&query, "index").and_then(|index| index.parse::<u64>().ok());
+    let (Some(task_id), Some(index)) = (value_of(&query, "task"), index) else {
         return refused(StatusCode::BAD_REQUEST, "name a sample, as in ?task=ID&index=0");
     };
     let read = move || {
@@ -215,6 +241,62 @@ async fn sample(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Re
         shared.reporter.sample(&folder, &task_id, index)
     };
     answered(blocking(read).await)
+}
+
+/// Returns which blocks of a run's page there are. Begins to build them if there are none.
+async fn page_status(State(shared): App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let read = move || {
+        let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        shared.builds.status(&folder).and_then(|status| to_json(&status))
+    };
+    answered(blocking(read).await)
+}
+
+/// Name of a run and number of a block in an address.
+type BlockName = Result<Path<(String, usize)>, PathRejection>;
+
+async fn columns(state: App, name: BlockName) -> Response {
+    block(state, name, PageBlock::Columns).await
+}
+
+async fn excerpts(state: App, name: BlockName) -> Response {
+    block(state, name, PageBlock::Excerpts).await
+}
+
+/// Returns a block of a run's page. The browser unpacks it.
+async fn block(State(shared): App, name: BlockName, kind: PageBlock) -> Response {
+    let Ok(Path((name, number))) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let read = move || {
+        let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        read_block(&folder, kind, number)
+    };
+    match blocking(read).await {
+        Ok(Ok(bytes)) => {
+            let headers = [(CONTENT_TYPE, "application/octet-stream"), (CONTENT_ENCODING, "gzip")];
+            (headers, bytes).into_response()
+        }
+        Ok(Err(refusal)) => refused_by(&refusal),
+        Err(response) => response,
+    }
+}
+
+/// Streams the rows of the samples whose texts hold the text in the query: `q=TEXT`.
+async fn search(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let text = query.and_then(|query| value_of(&query, "q")).unwrap_or_default();
+    let Some(query) = SearchQuery::new(&text) else {
+        return refused(StatusCode::BAD_REQUEST, "name a text of up to 10,000 bytes, as in ?q=TEXT");
+    };
+    let state = Arc::clone(&shared);
+    match blocking(move || state.root.run(&name)).await {
+        Ok(Some(folder)) => match shared.searches.start(folder, query).await {
+            Ok(pieces) => ([(CONTENT_TYPE, "application/jsonl")], Body::from_stream(pieces)).into_response(),
+            Err(refusal) => refused_by(&refusal),
+        },
+        Ok(None) => refused(StatusCode::NOT_FOUND, NO_RUN),
+        Err(response) => response,
+    }
 }
 
 async fn notes(State(shared): App, name: Name) -> Response {

@@ -50,6 +50,9 @@ struct RunLine {
     not_reached: u64,
     total_is_least: bool,
     coverage: Option<f64>,
+    /// Cost of its tokens, if the suite has prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
     figures: Vec<HistoryFigure>,
     /// Number of further figures.
     further: usize,
@@ -187,6 +190,7 @@ impl RunLine {
             not_reached: run.not_reached,
             total_is_least: run.total_is_least,
             coverage: run.coverage,
+            cost: run.cost,
             problem: None,
             edited: run.edited,
         }

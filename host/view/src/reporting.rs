@@ -11,8 +11,11 @@ use gage_compare::comparisons_with_first;
 use gage_config::Permissions;
 use gage_figures::FiguresError;
 use gage_figures::RecordedRun;
-use gage_html::{HtmlError, Link, PageServer, RequestsOf, sample_json, write_html};
-use gage_record::format::MANIFEST_FILE;
+use gage_html::{
+    HtmlError, Link, MIN_PAGED_SAMPLES, PageServer, RequestsOf, paged_html, sample_json, write_html,
+};
+use gage_record::RunStatus;
+use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
 use parking_lot::Mutex;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -89,6 +92,20 @@ impl Reporter {
         let requests = (self.requests)(std::slice::from_ref(run), &self.permissions);
         let text = sample_json(run, &record, requests(0, &record));
         text.map_err(|error| Refusal::Failed(error_text(&error, folder)))
+    }
+
+    /// Returns the page of a run that has ended with many samples, without them. `None` for other runs, whose report has all.
+    /// Blocks while files are read.
+    pub(crate) fn paged(&self, folder: &Path) -> Option<Vec<u8>> {
+        // A run that cannot be read is refused when its report is written.
+        let run = RecordedRun::open_head(folder).ok()?;
+        let manifest = run.manifest();
+        let has_ended = manifest.status != RunStatus::Running && manifest.files.contains_key(SAMPLES_FILE);
+        let samples = run.summary().map_or(0, |summary| summary.samples.reached());
+        if !has_ended || samples < MIN_PAGED_SAMPLES {
+            return None;
+        }
+        paged_html(&run, &PageServer { links: &LINKS, token: &self.token }).ok()
     }
 
     /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader

@@ -1,8 +1,9 @@
 // Bundles the author's code, the SDK and packages from npm into one module.
 
 import { build } from "esbuild";
+import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Failure } from "./failure.mjs";
 import { IMPORTS, KINDS } from "./kinds.mjs";
@@ -48,6 +49,46 @@ function sdkPlugin(forHost) {
   };
 }
 
+// Returns the package of npm that a file belongs to, with its folder.
+function packageOf(file) {
+  const found = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))(?:[\\/]|$)/.exec(resolve(file));
+  return found === null ? undefined : { folder: found[1], name: found[2].replace("\\", "/") };
+}
+
+const importer = (file) => {
+  const owner = packageOf(file);
+  return owner === undefined ? "the plugin" : `the package '${owner.name}'`;
+};
+
+const NATIVE = "a component runs no native code; use a package that is written in JavaScript only";
+
+// Addons are machine code, or are built to it.
+const nativePlugin = {
+  name: "native",
+  setup(build) {
+    build.onResolve({ filter: /\.node$/ }, ({ path, importer: file }) => ({
+      errors: [{ text: `${importer(file)} has the native addon '${path}'; ${NATIVE}` }],
+    }));
+  },
+};
+
+// Rejects packages whose code is in the bundle and that would be built to machine code when they are installed.
+function refuseNative(inputs) {
+  for (const file of Object.keys(inputs)) {
+    const owner = packageOf(file);
+    if (owner !== undefined && existsSync(join(owner.folder, "binding.gyp"))) {
+      throw new Failure(`the package '${owner.name}' has native code (binding.gyp); ${NATIVE}`);
+    }
+  }
+}
+
+// Returns the packages whose code is in the bundle, as NAME@VERSION.
+function packagesIn(inputs) {
+  const owners = Object.keys(inputs).map(packageOf).filter((owner) => owner !== undefined);
+  const names = owners.map(({ folder, name }) => `${name}@${JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version}`);
+  return [...new Set(names)].sort();
+}
+
 // Packages from npm may share names with Node's modules, so those are rejected only if nothing else is found.
 const nodePlugin = {
   name: "node",
@@ -56,12 +97,13 @@ const nodePlugin = {
       if (!isBuiltin(path) || pluginData === "looking") return undefined;
       const found = await build.resolve(path, { ...options, pluginData: "looking" });
       if (found.errors.length === 0) return found;
-      return { errors: [{ text: `'${path}' is a module of Node, and a plugin has no files, no processes and no network of its own` }] };
+      const text = `${importer(options.importer)} imports '${path}', a module of Node; a plugin has no files, no processes and no network of its own`;
+      return { errors: [{ text }] };
     });
   },
 };
 
-// Returns the bundle's text and the host interfaces that it uses. If `forHost` is false, these are stubs, so that Node
+// Returns the bundle's text, the host interfaces that it uses, and the packages in it. If `forHost` is false, these are stubs, so that Node
 // can run it.
 export async function bundle({ kind, source, info, forHost }) {
   try {
@@ -75,15 +117,16 @@ export async function bundle({ kind, source, info, forHost }) {
       target: "es2022",
       mainFields: ["module", "main"],
       conditions: ["module"],
-      loader: { ".txt": "text", ".md": "text" },
+      loader: { ".txt": "text", ".md": "text", ".csv": "text", ".tsv": "text", ".jsonl": "text", ".bin": "binary" },
       define: { "process.env.NODE_ENV": '"production"' },
       keepNames: true,
       logLevel: "silent",
-      plugins: [sdkPlugin(forHost), nodePlugin],
+      plugins: [sdkPlugin(forHost), nativePlugin, nodePlugin],
     });
+    refuseNative(result.metafile.inputs);
     const [{ imports }] = Object.values(result.metafile.outputs);
     const used = new Set(imports.map(({ path }) => /^gage:plugin\/([^@]*)/.exec(path)?.[1]));
-    return { code: result.outputFiles[0].text, used };
+    return { code: result.outputFiles[0].text, used, packages: packagesIn(result.metafile.inputs) };
   } catch (error) {
     if (error.errors === undefined) throw error;
     throw new Failure(error.errors.map(describeError).join("\n"));
@@ -92,5 +135,9 @@ export async function bundle({ kind, source, info, forHost }) {
 
 function describeError({ text, location }) {
   if (location?.file === "entry.js") return "the source file has no default export, as in export default metric({ … })";
+  const native = /No loader is configured for "\.node" files: (.*)/.exec(text)?.[1];
+  if (native !== undefined) {
+    return `${native} is native code, which a component cannot run: use a package in pure JavaScript, or write the plugin in Rust`;
+  }
   return location === null ? text : `${relative(".", location.file)}:${location.line}:${location.column + 1}: ${text}`;
 }

@@ -37,7 +37,7 @@ function among(given, allowed, what) {
   }
 }
 
-function findSource() {
+export function findSource() {
   const found = SOURCES.filter((name) => existsSync(name));
   if (found.length === 1) return found[0];
   const problem = found.length === 0 ? "there is no source file" : `there are several source files, ${found.join(", ")}`;

@@ -30,8 +30,31 @@ export function errorToHost(thrown, kindOfOthers = "internal") {
     const { kind, message, pointer, retryable } = thrown;
     return { kind, message, pointer: pointer ?? undefined, retryable };
   }
-  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `thrown: ${String(thrown)}`;
+  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}${placesOf(thrown)}` : `thrown: ${String(thrown)}`;
   return { kind: kindOfOthers, message, pointer: undefined, retryable: false };
+}
+
+const MAX_FRAMES = 5;
+
+// Returns the places in the author's code at which an error was raised, the innermost first. A component knows only the
+// functions: the lines are those of the bundle.
+export function placesOf({ stack }) {
+  if (typeof stack !== "string") return "";
+  const places = [];
+  for (const line of stack.split("\n")) {
+    const [, called, file, row] = /^ *at (?:async )?(?:(.*) \()?file:\/\/(.*?):(\d+):\d+\)?$/.exec(line) ?? [];
+    if (file !== undefined) {
+      if (/\/(?:gage\/)?sdk\/js\//.test(file)) break;
+      places.push(`${file.split("/").at(-1)}, line ${row}${called === undefined ? "" : `, in ${called}`}`);
+    } else if (/^[^ ]*@/.test(line)) {
+      const name = line.slice(0, line.indexOf("@"));
+      if (!/^[\w$.]+$/.test(name)) break;
+      places.push(places.length === 0 ? `in ${name}` : name);
+    }
+  }
+  const shown = places.slice(0, MAX_FRAMES);
+  if (places.length > shown.length) shown.push(`${places.length - shown.length} more`);
+  return shown.length === 0 ? "" : ` (${shown.join(", called from ")})`;
 }
 
 export function errorFromHost({ kind, message, pointer, retryable }) {

@@ -2,6 +2,9 @@
 // and clocks, which a component does not have.
 
 import { emit } from "gage:plugin/log@0.1.0";
+import { named, setEmit } from "./output.js";
+
+setEmit(emit);
 
 // During the build, the code runs once without a host; its log lines are dropped.
 let hasHost = false;
@@ -18,7 +21,8 @@ function show(value) {
 
 function line(level) {
   return (...values) => {
-    if (hasHost) emit(level, values.map(show).join(" "));
+    if (!hasHost) return;
+    for (const text of values.map(show).join(" ").split("\n")) emit(level, named(text));
   };
 }
 

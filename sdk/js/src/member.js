@@ -1,6 +1,7 @@
 // Features shared by all kinds: named members, their parameters, and batches.
 
 import { PluginError, errorToHost } from "./error.js";
+import { beginItem, logStack } from "./output.js";
 import * as shape from "./shape.js";
 
 const COMMON = ["name", "version", "description", "params", "required", "setup"];
@@ -81,10 +82,14 @@ export function settled(value, place) {
 // Returns one result per item. An exception affects only its item.
 export function batch(items, call) {
   return items.map((item) => {
+    beginItem(item, items.length === 1);
     try {
       return { tag: "ok", val: call(item) };
     } catch (thrown) {
+      logStack(thrown);
       return { tag: "err", val: errorToHost(thrown) };
+    } finally {
+      beginItem(null, true);
     }
   });
 }

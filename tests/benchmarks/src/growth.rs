@@ -4,12 +4,13 @@ use crate::lab::{Lab, SHORT_ANSWERS, short_suite, size_of};
 use crate::process::{Ran, Terminal, peak_of, run};
 use crate::server::TimedServer;
 use crate::table::{Table, whole};
+use crate::viewer::Viewer;
 use anyhow::{Context as _, ensure};
 use gage_load_server::completion;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     println!(
         "A server that answers at once, {IN_FLIGHT} in flight; rows of about 78 bytes, `exact_match`. Each command is one \
          process from its start to its end, with its peak memory; `run` is the second of two runs, which `compare` compares. \
-         `view` is the page of the run, from its request to the end of the answer. `resume` is of the complete run, and `score` \
+         `view` is the page with all samples, from its request to the end of the answer. `resume` is of the complete run, and `score` \
          is by `contains`.\n"
     );
     Ok(())
@@ -107,16 +108,6 @@ fn megabytes(bytes: u64) -> String {
     format!("{} MB", whole(bytes as f64 / 1e6))
 }
 
-/// A `gage-host view` of its own; ended when dropped.
-struct Viewer(Child);
-
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The page of a run.
 struct RunPage {
     wall: Duration,
@@ -126,25 +117,18 @@ struct RunPage {
     sent: usize,
 }
 
-/// Starts a viewer and requests the page of a run from it. The page requests nothing more.
+/// Starts a viewer and requests the page with all samples of a run from it. The page requests nothing more.
 fn view(lab: &Lab, runs: &Path, id: &str) -> anyhow::Result<RunPage> {
-    let mut command = Command::new(&lab.program);
-    command.args(["view", "--port", "0"]).arg(runs);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut viewer = Viewer(command.spawn().context("the program cannot be started")?);
-    let mut printed = BufReader::new(viewer.0.stdout.take().context("the viewer has no output")?);
-    let mut line = String::new();
-    printed.read_line(&mut line)?;
-    let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
-    let address = address.with_context(|| format!("the viewer printed no address: {line:?}"))?;
+    let viewer = Viewer::start(lab, runs)?;
+    let address = viewer.address();
     // The viewer answers its first request when it has opened its index.
     page(address, "/")?;
     let began = Instant::now();
-    let answer = page(address, &format!("/runs/{id}"))?;
+    let answer = page(address, &format!("/runs/{id}?whole=1"))?;
     let wall = began.elapsed();
     // The report is sent in chunks, and the last one is empty.
     ensure!(answer.ends_with(b"\r\n0\r\n\r\n"), "the page of the run is not complete");
-    let peak_bytes = peak_of(viewer.0.id()).unwrap_or(0);
+    let peak_bytes = peak_of(viewer.process_id()).unwrap_or(0);
     Ok(RunPage { wall, peak_bytes, sent: answer.len() })
 }
 

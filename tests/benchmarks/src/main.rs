@@ -17,6 +17,7 @@ mod metrics;
 mod nginx;
 mod outage_server;
 mod outages;
+mod pages;
 mod process;
 mod rate_limit_server;
 mod requests;
@@ -26,6 +27,7 @@ mod start;
 mod storm;
 mod table;
 mod templates;
+mod viewer;
 mod words;
 
 use anyhow::{Context as _, bail};
@@ -34,7 +36,7 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 11] = [
+const MEASUREMENTS: [(&str, Measurement); 12] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),
@@ -43,6 +45,7 @@ const MEASUREMENTS: [(&str, Measurement); 11] = [
     ("outages", outages::measure),
     ("memory", memory::measure),
     ("growth", growth::measure),
+    ("pages", pages::measure),
     ("metrics", metrics::measure),
     ("sandbox", sandbox::measure),
     ("templates", templates::measure),

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     {
         let memory = memory.parse().expect("a number of bytes");
         let seconds = seconds.parse().expect("a number of seconds");
-        return match compile_from_stdin(memory, seconds) {
+        return match compile_from_stdin(memory, seconds, None) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{error}");

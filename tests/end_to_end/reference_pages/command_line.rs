@@ -8,11 +8,21 @@ fn help_of(workspace: &Workspace, command: &[&str]) -> String {
     workspace.run(&arguments).expect_code(0).stdout
 }
 
+/// Returns the commands that the help of the program lists in groups.
+fn commands(help: &str) -> Vec<String> {
+    let list = help.split("\nOptions:\n").next().unwrap_or_default();
+    names_in(list.split("\nUsage:").nth(1).unwrap_or_default().lines())
+}
+
 /// Returns the subcommands that a help text lists.
 fn subcommands(help: &str) -> Vec<String> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
-    list.lines()
-        .take_while(|line| !line.trim().is_empty())
+    names_in(list.lines().take_while(|line| !line.trim().is_empty()))
+}
+
+/// Returns the names at the beginning of indented lines.
+fn names_in<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    lines
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
@@ -45,7 +55,7 @@ pub(super) fn page(workspace: &Workspace) -> String {
         "`gage-host help COMMAND` prints the same text. Options that describe a machine can also be set by a \
          [variable](environment.md).",
     );
-    for command in subcommands(&help_of(workspace, &[])) {
+    for command in commands(&help_of(workspace, &[])) {
         add_command(workspace, &[&command], &mut page);
     }
     page

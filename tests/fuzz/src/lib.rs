@@ -7,6 +7,8 @@
 //!
 //! The check of a target takes plain bytes, so any fuzzing engine can drive it.
 
+pub mod answers_files;
+pub mod batch_results;
 pub mod campaign;
 pub mod chat_templates;
 pub mod datasets;
@@ -80,6 +82,8 @@ pub const TARGETS: &[Target] = &[
     server_replies::STREAMS,
     server_replies::REFUSALS,
     recordings::TARGET,
+    batch_results::TARGET,
+    answers_files::TARGET,
     manifests::TARGET,
     summaries::TARGET,
     journals::JOURNALS,

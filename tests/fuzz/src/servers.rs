@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gage_backend::{
-    Backend, BackendError, Continuation, EmbedRequest, GenerateRequest, HttpHosts, HttpRecording,
-    LoglikelihoodRequest, OpenOptions, Transport, TransportBody, TransportError, TransportReply,
+    Backend, BackendError, Continuation, EmbedRequest, GenerateRequest, HttpBatch, HttpHosts, HttpRecording,
+    LoglikelihoodRequest, OpenOptions, SamplePlace, Transport, TransportBody, TransportError, TransportReply,
     TransportRequest, open,
 };
 use gage_config::{BackendSpec, Environment, PipelineConfig, load};
@@ -60,7 +60,8 @@ pub const STREAMED_PROTOCOLS: [Protocol; 5] =
     [Protocol::Chat, Protocol::Completion, Protocol::Anthropic, Protocol::Gemini, Protocol::TextGeneration];
 
 impl Protocol {
-    fn backend_id(self) -> &'static str {
+    /// Returns the id of its backend.
+    pub fn backend_id(self) -> &'static str {
         match self {
             Protocol::Chat | Protocol::Completion | Protocol::Embeddings => "openai",
             Protocol::Anthropic => "anthropic",
@@ -160,15 +161,28 @@ pub fn ask(
     answer: ServerAnswer,
     recording: Option<Arc<HttpRecording>>,
 ) -> Result<RequestResult, String> {
+    // Each request has a host of its own, so that no failure delays the next one.
+    let hosts = HttpHosts::simulated(Arc::new(answer), 0);
+    ask_with(protocol, &OpenOptions { hosts, recording, ..OpenOptions::default() })
+}
+
+/// Asks a batch in place of a server.
+///
+/// # Errors
+/// As for [`ask`].
+pub fn ask_in_bulk(protocol: Protocol, batch: Arc<HttpBatch>) -> Result<RequestResult, String> {
+    let answer = ServerAnswer { status: 500, headers: HeaderMap::new(), pieces: Vec::new() };
+    let hosts = HttpHosts::simulated(Arc::new(answer), 0);
+    ask_with(protocol, &OpenOptions { hosts, batch: Some(batch), ..OpenOptions::default() })
+}
+
+fn ask_with(protocol: Protocol, options: &OpenOptions) -> Result<RequestResult, String> {
     SETUP.with(|setup| {
         let setup = setup.as_ref().map_err(String::clone)?;
         let spec = setup.spec(protocol)?;
-        // Each request has a host of its own, so that no failure delays the next one.
-        let hosts = HttpHosts::simulated(Arc::new(answer), 0);
-        let options = OpenOptions { hosts, recording, ..OpenOptions::default() };
         let result = setup.runtime.block_on(async {
             let backend =
-                open(spec, &setup.registry, &options).await.map_err(|errors| format!("{errors:?}"))?;
+                open(spec, &setup.registry, options).await.map_err(|errors| format!("{errors:?}"))?;
             Ok::<_, String>(request(protocol, backend.as_ref()).await)
         })?;
         let result = result.map_err(|error| (error.kind.name(), error.message));
@@ -212,6 +226,7 @@ async fn request(protocol: Protocol, backend: &dyn Backend) -> Result<Value, Bac
                 tools: Vec::new(),
                 tool_choice: None,
                 draw: None,
+                place: Some(SamplePlace { task_id: "t".into(), row: 0, repeat: 0 }),
             };
             let reply = backend.generate(Box::new(request)).await?;
             Ok(reply.output.to_value())

@@ -3,8 +3,9 @@
 use gage_core::Sample;
 use gage_fuzz::campaign::check;
 use gage_fuzz::{
-    TARGETS, chat_templates, images, journals, manifests, model_files, parquet_files, plugin_schemas,
-    prompts, recordings, rows, run_index, sample_readers, secret_search, server_replies, summaries,
+    TARGETS, answers_files, batch_results, chat_templates, images, journals, manifests, model_files,
+    parquet_files, plugin_schemas, prompts, recordings, rows, run_index, sample_readers, secret_search,
+    server_replies, summaries,
 };
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -125,6 +126,16 @@ fn chat_templates_are_rendered_or_refused() {
 #[test]
 fn configurations_of_tokenizers_are_read_or_refused() {
     assert_eq!(check(&chat_templates::TOKENIZERS).err(), None);
+}
+
+#[test]
+fn results_of_batches_are_counted_or_refused() {
+    assert_eq!(check(&batch_results::TARGET).err(), None);
+}
+
+#[test]
+fn files_of_answers_are_read_or_refused() {
+    assert_eq!(check(&answers_files::TARGET).err(), None);
 }
 
 #[test]

@@ -29,6 +29,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("the server ended", "needs a failure of the network stack"),
     ("failed to use the index {}; delete it: it is rebuilt from the runs", DISK),
     ("a report ends early: {error}", DISK),
+    ("the blocks of the run's page are not written: {}", DISK),
 ];
 const LLAMA: &str = "needs a failure inside llama.cpp";
 const BUG: &str = "shows a bug of this program";

@@ -33,6 +33,8 @@ impl CacheKeys {
             BackendKind::Http(config) => (of_server(config), false),
             BackendKind::LlamaCpp(config) => (of_model_file(config, info), false),
             BackendKind::CustomScript(config) => (of_component(config, info, grants?)?, true),
+            // Nothing is saved.
+            BackendKind::Answers(_) => return None,
         };
         let backend = Digest::of_json(&json!({"type": info.kind, "is": is}));
         Some(CacheKeys { backend, default_params: spec.default_params().clone(), sees_id })
@@ -40,7 +42,7 @@ impl CacheKeys {
 
     /// Returns the key of a conversation to continue; `None` if the request has no draw index.
     pub(super) fn of_generate(&self, request: &GenerateRequest) -> Option<Digest> {
-        let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw } = request;
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw, place: _ } = request;
         let DrawIndex { repeat, prompt: number, attempt } = (*draw)?;
         let params = params.clone().over(&self.default_params);
         // Two rows with the same question share an answer, unless sampling is random.

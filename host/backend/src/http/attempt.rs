@@ -8,7 +8,7 @@ use super::rate_limit_headers;
 use super::reply::{BodyReader, ReadBody, ReplyReader, StreamedReply};
 use super::statistics::Counters;
 use super::transport::{TransportBody, TransportReply, TransportRequest};
-use crate::api::{BackendError, BackendErrorKind};
+use crate::api::{BackendError, BackendErrorKind, SamplePlace};
 use crate::conversation::{bytes_of, estimate};
 use bytes::Bytes;
 use gage_secrets::redact;
@@ -42,6 +42,8 @@ pub(crate) struct HttpCall<'c> {
     pub(crate) body: Bytes,
     /// Estimated number of tokens, prompt and answer.
     pub(crate) tokens: u64,
+    /// The sample, if this is the only request about it to the model under test.
+    pub(crate) place: Option<SamplePlace>,
 }
 
 /// Protocol-specific handling of refusals and answers.
@@ -112,7 +114,12 @@ impl<'c> HttpCall<'c> {
         longest: Option<u32>,
     ) -> Result<HttpCall<'c>, BackendError> {
         let body = bytes_of(body)?;
-        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body })
+        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body, place: None })
+    }
+
+    /// Names the sample of the request.
+    pub(crate) fn of_sample(self, place: Option<SamplePlace>) -> HttpCall<'c> {
+        HttpCall { place, ..self }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Client of one backend: connections, headers and counters.
 
 use super::answer_ids::AnswerIds;
+use super::batch::HttpBatch;
 use super::failure::Backoff;
 use super::first_answers::FirstAnswers;
 use super::host_limiter::HostLimiter;
@@ -40,6 +41,7 @@ pub(crate) struct HttpClient {
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
     pub(super) recording: Option<Arc<HttpRecording>>,
+    pub(super) batch: Option<Arc<HttpBatch>>,
     pub(super) counters: Counters,
     pub(super) first_answers: FirstAnswers,
     pub(super) backoff: Backoff,
@@ -52,11 +54,13 @@ impl HttpClient {
         config: HttpBackendConfig,
         hosts: &HttpHosts,
         recording: Option<Arc<HttpRecording>>,
+        batch: Option<Arc<HttpBatch>>,
         headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
-        // Recorded requests were sent with a key, but a replay needs none.
-        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay());
+        // Recorded requests were sent with a key, but a replay needs none. Neither does a batch.
+        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay())
+            || batch.as_ref().is_some_and(|batch| batch.is_of(backend_id));
         let key = match config.key.value() {
             Ok(key) => key,
             Err(_) if is_replay => None,
@@ -109,6 +113,7 @@ impl HttpClient {
             answer_ids: AnswerIds::default(),
             host_name,
             recording,
+            batch,
             config,
         })
     }

@@ -5,6 +5,7 @@
 //! other requests in the meantime. Schedule, condition and limit would all have to be closures of this module.
 
 use super::attempt::{Attempt, HttpCall, ParsedReply, ResponseParser, is_event_stream};
+use super::batch::{BatchAnswer, BatchRequest, BatchResult, HttpBatch};
 use super::client::HttpClient;
 use super::clock::now;
 use super::failure::HttpFailure;
@@ -32,6 +33,11 @@ const REFUSED_RETRY_COST: u32 = 1;
 
 /// Number of outstanding requests from which on a wait that is too long may concern all of them.
 const MIN_OUTSTANDING: usize = 3;
+
+/// Returns true if a text contains a known secret.
+fn is_secret(body: &[u8]) -> bool {
+    matches!(redact(&String::from_utf8_lossy(body)), Cow::Owned(_))
+}
 
 /// An attempt that has ended.
 struct EndedAttempt<T> {
@@ -86,6 +92,12 @@ impl HttpClient {
         reader: impl Fn() -> R + Send + Sync,
         reading: ResponseParser<R::Output>,
     ) -> Result<Reply<R::Output>, BackendError> {
+        // Boxed, so that other requests reserve no space for it.
+        if let Some(batch) = &self.batch
+            && let Some(answer) = Box::pin(self.answer_in_bulk(batch, call, &reader, &reading)).await
+        {
+            return answer;
+        }
         Counters::add(&self.counters.requests, 1);
         let _outstanding = self.host.enter();
         let digest = self.recording.as_ref().map(|_| self.digest_of(call));
@@ -359,19 +371,78 @@ impl HttpClient {
         } else {
             exchange.body.into_bytes()
         };
-        let result = if (200..300).contains(&exchange.status) {
-            let is_stream = is_event_stream(&exchange.content_type);
-            let streamed = is_stream.then(|| StreamedReply::new(reader(), now()));
-            let most = self.config.connection.most_response_bytes;
-            let mut body_reader = BodyReader::new(streamed, false, most);
-            match body_reader.push(body.into()) {
-                Ok(_) => body_reader.finish(reader).result,
-                Err(failure) => Err(failure),
-            }
-        } else {
-            self.refused(exchange.status, &HeaderMap::new(), &body, reading)
-        };
+        let result = self.read_stored(exchange.status, &exchange.content_type, body, reader, reading);
         Some(Attempt::new(result, AttemptOutcome::Answered))
+    }
+
+    /// Reads an answer from a file as if the server had sent it now.
+    fn read_stored<R: ReplyReader>(
+        &self,
+        status: u16,
+        content_type: &str,
+        body: Vec<u8>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+    ) -> Result<R::Output, HttpFailure> {
+        if !(200..300).contains(&status) {
+            return self.refused(status, &HeaderMap::new(), &body, reading);
+        }
+        let streamed = is_event_stream(content_type).then(|| StreamedReply::new(reader(), now()));
+        let most = self.config.connection.most_response_bytes;
+        let mut body_reader = BodyReader::new(streamed, false, most);
+        body_reader.push(body.into())?;
+        body_reader.finish(reader).result
+    }
+
+    /// Answers a request from the results of a batch, or writes it down for one. `None` if it is sent. A request without a
+    /// good result stays open: the next batch may answer it, or the server itself.
+    async fn answer_in_bulk<R: ReplyReader>(
+        &self,
+        batch: &HttpBatch,
+        call: &HttpCall<'_>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+    ) -> Option<Result<Reply<R::Output>, BackendError>> {
+        let open = |message: String| {
+            Some(Err(BackendError { kind: BackendErrorKind::AwaitsBatch, message, attempts: 0 }))
+        };
+        if batch.keeps_requests() && is_secret(&call.body) {
+            let message = "the request contains a secret, which is not written to a file; ask it live";
+            return Some(Err(BackendError::new(BackendErrorKind::Unsupported, message)));
+        }
+        let request = BatchRequest {
+            backend_id: &self.backend_id,
+            kind: self.config.kind,
+            place: call.place.as_ref(),
+            path: call.url.path(),
+            body: &call.body,
+        };
+        let (result, id) = match batch.answer(request).await? {
+            BatchAnswer::Result(result, id) => (result, id),
+            BatchAnswer::Open(message) => return open(message.to_owned()),
+        };
+        Counters::add(&self.counters.requests, 1);
+        let read = match result {
+            BatchResult::Reply { status, body } => {
+                self.read_stored(status, "application/json", body, reader, reading)
+            }
+            BatchResult::Failed(message) => Err(HttpFailure::lasting(BackendErrorKind::Rejected, message)),
+        };
+        match read.map_err(HttpFailure::shortened) {
+            Ok(output) => {
+                Counters::add(&self.counters.answered, 1);
+                batch.note_taken();
+                // A result of a batch is paid for as one attempt.
+                let timing = RequestTiming { attempts: 1, ..RequestTiming::default() };
+                Some(Ok(Reply { output, timing }))
+            }
+            Err(failure) => {
+                let message = redact(&failure.message).into_owned();
+                self.counters.count_failure(failure.kind);
+                batch.note_failed(&id, &message);
+                open(message)
+            }
+        }
     }
 
     /// Returns the digest of a request in a recording: of the backend, the body and the path, without the server's

@@ -395,7 +395,8 @@ impl Backend for LlamaCppBackend {
     }
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
-        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = *request;
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _, place: _ } =
+            *request;
         let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[]).await?;
         let task = GenerateTask {
             prompt,

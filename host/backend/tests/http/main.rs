@@ -61,6 +61,7 @@ fn question(text: &str) -> GenerateRequest {
         tools: Vec::new(),
         tool_choice: None,
         draw: Some(DrawIndex::default()),
+        place: None,
     }
 }
 

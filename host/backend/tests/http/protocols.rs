@@ -38,6 +38,7 @@ fn everything() -> GenerateRequest {
         tools: vec![tool],
         tool_choice: Some(json!({"type": "function", "function": {"name": "look"}})),
         draw: None,
+        place: None,
     }
 }
 

@@ -13,12 +13,16 @@ pub(crate) enum PluginCommand {
     New(NewArguments),
     /// Build the project in a folder into one .wasm file.
     Build(BuildArguments),
+    /// Lock the packages of a Python project: write requirements.txt from requirements.in.
+    Lock(PluginLockArguments),
     /// Show the kind, the members and the imports of a component.
     Inspect(InspectArguments),
-    /// Run the cases of a component, and check that it keeps no state.
+    /// Run the cases of a plugin, and check that it keeps no state.
     Test(TestArguments),
     /// Measure a component.
     Bench(BenchArguments),
+    /// Bring the contract and the SDK in a project to those of this version.
+    Upgrade(UpgradeArguments),
 }
 
 const NEW_EXAMPLES: &str = "\
@@ -69,6 +73,26 @@ pub(crate) struct BuildArguments {
     pub(crate) quiet: bool,
 }
 
+const LOCK_EXAMPLES: &str = "\
+Examples:
+  echo charset-normalizer > requirements.in
+  gage-host plugin lock
+  gage-host plugin build
+
+Only packages with a wheel in pure Python (py3-none-any) can be locked: a component runs no native code.";
+
+#[derive(Args, Debug)]
+#[command(after_help = LOCK_EXAMPLES)]
+pub(crate) struct PluginLockArguments {
+    /// The project.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
 const INSPECT_EXAMPLES: &str = "\
 Examples:
   gage-host plugin inspect word-recall.wasm
@@ -95,14 +119,17 @@ Examples:
   gage-host plugin test
   gage-host plugin test word-recall.wasm --cases cases.jsonl
   gage-host plugin test word-recall.wasm --cases cases.jsonl --json
+  gage-host plugin test --native
+  gage-host plugin test --native --watch
 
-Exit codes: 0 all cases pass and the plugin is pure, 4 some do not, 2 the component or the cases
-cannot be used.";
+Exit codes: 0 all cases pass and the plugin is pure, 4 some do not, 2 the plugin or the cases
+cannot be used. With --watch: 0 after Ctrl-C.";
 
 #[derive(Args, Debug)]
 #[command(after_help = TEST_EXAMPLES)]
 pub(crate) struct TestArguments {
-    /// The component: a file or the name of a built-in one; by default that of the project in this folder.
+    /// The component: a file, the name of a built-in one, or the folder of a project; by default that of the project in this
+    /// folder.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -115,11 +142,40 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Run the source of a metric in Python or JavaScript in the python3 or node on the path, without building it and without
+    /// the sandbox. Use it only for code that you trust.
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) native: bool,
+
+    /// Run the cases again whenever a file changes, until Ctrl-C.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) watch: bool,
+
     #[command(flatten)]
     pub(crate) permissions: PermissionArguments,
 
     #[command(flatten)]
     pub(crate) print: PrintArguments,
+}
+
+const UPGRADE_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin upgrade
+  gage-host plugin upgrade ./word-recall --check
+
+Exit codes: 0 the project is up to date, 3 --check found files that are not, 2 the folder is no
+project.";
+
+#[derive(Args, Debug)]
+#[command(after_help = UPGRADE_EXAMPLES)]
+pub(crate) struct UpgradeArguments {
+    /// The project.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// Only show the files that would change.
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 const BENCH_EXAMPLES: &str = "\
@@ -175,4 +231,8 @@ pub(crate) struct CompileArguments {
     /// Processor time that the process may use.
     #[arg(value_name = "SECONDS")]
     pub(crate) seconds: u64,
+
+    /// Folder of the functions of earlier compilations; without it, all are compiled.
+    #[arg(value_name = "DIR")]
+    pub(crate) functions: Option<PathBuf>,
 }

@@ -27,11 +27,15 @@ impl RunArguments {
         self.resume.is_some()
     }
 
-    /// Moves a run named by `--resume` to `--run-id` and `--output-dir`.
+    /// Moves a run named by `--resume` to `--run-id` and `--output-dir`. Results of a batch resume a run, too.
     ///
     /// # Errors
     /// If `--resume` does not name a run, or no suite is given.
     pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
+        if self.resume.is_none() && !self.responses.is_empty() {
+            // The results belong to a run that exists.
+            self.resume = Some(Resume::On);
+        }
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
             if self.config.path().as_os_str().is_empty() && named.is_file() {

@@ -32,14 +32,15 @@ impl Combination {
 }
 
 /// Returns the combinations that a command asks for: of `--model` or else the models that the suite lists, and of `--prompt`
-/// or else its prompts. Without several of either, it is one combination of nothing.
+/// or else its prompts. Answers of a file need no model. Without several of either, it is one combination of nothing.
 pub(super) fn combinations(config: &ConfigArguments, permissions: &Permissions) -> Vec<Combination> {
     let context = Context { permissions: permissions.clone(), ..setup::plain_context(true) };
     of(config, context.choices(&config.path(), &Variables::default()))
 }
 
 fn of(config: &ConfigArguments, listed: SuiteChoices) -> Vec<Combination> {
-    let models = several(&config.models, listed.models);
+    // Answers take the place of every model.
+    let models = if config.answers.is_some() { vec![None] } else { several(&config.models, listed.models) };
     let prompts = several(&config.prompts, listed.prompts);
     let with_prompts = |model: Option<String>| {
         let prompts = prompts.iter().cloned();

@@ -1,5 +1,6 @@
 //! `gage-host data`: inspects datasets.
 
+mod metric_paths;
 mod preview;
 mod stats;
 mod validate;
@@ -7,6 +8,7 @@ mod validate;
 use super::permissions::permissions;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_config::{
@@ -15,6 +17,7 @@ use gage_config::{
 use gage_core::Sample;
 use gage_data::{DataError, LocateOptions, PreparedSample, SampleProjection, StreamReport, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
+use gage_plugin::Registry;
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -30,6 +33,15 @@ pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
 
 /// Locates the selected datasets, with file digests if they are shown.
 fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec<LocatedDataset>> {
+    datasets_with(arguments, with_digests, |_, _| ())
+}
+
+/// Like [`datasets`]; `read` gets a suite without errors, and its plugins.
+fn datasets_with(
+    arguments: &DataArguments,
+    with_digests: bool,
+    read: impl FnOnce(&PipelineConfig, &Registry),
+) -> anyhow::Result<Vec<LocatedDataset>> {
     let (config, mut problems) = load(arguments)?;
     let mut registry = setup::registry(&arguments.plugin_folders, arguments.print.quiet)?;
     let mut located = Vec::new();
@@ -41,7 +53,8 @@ fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec
             return Err(terminal::usage_error(&message, Some(&help)).into());
         }
         let planned = Plan::datasets(&config, arguments.dataset.as_deref(), &mut registry, &mut problems);
-        let cache_folder = setup::cache_folder();
+        read(&config, &registry);
+        let cache_folder = environment::cache_folder();
         let progress = FetchProgress::new(arguments.print.quiet);
         let options = LocateOptions {
             with_digests,
@@ -97,14 +110,14 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let text = format!("{suite:#}");
     let read = |overrides: &[String]| load_datasets("(the command line)", &text, overrides, &environment);
     let (config, mut problems) = read(&with_defaults(arguments, read(&arguments.overrides).0));
-    crate::environment::name_variables(&mut problems);
+    environment::name_variables(&mut problems);
     Ok((config, problems))
 }
 
 /// Returns the overrides of the command line, followed by those of environment variables for values that neither
 /// sets. A run uses the same order.
 fn with_defaults(arguments: &DataArguments, said: Option<PipelineConfig>) -> Vec<String> {
-    let defaults = said.map(|config| crate::environment::defaults_of(&config.document)).unwrap_or_default();
+    let defaults = said.map(|config| environment::defaults_of(&config.document)).unwrap_or_default();
     [arguments.overrides.clone(), defaults].concat()
 }
 

@@ -1,8 +1,8 @@
 //! Failures of the library, as messages and exit codes.
 
 use super::compare::unreadable;
-use super::resume_command::resume_command;
-use super::{lock_differences, setup};
+use super::next_command::resume_command;
+use super::{lock_differences, next_command, setup};
 use crate::exit_code::ExitCode;
 use crate::machine_shortage::RETRY_HELP;
 use crate::terminal;
@@ -12,6 +12,19 @@ use gage_runner::{ErrorCategory, RunnerError};
 /// Values that `--set` may change when answers are scored again.
 const SETTABLE_FOR_SCORES: &str = "allowed are metrics, plugins, gate and metadata, and in custom and tasks \
     metric_overrides, slices, cluster_by, min_coverage and the steps extract and auto_eval; for anything else run the suite again";
+
+/// Prints the error of a run and the command that follows it, and returns the exit code.
+///
+/// # Errors
+/// As for [`refuse`].
+pub(super) fn refuse_run_end(error: RunnerError) -> anyhow::Result<ExitCode> {
+    let next = next_command::after_error(&error);
+    let code = refuse(error)?;
+    if let Some(command) = next {
+        next_command::print(&command);
+    }
+    Ok(code)
+}
 
 /// Prints the error of a call, and returns its exit code.
 ///
@@ -96,6 +109,9 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::MetricsAddress { .. } => "choose another --metrics-listen",
         RunnerError::HttpRecording(_) => {
             "--record can only append to a recording; --replay needs a file written by --record"
+        }
+        RunnerError::Batch(_) => {
+            "--requests-out names a new file, and --responses the results that the provider returned"
         }
         RunnerError::CacheWithRecording | RunnerError::NoCacheFolder | RunnerError::AnswerCache(_) => {
             "name another folder, or leave the cache off: --cache=off"

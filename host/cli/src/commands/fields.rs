@@ -48,7 +48,9 @@ fn text_of(message: &Message) -> String {
 pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     const NAME: usize = 10;
     let width = terminal::width().saturating_sub(NAME + 3).max(20);
-    let text = gage_core::printable(text);
+    // A secret that is broken over two lines would not be found.
+    let text = gage_secrets::redact(text);
+    let text = gage_core::printable(&text);
     let mut lines: Vec<String> = text.lines().flat_map(|line| terminal::wrap(line, width)).collect();
     if lines.is_empty() {
         lines.push(String::new());
@@ -61,7 +63,8 @@ pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) 
     }
     for (number, line) in lines.iter().enumerate() {
         let name = if number == 0 { name } else { "" };
-        terminal::print_line(format_args!("  {} {line}", style.dim(&format!("{name:<NAME$}"))))?;
+        let name = style.dim(&format!("{name:<NAME$}"));
+        terminal::print_line(format_args!("  {name} {}", line.trim_end()))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_config::{Permissions, Purpose};
-use gage_plugin::{Registry, RegistryError, World};
+use gage_plugin::{ListedPlugin, Registry, RegistryError, World};
 use gage_suite::LoadedSuite;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub(super) fn registry(
     if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(registry) }
 }
 
-const BACKENDS: [(&str, &str); 7] = [
+const BACKENDS: [(&str, &str); 8] = [
     ("openai_http", "Any server that speaks the OpenAI chat completions API"),
     ("anthropic_http", "The messages API of Anthropic"),
     ("gemini_http", "The Gemini API"),
@@ -70,6 +70,7 @@ const BACKENDS: [(&str, &str); 7] = [
     ("hf_inference_endpoint", "A Hugging Face inference endpoint that continues texts"),
     ("llama_cpp", "A GGUF file, run by llama.cpp"),
     ("custom_script", "A WebAssembly component that answers in place of a model"),
+    ("answers", "A file of answers that were made elsewhere"),
 ];
 
 const LOADERS: [(&str, &str); 6] = [
@@ -112,8 +113,8 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
             if kind == ListKind::Plugins {
                 found.push(describe_plugin(plugin));
             }
-            if Some(plugin.component.world()) == world {
-                found.extend(plugin.component.descriptions().iter().filter_map(|member| {
+            if Some(plugin.world()) == world {
+                found.extend(plugin.members().iter().filter_map(|member| {
                     let mut entry = serde_json::to_value(member).ok()?;
                     // A backend is named after its plugin; other members have their own names.
                     if kind == ListKind::Backends {
@@ -121,7 +122,7 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
                     }
                     entry["plugin"] = plugin.id.as_str().into();
                     entry["source"] = plugin.source.as_str().into();
-                    entry["digest"] = json!(plugin.component.identity().digest);
+                    entry["digest"] = json!(plugin.summary.digest);
                     Some(entry)
                 }));
             }
@@ -140,20 +141,20 @@ fn named(entries: &[(&str, &str)]) -> Vec<Value> {
     entries.iter().map(|(name, description)| json!({"name": name, "description": description})).collect()
 }
 
-fn describe_plugin(plugin: &gage_plugin::ListedPlugin) -> Value {
-    let component = &plugin.component;
-    let capabilities: Vec<&str> = component.summary().capabilities().iter().map(|one| one.name()).collect();
+fn describe_plugin(plugin: &ListedPlugin) -> Value {
+    let ListedPlugin { id, source, summary, described } = plugin;
+    let capabilities: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
     json!({
-        "name": plugin.id,
-        "description": component.description(),
-        "kind": component.world().kind(),
-        "version": component.identity().version,
-        "source": plugin.source,
-        "digest": component.identity().digest,
-        "size": component.summary().size,
-        "wit_version": component.identity().wit_version,
+        "name": id,
+        "description": described.description,
+        "kind": summary.world.kind(),
+        "version": described.version,
+        "source": source,
+        "digest": summary.digest,
+        "size": summary.size,
+        "wit_version": summary.wit_version,
         "capabilities": capabilities,
-        "members": component.descriptions().iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
+        "members": described.members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
     })
 }
 

@@ -1,11 +1,12 @@
 //! Listener for the library's events: downloads, compilations, and the progress of a run.
 
-use super::signals;
+use super::{signals, view_address};
 use crate::arguments::ProgressArguments;
 use crate::environment;
 use crate::terminal::{self, CompilingLine, FetchProgress, TerminalProgress};
 use gage_data::hub::HubProgress as _;
 use gage_runner::{CancelToken, RunEvent, RunProgress};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +22,8 @@ pub(super) struct Listener {
 struct RunView {
     kind: terminal::ProgressKind,
     stop: CancelToken,
+    /// Folder of the run folder.
+    output_folder: PathBuf,
     /// True to print the metrics address, because the user does not know its port.
     prints_metrics_address: bool,
     tasks: OnceLock<TerminalProgress>,
@@ -46,11 +49,13 @@ impl Listener {
         quiet: bool,
         progress: &ProgressArguments,
         stop: &CancelToken,
+        output_folder: &Path,
         prints_metrics_address: bool,
     ) -> Listener {
         let run = RunView {
             kind: progress.progress,
             stop: stop.clone(),
+            output_folder: output_folder.to_owned(),
             prints_metrics_address,
             tasks: OnceLock::new(),
             awaits_signals: OnceLock::new(),
@@ -95,7 +100,8 @@ impl RunView {
             RunEvent::Started { servers, limits } => {
                 self.await_signals();
                 self.has_samples.store(true, Ordering::Relaxed);
-                let tasks = TerminalProgress::new(self.kind, quiet, (*servers).clone(), limits);
+                let view = view_address::address_or_command(&self.output_folder);
+                let tasks = TerminalProgress::new(self.kind, quiet, (*servers).clone(), limits, view);
                 let _ = self.tasks.set(tasks);
             }
             event => {

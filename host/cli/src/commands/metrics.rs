@@ -2,14 +2,15 @@
 //! aggregator.
 
 use super::permissions::permissions;
-use super::plugin::describe_member;
+use super::plugin::{describe_member, load_described};
 use super::{list, setup};
 use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments, PrintArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{ListedPlugin, MemberDescription, World};
+use gage_plugin::{ListedPlugin, MemberDescription, PluginDescription, World};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Kinds that can be explained, each as a world and as a list kind.
 const EXPLAINED: [(World, ListKind); 4] = [
@@ -31,13 +32,15 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         return list::show(&listed, &kinds);
     };
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    if let Some((file, member)) = file_and_member(&name) {
+        return explain_file(file, member, &print);
+    }
     let permissions = permissions(&granted)?;
     let registry = list::registry(config.as_deref(), &permissions, &plugin_folders, quiet)?;
     let plugins = registry.list()?;
-    let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
+    let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {
-        of_world(*world)
-            .flat_map(|plugin| plugin.component.descriptions().iter().map(move |member| (plugin, member)))
+        of_world(*world).flat_map(|plugin| plugin.members().iter().map(move |member| (plugin, member)))
     });
     let found: Vec<_> = members.clone().filter(|(_, member)| member.name == name).collect();
     if found.is_empty() {
@@ -49,23 +52,73 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
         return Ok(terminal::usage_error(&message, Some(&help)));
     }
+    let found = found.into_iter().map(|(plugin, member)| (plugin, member, member.name.clone()));
+    explain(&found.collect::<Vec<_>>(), json)
+}
+
+/// Splits the path of a component, with `#` and a member if one is named. `None` if the name is that of a member.
+fn file_and_member(name: &str) -> Option<(&Path, Option<&str>)> {
+    let (file, member) = match name.split_once('#') {
+        Some((file, member)) => (file, Some(member)),
+        None => (name, None),
+    };
+    let is_file = Path::new(file).extension().is_some_and(|ending| ending == "wasm") || file.contains('/');
+    is_file.then(|| (Path::new(file), member))
+}
+
+/// Explains the members of a component, or one of them.
+fn explain_file(file: &Path, member: Option<&str>, print: &PrintArguments) -> anyhow::Result<ExitCode> {
+    let shown = file.display().to_string();
+    let (summary, component) = load_described(file, print.quiet)?;
+    let world = component.world();
+    if !EXPLAINED.iter().any(|(explained, _)| *explained == world) {
+        let message = format!("{shown} is a plugin of the kind {world}, which `metrics` does not explain");
+        let help = format!("gage-host plugin inspect {}", terminal::shell_word(&shown));
+        return Ok(terminal::usage_error(&message, Some(&help)));
+    }
+    let plugin = ListedPlugin {
+        id: component.identity().name.clone(),
+        source: shown.clone(),
+        summary,
+        described: PluginDescription::of(&component),
+    };
+    let members = plugin.members();
+    let is_only = members.len() == 1;
+    // A suite names a file by a path, and one of several members after it.
+    let path = if shown.contains('/') { shown.clone() } else { format!("./{shown}") };
+    let found: Vec<_> = members
+        .iter()
+        .filter(|one| member.is_none_or(|name| one.name == name))
+        .map(|one| (&plugin, one, if is_only { path.clone() } else { format!("{path}#{}", one.name) }))
+        .collect();
+    if found.is_empty() {
+        let known = gage_core::name_list(members.iter().map(|one| &one.name), MAX_LISTED_NAMES, ", ");
+        let message =
+            format!("{shown} has no {world} '{}'", gage_core::shown_name(member.unwrap_or_default()));
+        return Ok(terminal::usage_error(&message, Some(&format!("expected one of: {known}"))));
+    }
+    explain(&found, print.json)
+}
+
+/// Explains members of plugins, each with its name in a suite.
+fn explain(found: &[(&ListedPlugin, &MemberDescription, String)], json: bool) -> anyhow::Result<ExitCode> {
     let mut values = Vec::new();
-    for (number, (plugin, member)) in found.into_iter().enumerate() {
-        let world = plugin.component.world();
+    for (number, (plugin, member, name)) in found.iter().enumerate() {
+        let world = plugin.world();
         if json {
             let mut value = serde_json::to_value(member)?;
             value["kind"] = world.kind().into();
             value["plugin"] = plugin.id.as_str().into();
             value["source"] = plugin.source.as_str().into();
-            value["digest"] = json!(plugin.component.identity().digest);
-            value["example"] = example(world, member).into();
+            value["digest"] = json!(plugin.summary.digest);
+            value["example"] = example(world, member, name).into();
             values.push(value);
             continue;
         }
         if number > 0 {
             terminal::print_line("")?;
         }
-        for line in explanation(plugin, member).trim().lines() {
+        for line in explanation(plugin, member, name).trim().lines() {
             terminal::print_line(gage_core::printable_line(line))?;
         }
     }
@@ -78,8 +131,8 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Explains a member: its purpose, its origin, and its use in a suite.
-fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
-    let world = plugin.component.world();
+fn explanation(plugin: &ListedPlugin, member: &MemberDescription, name: &str) -> String {
+    let world = plugin.world();
     let mut text = String::new();
     describe_member(member, &mut text);
     // Writing to a string cannot fail.
@@ -90,13 +143,13 @@ fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
         }
         _ => writeln!(text, "  kind     {}", world.kind()),
     };
-    let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.component.identity().version);
-    let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
+    let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.described.version);
+    let _ = write!(text, "\nIn a suite:\n{}", example(world, member, name));
     text
 }
 
-/// Formats a member in a suite: by name alone if that is sufficient, and in full.
-fn example(world: World, member: &MemberDescription) -> String {
+/// Formats a member in a suite: by the name alone if that is sufficient, and in full.
+fn example(world: World, member: &MemberDescription, name: &str) -> String {
     let schema = &member.params_schema;
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -116,10 +169,10 @@ fn example(world: World, member: &MemberDescription) -> String {
         Some((name, schema.get("default").filter(|default| !default.is_null())?))
     });
     params.extend(with_default.take(2).map(|(name, default)| format!("{name}: {default}")));
-    let name = &member.name;
+    let id = format!("my_{}", member.name);
     // Written as a call, for use within another entry.
     let call = match params.is_empty() {
-        true => name.clone(),
+        true => name.to_owned(),
         false => format!("{{{name}: {{{}}}}}", params.join(", ")),
     };
     match world {
@@ -131,9 +184,9 @@ fn example(world: World, member: &MemberDescription) -> String {
             format!("  metrics: [judge_score]\n{}", in_steps("{step: inference}", &step))
         }
         World::Aggregator => {
-            let (metric, steps) = metric_before(name);
+            let (metric, steps) = metric_before(&member.name);
             format!(
-                "  metrics:\n    - metric_id: my_{name}\n      implementation: {metric}\n      aggregation: {call}\n{steps}"
+                "  metrics:\n    - metric_id: {id}\n      implementation: {metric}\n      aggregation: {call}\n{steps}"
             )
         }
         _ => {
@@ -141,7 +194,7 @@ fn example(world: World, member: &MemberDescription) -> String {
             if required.is_empty() {
                 let _ = writeln!(text, "    - {name}");
             }
-            let _ = writeln!(text, "    - metric_id: my_{name}");
+            let _ = writeln!(text, "    - metric_id: {id}");
             let _ = writeln!(text, "      implementation: {name}");
             if !params.is_empty() {
                 let _ = writeln!(text, "      params: {{{}}}", params.join(", "));

@@ -1,28 +1,33 @@
 //! Prints the outcome of a run: the table or JSON, notes, and how the run ended.
 
-use super::resume_command::resume_command;
+mod batch;
+
+use super::next_command::{self, OutcomeOf, resume_command};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::Outcome;
 use gage_figures::{MetricFigure, SampleFigures, TableOptions, TaskSummary, render_table};
-use gage_runner::{ConcurrencyLimit, CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
+use gage_runner::{
+    BatchReport, ConcurrencyLimit, CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The command whose outcome is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OutcomeOf {
-    /// `run`: models were called.
-    Run,
-    /// `score`: the answers come from another run.
-    Score,
+/// Prints the outcome of a run and the command that follows it, and returns the exit code.
+///
+/// # Errors
+/// Fails if the standard output stream cannot be written.
+pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>) -> anyhow::Result<ExitCode> {
+    let code = print_figures(outcome, json, of)?;
+    next_command::print(&next_command::after(outcome, of));
+    Ok(code)
 }
 
 /// Prints the outcome of a run, and returns its exit code.
 ///
 /// # Errors
 /// Fails if the standard output stream cannot be written.
-pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::Result<ExitCode> {
+pub(super) fn print_figures(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>) -> anyhow::Result<ExitCode> {
     if json {
         print_json(outcome)?;
     } else {
@@ -38,7 +43,7 @@ pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::
 }
 
 /// Prints what follows the table: notes, usage, and how the run ended. Returns its exit code.
-pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf) -> ExitCode {
+pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf<'_>) -> ExitCode {
     print_notes(outcome);
     print_usage(outcome);
     let again = resume_command(&outcome.run_id);
@@ -47,7 +52,7 @@ pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf) -> ExitCode {
         let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();
         print_stop(reason, &again, &unanswered_line(failed), of);
     }
-    if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested)) {
+    if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested | StopReason::AwaitsBatch)) {
         for shortfall in &outcome.shortfalls {
             let line = shortfall_line(shortfall, &again);
             terminal::eprint_line(format_args!("incomplete: {}", gage_core::printable_line(&line)));
@@ -60,7 +65,12 @@ pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf) -> ExitCode {
             terminal::usage_error(&format!("{}: {error}", task.task_id), Some(&help));
         }
     }
-    code_of(&outcome.ending)
+    batch::print(outcome);
+    match (&outcome.batch, &outcome.ending) {
+        // The requests are written, as the user asked.
+        (Some(BatchReport::Written { .. }), Ending::Stopped(StopReason::AwaitsBatch)) => ExitCode::Done,
+        (_, ending) => code_of(ending),
+    }
 }
 
 fn code_of(ending: &Ending) -> ExitCode {
@@ -72,9 +82,12 @@ fn code_of(ending: &Ending) -> ExitCode {
         Ending::Stopped(StopReason::Requested) => ExitCode::Interrupted,
         Ending::Stopped(StopReason::ServerLost { .. }) => ExitCode::RetryLater,
         Ending::Incomplete
-        | Ending::Stopped(StopReason::Budget(_) | StopReason::FailFast(_) | StopReason::ModelLost { .. }) => {
-            ExitCode::Incomplete
-        }
+        | Ending::Stopped(
+            StopReason::Budget(_)
+            | StopReason::FailFast(_)
+            | StopReason::AwaitsBatch
+            | StopReason::ModelLost { .. },
+        ) => ExitCode::Incomplete,
     }
 }
 
@@ -97,6 +110,7 @@ pub(super) fn json_of(outcome: &RunOutcome) -> Value {
         },
         "summary": outcome.reports.summary,
         "timings": outcome.reports.timings,
+        "batch": batch::json_of(outcome.batch.as_ref()),
     })
 }
 
@@ -130,8 +144,8 @@ fn print_notes(outcome: &RunOutcome) {
 /// Returns notes about limits of the suite that held the run back, each once.
 fn held_back(limits: &[ConcurrencyLimit]) -> BTreeSet<String> {
     let notes = limits.iter().map(|limit| {
-        let wanted = limit.concurrency;
-        format!("note: {limit}; raise it to have up to {wanted} requests in flight (--concurrency)")
+        let (wanted, remedy) = (limit.concurrency, limit.remedy());
+        format!("note: {limit}; {remedy} to have up to {wanted} requests in flight (--concurrency)")
     });
     notes.collect()
 }
@@ -149,7 +163,7 @@ fn unanswered_line(failed: u64) -> String {
 }
 
 /// Prints why a run was stopped, what is recorded of samples without an answer, and how to resume it.
-fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf) {
+fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf<'_>) {
     match reason {
         StopReason::Requested if of == OutcomeOf::Score => {
             terminal::eprint_line("interrupted; some answers are not scored: score the run again");
@@ -181,7 +195,8 @@ fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf)
                 format!("check the model file and the memory, then continue with {again}. {unanswered}");
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
-        StopReason::FailFast(_) => {}
+        // The lines of the shortfall and of the batch say what is missing.
+        StopReason::FailFast(_) | StopReason::AwaitsBatch => {}
     }
 }
 
@@ -343,6 +358,7 @@ fn print_usage(outcome: &RunOutcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_runner::LimitedRequests;
 
     fn coverage(scored: u64, total: u64, total_is_least: bool) -> Shortfall {
         Shortfall::Coverage(CoverageShortfall {
@@ -379,15 +395,26 @@ mod tests {
     fn a_limit_of_several_tasks_is_noted_once() {
         let limit = |task_id: &str| ConcurrencyLimit {
             task_id: task_id.to_owned(),
+            requests: LimitedRequests::Model,
             size: 64,
             key: "max_concurrency",
             owner: "the backend `server`".to_owned(),
             concurrency: 256,
         };
-        let notes = held_back(&[limit("a"), limit("b")]);
-        let expected = "note: held at 64 by `max_concurrency` of the backend `server`; raise it to have up to 256 \
-                        requests in flight (--concurrency)";
-        assert_eq!(Vec::from_iter(notes), [expected]);
+        let sequential = ConcurrencyLimit {
+            size: 1,
+            key: "mode: sequential",
+            owner: "the task `c`".to_owned(),
+            ..limit("c")
+        };
+        let notes = held_back(&[limit("a"), limit("b"), sequential]);
+        let expected = [
+            "note: held at 1 by `mode: sequential` of the task `c`; leave it out to have up to 256 requests in flight \
+             (--concurrency)",
+            "note: held at 64 by `max_concurrency` of the backend `server`; raise it to have up to 256 requests in \
+             flight (--concurrency)",
+        ];
+        assert_eq!(Vec::from_iter(notes), expected);
     }
 
     #[test]
@@ -429,6 +456,7 @@ mod tests {
             (Ending::Stopped(lost), ExitCode::RetryLater),
             (Ending::Complete, ExitCode::Done),
             (Ending::Incomplete, ExitCode::Incomplete),
+            (Ending::Stopped(StopReason::AwaitsBatch), ExitCode::Incomplete),
             (Ending::UnreadableData, ExitCode::Configuration),
             (Ending::Stopped(StopReason::Requested), ExitCode::Interrupted),
             (Ending::Stopped(refused), ExitCode::Configuration),

@@ -7,6 +7,7 @@ mod uses;
 
 use super::setup;
 use crate::arguments::PlanArguments;
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_compare::smallest_visible_loss;
@@ -34,7 +35,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         config
     });
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
-    let cache_folder = setup::cache_folder();
+    let cache_folder = environment::cache_folder();
     let locating = setup::at_hand(cache_folder.as_deref(), true);
     // Datasets that were never downloaded are unknown, which is not an error.
     let datasets = plan.as_ref().map(|plan| Datasets::locate_present(plan, &locating));

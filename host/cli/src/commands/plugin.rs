@@ -4,6 +4,8 @@ mod bench;
 mod build;
 mod inspect;
 mod test;
+mod upgrade;
+mod watch;
 
 pub(crate) use inspect::describe_member;
 
@@ -13,7 +15,9 @@ use crate::arguments::{CompileArguments, DEFAULT_LOG, PermissionArguments, Plugi
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Purpose;
-use gage_plugin::{InstanceSetup, Limits, LoadError, RegistryError};
+use gage_plugin::{
+    AnyComponent, ComponentSummary, InstanceSetup, Limits, LoadError, PluginHost, RegistryError, summarise,
+};
 use gage_plugin_tools::{Project, ToolError};
 use gage_suite::LoadedSuite;
 use std::path::{Path, PathBuf};
@@ -23,15 +27,21 @@ pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::New(arguments) => build::new(arguments),
         PluginCommand::Build(arguments) => build::build(arguments),
+        PluginCommand::Lock(arguments) => build::lock(arguments),
         PluginCommand::Inspect(arguments) => inspect::inspect(arguments),
         PluginCommand::Test(arguments) => test::test(arguments),
         PluginCommand::Bench(arguments) => bench::bench(arguments),
+        PluginCommand::Upgrade(arguments) => upgrade::upgrade(arguments),
     }
 }
 
 /// Compiles a component for the calling process.
 pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> {
-    match gage_plugin::compile_from_stdin(arguments.memory_bytes, arguments.seconds) {
+    match gage_plugin::compile_from_stdin(
+        arguments.memory_bytes,
+        arguments.seconds,
+        arguments.functions.as_deref(),
+    ) {
         Ok(()) => Ok(ExitCode::Done),
         Err(message) => {
             // The caller forwards this message, so it has no prefix.
@@ -41,17 +51,38 @@ pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> 
     }
 }
 
-/// Returns the selected component: the named one, or that of the project in the working folder.
+/// Returns the selected component: the named one, or that of the project in the named or the working folder.
 fn file_of(named: Option<&Path>) -> Result<PathBuf, ExitCode> {
-    if let Some(file) = named {
+    if let Some(file) = named.filter(|named| !named.is_dir()) {
         return Ok(file.to_owned());
     }
-    let component = Project::read(Path::new(".")).map_err(|error| refuse_tool(&error))?.component();
+    let folder = named.unwrap_or(Path::new("."));
+    let component = Project::read(folder).map_err(|error| refuse_tool(&error))?.component();
     if component.is_file() {
         return Ok(component);
     }
     let message = format!("there is no {} yet", component.display());
     Err(terminal::usage_error(&message, Some("build it with `gage-host plugin build`")))
+}
+
+/// Starts the plugin engine for a component. One that a project of this machine has built reuses the code of its
+/// earlier builds.
+fn host_for(file: &Path, quiet: bool) -> anyhow::Result<PluginHost> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_own =
+        Project::read(folder).is_ok_and(|project| project.component().file_name() == file.file_name());
+    setup::plugin_host(quiet, is_own)
+}
+
+/// Loads a component for its description, without grants.
+pub(crate) fn load_described(file: &Path, quiet: bool) -> anyhow::Result<(ComponentSummary, AnyComponent)> {
+    let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
+    let name = file.display().to_string();
+    let bytes = read(file, &setup)?;
+    let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
+    let host = host_for(file, quiet)?;
+    let loaded = AnyComponent::load(&host, &name, &bytes, &setup).map_err(|error| refuse_load(&error))?;
+    Ok((summary, loaded))
 }
 
 /// Reads a component file. If it does not exist, the name may refer to a bundled component.

@@ -4,9 +4,9 @@ mod variants;
 
 use super::combinations::{Combination, combinations};
 use super::listener::Listener;
-use super::outcome::{self, OutcomeOf};
+use super::next_command::OutcomeOf;
 use super::permissions::permissions;
-use super::{failure, observability, setup, signals};
+use super::{failure, observability, outcome, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -33,11 +33,18 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let stop = CancelToken::default();
     let combinations = combinations(&arguments.config, &permissions);
     if combinations.len() > 1 {
+        if arguments.requests_out.is_some() || !arguments.responses.is_empty() {
+            let message = "the suite has several models or prompts, and a batch is of one run";
+            return Ok(terminal::usage_error(message, Some("choose one with --model and --prompt")));
+        }
         return run_all(arguments, &permissions, combinations, &stop);
     }
     match started(&arguments, permissions, stop) {
-        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Run),
-        Err(error) => failure::refuse(error),
+        Ok(outcome) => {
+            let of = OutcomeOf::Run { suite: &arguments.config.path() };
+            outcome::print(&outcome, arguments.print.json, of)
+        }
+        Err(error) => failure::refuse_run_end(error),
     }
 }
 
@@ -91,6 +98,8 @@ fn run_all(
     }
     let mut code = ExitCode::Done;
     let mut outcomes = Vec::new();
+    let suite = arguments.config.path();
+    let of = OutcomeOf::Run { suite: &suite };
     for variant in &variants {
         variant.apply(&mut arguments, is_resumed);
         if !arguments.print.quiet {
@@ -98,12 +107,12 @@ fn run_all(
         }
         let ended = match started(&arguments, permissions.clone(), stop.clone()) {
             Ok(outcome) if arguments.print.json => {
-                let ended = outcome::print_remarks(&outcome, OutcomeOf::Run);
+                let ended = outcome::print_remarks(&outcome, of);
                 outcomes.push((variant, outcome));
                 ended
             }
             Ok(outcome) => {
-                let ended = outcome::print(&outcome, false, OutcomeOf::Run)?;
+                let ended = outcome::print_figures(&outcome, false, of)?;
                 outcomes.push((variant, outcome));
                 ended
             }
@@ -146,18 +155,27 @@ pub(super) fn named_judges(names: &[String]) -> Vec<String> {
     }
 }
 
+/// Returns how requests to servers are answered. The options exclude each other.
+fn exchanges(arguments: &RunArguments) -> HttpExchanges {
+    let RunArguments { record, replay, requests_out, responses, .. } = arguments;
+    match (record, replay, requests_out) {
+        (Some(path), ..) => HttpExchanges::Record(path.clone()),
+        (_, Some(path), _) => HttpExchanges::Replay(path.clone()),
+        (_, _, Some(path)) => HttpExchanges::WriteRequests(path.clone()),
+        _ if !responses.is_empty() => HttpExchanges::TakeResponses(responses.clone()),
+        _ => HttpExchanges::Live,
+    }
+}
+
 /// Creates the request from the command line.
 fn request(arguments: &RunArguments, permissions: Permissions, stop: CancelToken) -> RunRequest {
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
         .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
-    let exchanges = match (&arguments.record, &arguments.replay) {
-        (Some(path), _) => HttpExchanges::Record(path.clone()),
-        (None, Some(path)) => HttpExchanges::Replay(path.clone()),
-        (None, None) => HttpExchanges::Live,
-    };
+    let exchanges = exchanges(arguments);
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
-    let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, is_port_free);
+    let (quiet, progress) = (arguments.print.quiet, &arguments.print.progress);
+    let listener = Listener::of_run(quiet, progress, &stop, &arguments.output_dir, is_port_free);
     let is_offline = arguments.offline || arguments.frozen;
     RunRequest {
         context: Context {

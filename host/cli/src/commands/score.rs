@@ -2,10 +2,10 @@
 
 use super::compare::{located, refuse_run};
 use super::listener::Listener;
-use super::outcome::{self, OutcomeOf};
+use super::next_command::OutcomeOf;
 use super::permissions::permissions;
 use super::run::named_judges;
-use super::{failure, observability, setup};
+use super::{failure, observability, outcome, setup};
 use crate::arguments::{DEFAULT_LOG, ScoreArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -19,7 +19,8 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let permissions = permissions(&arguments.permissions)?;
     let output_dir = arguments.output_dir.as_deref().unwrap_or(Path::new("runs"));
     let stop = CancelToken::default();
-    let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
+    let listener =
+        Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, output_dir, false);
     let outcome = rescore(&RescoreRequest {
         context: Context { permissions, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
         run: located(&arguments.run, output_dir),
@@ -40,6 +41,6 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Err(RunnerError::Record(error @ RecordError::NotARunFolder { .. })) => {
             Ok(refuse_run(error, &arguments.run, output_dir))
         }
-        Err(error) => failure::refuse(error),
+        Err(error) => failure::refuse_run_end(error),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn logs(filter: &str) -> Result<(), LogError> {
 pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &str) -> Context {
     let program = std::env::current_exe().ok();
     let host = HostSettings {
-        cache_folder: cache_folder(),
+        cache_folder: environment::cache_folder(),
         compiler: match program {
             Some(program) => ComponentCompiler::Child { program, arguments: vec![COMPILE.to_owned()] },
             None => ComponentCompiler::InProcess,
@@ -73,9 +73,11 @@ impl SuiteDefaults for VariableDefaults {
 }
 
 /// Starts the plugin engine. Without a folder for compiled components, each start recompiles them, which takes
-/// seconds.
-pub(crate) fn plugin_host(quiet: bool) -> anyhow::Result<PluginHost> {
-    Ok(plain_context(quiet).plugin_host()?)
+/// seconds. `reuses_functions` is only for components of the user's own projects.
+pub(crate) fn plugin_host(quiet: bool, reuses_functions: bool) -> anyhow::Result<PluginHost> {
+    let mut context = plain_context(quiet);
+    context.host.reuses_functions = reuses_functions;
+    Ok(context.plugin_host()?)
 }
 
 /// Registers the bundled components, and those of some folders.
@@ -92,12 +94,6 @@ pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Resul
 /// Prints the error of a component or a folder of components.
 pub(crate) fn refuse_plugin(error: &RegistryError) -> ExitCode {
     terminal::usage_error(&error.to_string(), error.help().as_deref())
-}
-
-/// Returns the cache folder from a variable, or else the user's.
-pub(crate) fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    environment::CACHE_FOLDERS.into_iter().find_map(set).or_else(gage_runner::user_cache_folder)
 }
 
 /// Returns the suite of the command line as the library's source.

@@ -1,5 +1,6 @@
 //! Signals: the first one ends a run gracefully, the second one ends the process.
 
+use super::next_command;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::spawn_thread;
@@ -30,6 +31,8 @@ async fn wait_and_stop(stop: CancelToken, has_samples: &AtomicBool) {
     // This may block, and so may every thread: the second signal needs none of them.
     let after = if has_samples.load(Ordering::Relaxed) { " after the samples in flight" } else { "" };
     terminal::eprint_line(format_args!("\nstopping{after}; press Ctrl-C again to stop at once"));
+    // The second signal ends the process without another line.
+    next_command::print(&next_command::after_abort());
     #[cfg(not(unix))]
     {
         signal().await;

@@ -4,6 +4,7 @@ use super::combinations::{Combination, combinations};
 use super::permissions::permissions;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ValidateArguments};
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Problems;
@@ -61,7 +62,7 @@ fn check(arguments: &ValidateArguments) -> anyhow::Result<(Option<Plan>, Problem
     let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = setup::registry(&arguments.config.plugin_folders, arguments.quiet)?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
-    let cache_folder = setup::cache_folder();
+    let cache_folder = environment::cache_folder();
     if let Some(plan) = &plan {
         let locating = setup::at_hand(cache_folder.as_deref(), false);
         plan.check_samples(&locating, &mut problems);

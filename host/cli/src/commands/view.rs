@@ -1,7 +1,7 @@
 //! `gage-host view`: shows a folder of runs in a browser.
 
 use super::permissions::permissions;
-use super::{sent_requests, setup, signals};
+use super::{sent_requests, setup, signals, view_address};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -23,6 +23,7 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     };
     let viewer = runtime.block_on(Viewer::bind(root, &options)).map_err(|error| refuse(&error))?;
     let address = address_to_open(viewer.address());
+    let _kept = view_address::keep(&arguments.folder, &address);
     if !arguments.host.is_loopback() {
         terminal::eprint_line(format_args!(
             "warning: everyone who can reach {} can read every prompt and answer of {}; there is no password",

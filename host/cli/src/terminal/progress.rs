@@ -9,6 +9,8 @@ mod pace;
 mod painter;
 mod servers;
 mod tally;
+mod total_lines;
+mod totals;
 mod view;
 
 use gage_backend::HttpHosts;
@@ -17,6 +19,7 @@ use painter::Painter;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use tally::TaskTally;
+use totals::RunTotals;
 pub(crate) use view::{print_around_view, stderr_around_view};
 
 /// Display mode for progress.
@@ -49,6 +52,7 @@ impl ProgressKind {
 /// Counts events, and displays them.
 pub(crate) struct TerminalProgress {
     tasks: Arc<Tasks>,
+    totals: Arc<RunTotals>,
     /// The limits of the suite that hold tasks below the concurrency of the run.
     limits: Vec<ConcurrencyLimit>,
     painter: Mutex<Option<Painter>>,
@@ -59,16 +63,18 @@ pub(crate) struct TerminalProgress {
 type Tasks = RwLock<Vec<Arc<TaskTally>>>;
 
 impl TerminalProgress {
+    /// Starts to display. `view` is the address of the viewer, or the command that starts it.
     pub(crate) fn new(
         kind: ProgressKind,
         quiet: bool,
         servers: HttpHosts,
         limits: &[ConcurrencyLimit],
+        view: String,
     ) -> TerminalProgress {
-        let tasks = Arc::new(Tasks::default());
-        let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks), servers);
+        let (tasks, totals) = (Arc::new(Tasks::default()), Arc::new(RunTotals::new(view)));
+        let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks), servers, Arc::clone(&totals));
         let (is_shown, limits) = (painter.is_some(), limits.to_vec());
-        TerminalProgress { tasks, limits, is_shown, painter: Mutex::new(painter) }
+        TerminalProgress { tasks, totals, limits, is_shown, painter: Mutex::new(painter) }
     }
 
     /// Shows the final state, and stops.
@@ -98,16 +104,21 @@ impl TerminalProgress {
     pub(crate) fn on_event(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::TaskStarted { task_id, total, done, mean } if self.is_shown => {
-                let limit = self.limits.iter().find(|limit| limit.task_id == *task_id);
-                let task = TaskTally::new(task_id, *total, *done, *mean).with_limit(limit.cloned());
+                let limits = self.limits.iter().filter(|limit| limit.task_id == *task_id);
+                let limits = limits.cloned().collect();
+                let task = TaskTally::new(task_id, *total, *done, *mean).with_limits(limits);
                 self.tasks.write().push(Arc::new(task));
                 self.wake();
             }
             RunEvent::RequestBegan { task_id } => self.with(task_id, |task| task.in_flight(1)),
             RunEvent::RequestEnded { task_id } => self.with(task_id, |task| task.in_flight(-1)),
-            RunEvent::SampleAnswered { task_id } => self.with(task_id, TaskTally::advance),
+            RunEvent::SampleAnswered { task_id } => self.with(task_id, TaskTally::answered),
+            RunEvent::UsageCounted { usage } if self.is_shown => self.totals.count_usage(**usage),
             RunEvent::SampleFinished(finished) => {
                 self.with(finished.task_id, |task| task.finished(finished));
+                if self.is_shown {
+                    self.totals.finished(finished);
+                }
             }
             RunEvent::TaskFinished { task_id } => {
                 self.with(task_id, TaskTally::end);

@@ -1,5 +1,6 @@
 //! `backends[]`: the services and models that answer requests.
 
+pub mod answers;
 pub mod custom_script;
 pub mod http;
 pub mod llama_cpp;
@@ -9,6 +10,7 @@ use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+use answers::AnswersConfig;
 use custom_script::CustomScriptConfig;
 use gage_core::SamplingParams;
 use http::{HttpBackendConfig, HttpKind};
@@ -36,6 +38,8 @@ pub enum BackendKind {
     LlamaCpp(LlamaCppConfig),
     /// `custom_script`
     CustomScript(CustomScriptConfig),
+    /// `answers`
+    Answers(AnswersConfig),
 }
 
 #[derive(Clone, Copy)]
@@ -43,6 +47,7 @@ enum Kind {
     Http(HttpKind),
     LlamaCpp,
     CustomScript,
+    Answers,
 }
 
 impl BackendSpec {
@@ -52,6 +57,7 @@ impl BackendSpec {
             BackendKind::Http(config) => &config.default_params,
             BackendKind::LlamaCpp(config) => &config.default_params,
             BackendKind::CustomScript(config) => &config.default_params,
+            BackendKind::Answers(config) => &config.default_params,
         }
     }
 
@@ -61,7 +67,7 @@ impl BackendSpec {
         let params = params.over(self.default_params());
         match &self.kind {
             BackendKind::Http(config) => config.sent(params),
-            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) => params,
+            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) | BackendKind::Answers(_) => params,
         }
     }
 
@@ -69,7 +75,7 @@ impl BackendSpec {
     pub fn model(&self) -> Option<&str> {
         match &self.kind {
             BackendKind::Http(config) => Some(config.model.as_str()).filter(|model| !model.is_empty()),
-            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) => None,
+            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) | BackendKind::Answers(_) => None,
         }
     }
 
@@ -77,14 +83,14 @@ impl BackendSpec {
     pub fn most_requests(&self) -> Option<usize> {
         match &self.kind {
             BackendKind::Http(config) => config.limits.max_concurrency,
-            BackendKind::LlamaCpp(config) => usize::try_from(config.slots).ok(),
-            BackendKind::CustomScript(_) => None,
+            BackendKind::LlamaCpp(config) => usize::try_from(config.slots()).ok(),
+            BackendKind::CustomScript(_) | BackendKind::Answers(_) => None,
         }
     }
 
     /// Returns true if the backend runs on this machine and costs nothing but time.
     pub fn is_local(&self) -> bool {
-        matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
+        !matches!(self.kind, BackendKind::Http(_))
     }
 
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<BackendSpec> {
@@ -111,7 +117,11 @@ impl BackendSpec {
     fn read_kind(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<BackendKind> {
         table.required("type", problems);
         let http = HttpKind::VARIANTS.iter().map(|kind| (kind.name(), Kind::Http(*kind)));
-        let local = [("llama_cpp", Kind::LlamaCpp), ("custom_script", Kind::CustomScript)];
+        let local = [
+            ("llama_cpp", Kind::LlamaCpp),
+            ("custom_script", Kind::CustomScript),
+            ("answers", Kind::Answers),
+        ];
         let kind = table.choice("type", &http.chain(local).collect::<Vec<_>>(), problems);
         let config = table.required("config", problems)?;
         let mut config = MappingReader::open(config, table.path_of("config"), problems)?;
@@ -120,6 +130,7 @@ impl BackendSpec {
             Kind::Http(kind) => return http::read(kind, config, problems).map(BackendKind::Http),
             Kind::LlamaCpp => llama_cpp::read(&mut config, problems).map(BackendKind::LlamaCpp),
             Kind::CustomScript => custom_script::read(&mut config, problems).map(BackendKind::CustomScript),
+            Kind::Answers => answers::read(&mut config, problems).map(BackendKind::Answers),
         };
         config.finish(problems);
         read

@@ -10,6 +10,7 @@ use crate::problems::Problems;
 use crate::source::Span;
 pub use chain::{HookKind, HookSpec, PreprocessSpec};
 pub use media::MediaSpec;
+pub(crate) use source::format_of_file;
 pub use source::{DataSource, FileFormat, FilesSpec, HubSpec, loader_of_file};
 use std::path::PathBuf;
 use strum::{IntoStaticStr, VariantArray};

@@ -3,7 +3,7 @@
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
-use crate::elements::step_order::{self, CONTRACTS, StepKind};
+use crate::elements::step_order::{self, CONTRACTS, StepKind, StepOutput};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -105,6 +105,9 @@ fn names() -> String {
     CONTRACTS.map(|contract| contract.name).join(", ")
 }
 
+/// Help for steps that need an answer, where no step asks a model.
+const ANSWERS_HELP: &str = ", or score existing answers with --answers FILE (`answers: FILE` in the suite)";
+
 /// Checks that each step occurs once, after the steps that it needs.
 fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &mut Problems) {
     let kinds: Vec<StepKind> = listed.iter().map(|(kind, ..)| *kind).collect();
@@ -135,7 +138,9 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
             let givers: Vec<String> =
                 step_order::givers(datum).map(|giver| format!("{{step: {}}}", giver.name())).collect();
             let message = format!("`{}` needs {}, which no step before it gives", kind.name(), datum.name());
-            problems.error(*span, path, message).help(format!("add {}", givers.join(" or ")));
+            // Existing answers stand for the step that asks the model.
+            let answers = if datum == StepOutput::Answer { ANSWERS_HELP } else { "" };
+            problems.error(*span, path, message).help(format!("add {}{answers}", givers.join(" or ")));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Suites with several models or prompts, and the choice of one of each.
 
-use super::{is_missing, set};
+use super::{is_missing, set, take};
 use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
 use crate::overrides;
@@ -81,16 +81,21 @@ fn set_item(root: &mut Node, key: &str, mut item: Node) {
     }
 }
 
-/// Returns true if an override changes `model` or `prompt`, which are rewritten before the other overrides apply.
+/// Returns true if an override changes `model`, `answers` or `prompt`, which are rewritten before the other overrides apply.
 pub(crate) fn is_choice(text: &str) -> bool {
     let key = text.split('=').next().unwrap_or_default().trim();
-    ["model", "prompt"].contains(&key.split('.').next().unwrap_or_default())
+    ["model", "answers", "prompt"].contains(&key.split('.').next().unwrap_or_default())
 }
 
-/// Applies an override of `model` or `prompt`. The name of an entry of its list chooses this entry. Another model keeps the
-/// sampling parameters of the suite's only model.
+/// Applies an override of `model`, `answers` or `prompt`. The name of an entry of its list chooses this entry. Another model
+/// keeps the sampling parameters of the suite's only model. Answers replace the model of the suite, and a model its answers.
 pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problems: &mut Problems) {
     let key = text.split('=').next().unwrap_or_default().trim();
+    match key {
+        "model" => drop(take(root, "answers")),
+        "answers" => drop(take(root, "model")),
+        _ => {}
+    }
     if key.starts_with("model.")
         && let Some(name) = root.get("model").filter(|model| model.as_text().is_some()).cloned()
     {

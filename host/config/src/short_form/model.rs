@@ -177,7 +177,7 @@ impl Provider {
 
 /// Takes their backends from the roles of the model under test. Backends that no role asks any more are removed, with their
 /// prices. Returns the `default_params` of these backends, which stay in effect.
-fn take_backends(root: &mut Node) -> Vec<Entry> {
+pub(super) fn take_backends(root: &mut Node) -> Vec<Entry> {
     let mut inherited = Vec::new();
     let mut replaced = Vec::new();
     for role in model_roles(root) {
@@ -208,7 +208,7 @@ fn take_backends(root: &mut Node) -> Vec<Entry> {
 }
 
 /// Has the roles of the model under test ask a backend, and adds such a role if there is none.
-fn ask(root: &mut Node, backend_id: &str, span: Span) {
+pub(super) fn ask(root: &mut Node, backend_id: &str, span: Span) {
     let mut has_role = false;
     for role in model_roles(root) {
         has_role = true;

@@ -188,3 +188,54 @@ fn steps_follow_from_the_roles() {
         LONG.replace("custom: {steps: [{step: inference}, {step: judge}, {step: auto_eval}]}\n", "");
     assert_eq!(long_form(&without, &[], &[]), long_form(LONG, &[], &[]));
 }
+
+#[test]
+fn answers_take_the_place_of_the_model() {
+    let backend = json!([{"backend_id": "answers", "type": "answers", "config": {"path": "a.jsonl"}}]);
+    for (text, overrides) in [
+        ("datasets: rows.jsonl\nanswers: a.jsonl\nmetrics: [exact_match]\n", &[][..]),
+        ("datasets: rows.jsonl\nanswers: {path: a.jsonl}\nmetrics: [exact_match]\n", &[]),
+        (SHORT, &["answers=a.jsonl"]),
+        ("datasets: rows.jsonl\nmodel: [./a.gguf, ./b.gguf]\nmetrics: [exact_match]\n", &["answers=a.jsonl"]),
+        ("datasets: rows.jsonl\nmetrics: [exact_match]\n", &["answers=a.jsonl"]),
+    ] {
+        let document = long_form(text, overrides, &[]);
+        assert_eq!(document["backends"], backend, "{text}");
+        assert_eq!(document["role_adapters"][0]["backend_id"], "answers", "{text}");
+        assert_eq!(document["custom"]["steps"][0]["step"], "inference", "{text}");
+    }
+    // A model of the command line replaces the answers of the suite.
+    let document = long_form("datasets: rows.jsonl\nanswers: a.jsonl\n", &["model=./m.gguf"], &[]);
+    assert_eq!(document["backends"][0]["type"], "llama_cpp");
+    // The judge keeps its server.
+    let document = long_form(LONG, &["answers=a.jsonl"], &[]);
+    assert_eq!(document["backends"][0]["backend_id"], "server");
+    assert_eq!(document["backends"][1], backend[0]);
+    // A setting of the backend is an override of its id.
+    let document = long_form(SHORT, &["answers=a.jsonl", "backends.answers.config.match_by=order"], &[]);
+    assert_eq!(document["backends"][0]["config"], json!({"path": "a.jsonl", "match_by": "order"}));
+}
+
+#[test]
+fn suite_that_only_scores_takes_answers() {
+    let text = "datasets: rows.jsonl\nmetrics: [exact_match]\ncustom: {steps: [{step: auto_eval}]}\n";
+    let document = long_form(text, &["answers=a.jsonl"], &[]);
+    assert_eq!(document["custom"]["steps"], json!([{"step": "inference"}, {"step": "auto_eval"}]));
+    let (_, problems) = read(&format!("{text}model: ./m.gguf\n"), &[], &[]);
+    assert!(problems.render(false).contains("--answers FILE"), "{}", problems.render(false));
+}
+
+#[test]
+fn wrong_answers_are_errors_with_the_forms() {
+    for (lines, part) in [
+        ("answers: 7", "must be a string or a mapping, found a number"),
+        ("answers: a.eval", "inspect log dump"),
+        ("answers: {answer_field: x}", "path"),
+        ("answers: a.jsonl\nmodel: ./m.gguf", "both `model` and `answers`"),
+        ("answers: {path: a.jsonl, match_by: order, id_field: x}", "has no effect"),
+    ] {
+        let (_, problems) = read(&format!("datasets: rows.jsonl\n{lines}\n"), &[], &[]);
+        let shown = problems.render(false);
+        assert!(problems.has_errors() && shown.contains(part), "{lines}\n{shown}");
+    }
+}

@@ -5,6 +5,7 @@
 
 use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::plan::{Plan, PlannedTask};
+use crate::progress::{Progress, RunUsage};
 use crate::sample::output_keys::{SEMANTIC, TOOL_USAGE};
 use crate::sample::usage::{sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
@@ -50,6 +51,8 @@ pub(crate) struct BudgetTracker {
     unrecorded: Mutex<BTreeMap<String, Usage>>,
     /// Number of answers whose token usage the backend does not report.
     uncounted: AtomicU64,
+    /// Observer of the usage.
+    progress: Option<Arc<dyn Progress>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,17 +70,14 @@ struct BackendUsage {
     completion_tokens: AtomicU64,
 }
 
-/// Total usage of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RunUsage {
-    /// Tokens of all prompts, including judge prompts, as far as the backends report them.
-    pub prompt_tokens: u64,
-    /// Tokens of all completions.
-    pub completion_tokens: u64,
-    /// Cost at the suite's prices. `None` if the suite has no prices.
-    pub cost: Option<f64>,
-    /// Number of answers whose token usage the backend does not report.
-    pub uncounted: u64,
+impl BackendUsage {
+    /// Returns the cost so far; `None` without a price.
+    fn cost(&self) -> Option<f64> {
+        // Tokens of a run stay far below 2^53.
+        let tokens = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let price = self.price.as_ref()?;
+        Some(price.cost(tokens(&self.prompt_tokens), tokens(&self.completion_tokens)))
+    }
 }
 
 impl BudgetTracker {
@@ -99,7 +99,13 @@ impl BudgetTracker {
             exhausted: OnceLock::new(),
             unrecorded: Mutex::default(),
             uncounted: AtomicU64::new(0),
+            progress: None,
         }
+    }
+
+    /// Reports the usage whenever it grows.
+    pub(crate) fn reporting_to(self, progress: &Arc<dyn Progress>) -> BudgetTracker {
+        BudgetTracker { progress: Some(Arc::clone(progress)), ..self }
     }
 
     /// Adds the usage of earlier processes, as far as the journal and the manifest hold it. Ends the run if a budget is
@@ -193,6 +199,9 @@ impl BudgetTracker {
             PENDING_USAGE.try_with(|open| open.borrow_mut().push((Arc::clone(&account.backend_id), usage)));
         account.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
         account.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        if let Some(progress) = &self.progress {
+            progress.usage_counted(&self.usage());
+        }
         if let Some(most) = self.budget.max_tokens_total.filter(|most| self.tokens() >= *most) {
             self.exhaust(BudgetLimit::Tokens(most), stop);
         }
@@ -304,14 +313,14 @@ impl BudgetTracker {
         }
     }
 
+    /// Returns the cost so far of each backend with a price.
+    pub(crate) fn costs(&self) -> BTreeMap<String, f64> {
+        let costs = self.accounts.iter();
+        costs.filter_map(|(backend_id, account)| Some((backend_id.clone(), account.cost()?))).collect()
+    }
+
     fn cost(&self) -> f64 {
-        let of = |account: &BackendUsage| {
-            // Tokens of a run stay far below 2^53.
-            let tokens = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-            let price = account.price.as_ref()?;
-            Some(price.cost(tokens(&account.prompt_tokens), tokens(&account.completion_tokens)))
-        };
-        self.accounts.values().filter_map(of).sum()
+        self.accounts.values().filter_map(BackendUsage::cost).sum()
     }
 
     #[cfg(test)]
@@ -323,6 +332,7 @@ impl BudgetTracker {
             exhausted: OnceLock::new(),
             unrecorded: Mutex::default(),
             uncounted: AtomicU64::new(0),
+            progress: None,
         }
     }
 }
@@ -494,6 +504,7 @@ mod tests {
         let spent = budget.usage();
         assert_eq!((spent.prompt_tokens, spent.completion_tokens, spent.uncounted), (2_000, 1_000, 1));
         assert!(spent.cost.is_some_and(|cost| (cost - 0.007).abs() < 1e-12) && !stop.is_cancelled());
+        assert_eq!(budget.costs().into_iter().collect::<Vec<_>>(), [("a".to_owned(), budget.cost())]);
         budget.add_usage("a", usage, &stop);
         assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
     }

@@ -14,6 +14,8 @@ pub enum StopReason {
     Budget(String),
     /// A sample failed and the suite sets `fail_fast`. Describes which one.
     FailFast(String),
+    /// Requests wait for the results of their batch. The other samples were finished.
+    AwaitsBatch,
     /// The model of a backend is gone and cannot be reloaded.
     ModelLost {
         /// The backend.
@@ -73,7 +75,7 @@ impl CancelToken {
         self.0.keep_reason(reason);
         let CancelState { drain, budget_exhausted, abort, .. } = &*self.0;
         let stages: &[&CancellationToken] = match reason {
-            StopReason::Requested | StopReason::FailFast(_) => &[drain],
+            StopReason::Requested | StopReason::FailFast(_) | StopReason::AwaitsBatch => &[drain],
             StopReason::Budget(_) => &[budget_exhausted, drain],
             StopReason::BackendRefused { .. }
             | StopReason::ModelLost { .. }

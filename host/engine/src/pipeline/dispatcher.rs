@@ -100,6 +100,10 @@ impl Dispatcher {
     pub(crate) async fn run(self: Arc<Dispatcher>) -> Result<DispatchReport, RunError> {
         let began = Instant::now();
         let mut report = WorkerReport::default();
+        // Ends when it is dropped.
+        let mut previews = JoinSet::new();
+        let dispatcher = Arc::clone(&self);
+        previews.spawn(async move { dispatcher.router.run_previews().await });
         let mut workers: JoinSet<WorkerReport> = JoinSet::new();
         let spawned = self.spawn_workers(&mut workers, &mut report).await;
         // A prepared row that was not started is left over.
@@ -112,6 +116,7 @@ impl Dispatcher {
         while let Some(rows) = workers.join_next().await {
             report.add(rows.map_err(panicked)?);
         }
+        previews.shutdown().await;
         self.router.finish().await;
         let spent = began.elapsed();
         self.permits.drained().await;

@@ -11,7 +11,9 @@ use crate::limits::permits::{RequestSlot, SampleSlot};
 use crate::request::{PromptParts, Request, prompt_input, prompt_note};
 use crate::sample::answer_outcome::{milliseconds, outcome_of};
 use crate::sample::result::SampleResult;
-use gage_backend::{Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput};
+use gage_backend::{
+    Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput, SamplePlace,
+};
 use gage_core::{Message, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
 use gage_observe::{SampleScope, in_sample_scope};
@@ -88,6 +90,7 @@ impl InferenceStep {
         };
         let repeat = index % planned.spec.repeat;
         let request = parts.request(planned, &read.id, rendered, &support_output, repeat);
+        let request = request.map(|request| self.with_place(request, index));
         // Boxed, because every function that it passes through would move it.
         let mut result = Box::new(SampleResult {
             index,
@@ -122,6 +125,18 @@ impl InferenceStep {
             Ok(request) => self.send(PreparedRequest { request, own_params, slot, result }).await,
             Err(error) => Some(result.into_invalid(error)),
         }
+    }
+
+    /// Names the sample in its request. A conversation with tools has several requests, so none of them is named.
+    fn with_place(&self, mut request: Request, index: u64) -> Request {
+        if let Request::Generate(request) = &mut request
+            && self.tools.is_none()
+        {
+            let repeats = self.task.planned.spec.repeat;
+            let task_id = Arc::clone(&self.task.marker.id);
+            request.place = Some(SamplePlace { task_id, row: index / repeats, repeat: index % repeats });
+        }
+        request
     }
 
     /// Renders the prompt of the suite.

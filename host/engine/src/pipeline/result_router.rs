@@ -3,8 +3,9 @@
 use super::lockstep::{LockstepWait, lockstep};
 use super::post_process::PostInferenceSteps;
 use super::record::journal_item::{JournalItem, RecordRequest};
-use super::score::ScoreRequest;
 use super::score::batches::{Batches, PendingAnswer};
+use super::score::preview::{PreviewRequest, run_previews};
+use super::score::{ScoreBatch, ScoreRequest};
 use super::task_state::TaskState;
 use crate::limits::budget;
 use crate::limits::permits::SamplePermits;
@@ -14,7 +15,7 @@ use gage_record::SampleRecord;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 /// End of a started row.
 pub(crate) struct RowResult {
@@ -184,6 +185,25 @@ impl ResultRouter {
         }
     }
 
+    /// Sends copies of the answers of incomplete batches to the scorers, so that their figures are displayed, until a batch was
+    /// scored.
+    pub(crate) async fn run_previews(&self) {
+        // In lockstep, the order of all work is fixed.
+        if self.task.is_lockstep {
+            return;
+        }
+        let answers = || (!self.task.has_scored_batch()).then(|| self.batches.lock().answers_so_far());
+        let (task, scorers) = (&self.task, &self.sinks.scorers);
+        let preview = move |answers: Vec<Arc<SampleResult>>| async move {
+            let (done, spent) = oneshot::channel();
+            let request = PreviewRequest { task: Arc::clone(task), answers, done };
+            // A full queue has batches, whose scores are recorded.
+            scorers.try_send(ScoreRequest::Preview(request)).ok()?;
+            spent.await.ok()
+        };
+        run_previews(answers, preview).await;
+    }
+
     /// Sends a batch, if any, to the scorers. Returns false if they are gone.
     pub(crate) async fn score(
         &self,
@@ -193,7 +213,7 @@ impl ResultRouter {
         match batch {
             Some(batch) => {
                 let (mark, wait) = lockstep(self.task.is_lockstep);
-                let request = ScoreRequest { task: Arc::clone(&self.task), batch, mark };
+                let request = ScoreRequest::Batch(ScoreBatch { task: Arc::clone(&self.task), batch, mark });
                 let is_sent = send(&self.sinks.scorers, request, in_flight).await;
                 wait.into_iter().for_each(LockstepWait::wait);
                 is_sent

@@ -30,7 +30,7 @@ pub(crate) struct RoleReply<T> {
 
 /// The reason a request has no reply.
 pub(crate) enum RoleError {
-    /// The run is stopped, and the sample gets no record.
+    /// The run is stopped, or the request waits for a batch. The sample gets no record.
     Stopped,
     /// The backend failed, after all attempts.
     Failed(BackendError),
@@ -173,6 +173,7 @@ impl RoleClient {
             }
             // The shortage may be the reason, so the failure is no result of the sample.
             Err(_) if task.aborts_on_shortage() => Err(RoleError::Stopped),
+            Err(error) if task.leaves_open(&error) => Err(RoleError::Stopped),
             Err(error) if task.stops_on(&self.backend_id, &error) => Err(RoleError::Stopped),
             Err(error) => Err(RoleError::Failed(error)),
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod batches;
 pub(crate) mod extraction;
+pub(crate) mod preview;
 
 use super::drained_receiver::DrainedReceiver;
 use super::lockstep::{LockstepMark, LockstepWait, lockstep};
@@ -26,6 +27,7 @@ use gage_plugin::{ItemError, MediaSet, Metric};
 use gage_record::{ErrorNote, MediaFolder, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
 use parking_lot::Mutex;
+use preview::{PreviewObservers, PreviewRequest};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
@@ -33,8 +35,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
 
+/// Work of a scorer.
+pub(crate) enum ScoreRequest {
+    Batch(ScoreBatch),
+    /// Scores that are only displayed.
+    Preview(PreviewRequest),
+}
+
 /// Answers of neighbouring rows of a task.
-pub(crate) struct ScoreRequest {
+pub(crate) struct ScoreBatch {
     pub(crate) task: Arc<TaskState>,
     pub(crate) batch: Vec<PendingAnswer>,
     /// Ends the wait of a sender in lockstep.
@@ -45,10 +54,22 @@ pub(crate) struct ScoreRequest {
 pub(crate) type ScoreQueue = Arc<Mutex<DrainedReceiver<ScoreRequest>>>;
 
 /// Scores batches of all tasks until the queue is closed and empty. `run` is the run folder.
-pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, run: &Path) {
+pub(crate) fn run(
+    queue: &ScoreQueue,
+    recorder: &mpsc::Sender<RecordRequest>,
+    run: &Path,
+    observers: PreviewObservers<'_>,
+) {
     loop {
         let next = queue.lock().blocking_recv();
-        let Some(ScoreRequest { task, batch, mark: _mark }) = next else { return };
+        let ScoreBatch { task, batch, mark: _mark } = match next {
+            Some(ScoreRequest::Batch(batch)) => batch,
+            Some(ScoreRequest::Preview(preview)) => {
+                preview.run(run, observers);
+                continue;
+            }
+            None => return,
+        };
         // The answers are recorded, and are scored when the run is resumed.
         if task.aborts_on_shortage() {
             continue;
@@ -57,6 +78,7 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>, ru
         let answers: Vec<&SampleResult> = batch.iter().map(|pending| pending.answer.as_ref()).collect();
         let scored = score(&task.planned.scoring, &answers, run);
         task.add_evaluation_time(began.elapsed());
+        task.on_batch_scored();
         for (entry, pending) in scored.into_iter().zip(batch) {
             task.on_finished(entry.outcome, &entry.sample_id);
             let (mark, wait) = lockstep(task.is_lockstep);

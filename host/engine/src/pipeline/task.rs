@@ -104,7 +104,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         },
         inference: InferenceStep {
             client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
-            prompt: planned.prompt.as_ref().map(|prompt| PromptCalls::new(prompt, resources.workers)),
+            prompt: planned.sent_prompt().map(|prompt| PromptCalls::new(prompt, resources.workers)),
             media: Arc::clone(&preparation.media),
             task: Arc::clone(&task),
             support: resources.support,
@@ -167,7 +167,8 @@ fn output_of(
                 return Err(RunError::Shortage(shortage));
             }
             // True if rows are left that this process should have processed.
-            let is_cut_off = task.stop.is_cancelled() && (is_cut_off || !read.is_complete);
+            let stopped = task.stop_reason();
+            let is_cut_off = stopped.is_some() && (is_cut_off || !read.is_complete);
             let report = TaskReport {
                 task_id: task.id().to_owned(),
                 resumed,
@@ -175,7 +176,7 @@ fn output_of(
                 missing_fields: read.missing_fields,
                 too_many_invalid: if task.stop.is_cancelled() { None } else { invalid.finish() },
                 failure: read.failure,
-                cut_off: task.stop.reason().filter(|_| is_cut_off),
+                cut_off: stopped.filter(|_| is_cut_off),
                 reading: read.spent,
                 inference: spent,
                 ..TaskReport::default()

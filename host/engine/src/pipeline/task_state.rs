@@ -24,10 +24,13 @@ pub(crate) struct TaskState {
     pub(crate) is_lockstep: bool,
     /// Usage of the run.
     pub(crate) budget: Arc<BudgetTracker>,
+    /// True if a sample stays open because its request waits for a batch.
+    awaits_batch: AtomicBool,
     /// Shortages of the machine since the run started.
     shortages: ShortageWatch,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
+    has_scored_batch: AtomicBool,
 }
 
 /// The id of a task, and whether all its samples are recorded.
@@ -67,9 +70,11 @@ impl TaskState {
             run_stop: run_stop.clone(),
             is_lockstep,
             budget: Arc::clone(budget),
+            awaits_batch: AtomicBool::new(false),
             shortages,
             counts: Mutex::default(),
             evaluation_ns: AtomicU64::new(0),
+            has_scored_batch: AtomicBool::new(false),
         }
     }
 
@@ -127,9 +132,34 @@ impl TaskState {
         self.evaluation_ns.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
+    /// Notes that a batch was scored. Previews of its scores are not needed any more.
+    pub(crate) fn on_batch_scored(&self) {
+        self.has_scored_batch.store(true, Ordering::Release);
+    }
+
+    /// Returns whether this process has scored a batch.
+    pub(crate) fn has_scored_batch(&self) -> bool {
+        self.has_scored_batch.load(Ordering::Acquire)
+    }
+
     /// Returns the time spent on scoring, summed over all threads.
     pub(crate) fn evaluation_time(&self) -> Duration {
         Duration::from_nanos(self.evaluation_ns.load(Ordering::Relaxed))
+    }
+
+    /// Notes that a sample stays open if its request waits for a batch. Returns true if so.
+    pub(crate) fn leaves_open(&self, error: &BackendError) -> bool {
+        let is_open = error.kind == BackendErrorKind::AwaitsBatch;
+        if is_open {
+            self.awaits_batch.store(true, Ordering::Release);
+        }
+        is_open
+    }
+
+    /// Returns the reason that the task is cut off: that of its token, or the samples that wait for a batch.
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        let awaits_batch = || self.awaits_batch.load(Ordering::Acquire).then_some(StopReason::AwaitsBatch);
+        self.stop.reason().or_else(awaits_batch)
     }
 
     /// Ends the run if an error means that no further request can succeed. Returns true if so.

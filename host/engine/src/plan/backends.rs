@@ -48,6 +48,13 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
                     check_adapter(lora, problems);
                 }
             }
+            BackendKind::Answers(answers) => {
+                if let Err(error) = foreign_file::open_named(&answers.path, FileLimit::NONE) {
+                    let (path, error) = (shown_path(&answers.path), gage_core::system_message(&error));
+                    let message = format!("the answers {path} cannot be read: {error}");
+                    problems.error(answers.path_span, "path", message);
+                }
+            }
             BackendKind::CustomScript(script) => {
                 let used = PluginUse {
                     reference: &script.component,
@@ -133,6 +140,11 @@ pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &m
         && let Some((message, help)) = http.lacks_loglikelihood()
     {
         problems.error(step.span, "request", message).help(help);
+    }
+    if step.request != RequestKind::Generate && matches!(backend.kind, BackendKind::Answers(_)) {
+        let message = format!("answers from a file are texts, and give no `{}`", step.request.name());
+        problems.error(step.span, "request", message).help("use `request: generate`");
+        return;
     }
     let scores_texts = matches!(backend.kind, BackendKind::LlamaCpp(_));
     if step.request == RequestKind::RollingLoglikelihood && !scores_texts {

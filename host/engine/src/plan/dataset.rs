@@ -159,7 +159,7 @@ fn doc_hook(
     let declares = |name: &str| {
         declared.is_some_and(|described| described.params_schema["properties"].get(name).is_some())
     };
-    let gives = declared.and_then(|described| described.hook).unwrap_or_default();
+    let gives = declared.and_then(|described| described.hook.as_deref()).unwrap_or_default();
     // Images and sounds are both media. Text is not.
     if declared.is_some() && (gives == "text") != (spec.kind == HookKind::Text) {
         let message = format!("`{}` is a hook for {gives}, which `{key}` does not accept", spec.reference);

@@ -35,6 +35,6 @@ fn has_embeddings(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => true,
         BackendKind::Http(http) => http.kind == HttpKind::OpenAi,
-        BackendKind::CustomScript(_) => false,
+        BackendKind::CustomScript(_) | BackendKind::Answers(_) => false,
     }
 }

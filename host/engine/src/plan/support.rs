@@ -115,7 +115,7 @@ pub(super) fn plan_tools(
 /// Returns true if a backend reports the model's tool calls.
 fn calls_tools(backend: &BackendSpec) -> bool {
     match &backend.kind {
-        BackendKind::LlamaCpp(_) => false,
+        BackendKind::LlamaCpp(_) | BackendKind::Answers(_) => false,
         BackendKind::Http(http) => !matches!(http.kind, HttpKind::Tgi | HttpKind::HfInferenceEndpoint),
         // The component may report them.
         BackendKind::CustomScript(_) => true,

@@ -1,8 +1,8 @@
 //! The report of a run: what this process did for each task.
 
-use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::StopReason;
 use crate::pipeline::task_report::TaskReport;
+use crate::progress::RunUsage;
 use gage_record::{Manifest, RunFolder};
 
 /// Result of a run in this process.

@@ -3,13 +3,12 @@
 
 use super::report::RunReport;
 use crate::identity;
-use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::CancelToken;
 use crate::pipeline::record::ordered_records::{FinishedRecord, RecordSink};
 use crate::pipeline::score::score;
 use crate::pipeline::task_report::TaskReport;
 use crate::plan::Scoring;
-use crate::progress::{FinishedSample, Progress};
+use crate::progress::{FinishedSample, Progress, RunUsage};
 use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
 use gage_core::{OrderedWorkers, OutcomeCounts, ResourceShortage, ShortageWatch, spawn_scoped};
@@ -123,12 +122,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     }
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
-        progress.task_started(
-            &task.task_id,
-            Some(count_judged(index, task)),
-            0,
-            task.means().first().copied(),
-        );
+        progress.task_started(&task.task_id, Some(count_judged(index, task)), 0, task.first_mean());
         let (counts, evaluation) = rescore_task(context, task, writer.as_mut())?;
         progress.task_finished(&task.task_id);
         // Needed if rescoring itself is stopped. Samples missing from the parent run are that run's concern.

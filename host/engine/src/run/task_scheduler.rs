@@ -16,6 +16,7 @@ use crate::pipeline::record::journal_item::RecordRequest;
 use crate::pipeline::record::ordered_records::{OrderedRecords, RecordSink};
 use crate::pipeline::reply_media::ReplyMediaStore;
 use crate::pipeline::result_router::Sinks;
+use crate::pipeline::score::preview::PreviewObservers;
 use crate::pipeline::score::{ScoreQueue, ScoreRequest};
 use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
 use crate::pipeline::task_report::TaskReport;
@@ -80,13 +81,14 @@ impl<'r> TaskScheduler<'r> {
         let batches: ScoreQueue = Arc::new(Mutex::new(DrainedReceiver(batches)));
         let (stop, runtime, run_folder) = (self.run.stop, self.run.runtime, self.reply_media.run());
         let is_lockstep = self.run.options.is_lockstep;
+        let observers = PreviewObservers { events: self.events, progress: self.run.progress.as_ref() };
         std::thread::scope(|threads| {
             // If a thread cannot be started, the queues close, which ends the threads that were started.
             let scorers = (0..self.run.options.workers.max(1)).map(|_| {
                 let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
                 spawn_scoped(threads, "scorer", move || {
                     let _guard = CancelOnPanic(stop);
-                    score::run(&batches, &sender, run_folder);
+                    score::run(&batches, &sender, run_folder, observers);
                 })
             });
             let scorers = scorers.collect::<Result<Vec<_>, ResourceShortage>>()?;
@@ -233,7 +235,7 @@ impl<'r> TaskScheduler<'r> {
             task.id(),
             json!({"total": total, "done": done, "means": means}),
         );
-        self.run.progress.task_started(task.id(), total, done, means.first().copied());
+        self.run.progress.task_started(task.id(), total, done, planned.scoring.first_mean());
         let judging = planned
             .judges
             .as_ref()

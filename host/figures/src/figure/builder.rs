@@ -176,15 +176,18 @@ impl<'a> FigureBuilder<'a> {
     pub(super) fn finish(mut self, slicing: &Slicing, missing: u64) -> MetricFigure {
         self.whole.add_missing(missing, slicing.repeat());
         let scale = self.description.scale_of(&self.description.value_name);
+        let bounds = self.description.bounds_of_means();
         let description = self.description;
         let aggregation = description.aggregation;
         let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, resamples, error } =
-            self.whole.finish(&aggregation);
+            self.whole.finish(&aggregation).within(bounds);
         let mut slices = Vec::new();
         for ((by, names), tallies) in slicing.slices().zip(self.slices) {
             let mut named: Vec<(&String, Tally)> = names.iter().zip(tallies).collect();
             named.sort_by_key(|(name, _)| *name);
-            let slice = |(name, tally): (&String, Tally)| slice_figure(by, name, tally.finish(&aggregation));
+            let slice = |(name, tally): (&String, Tally)| {
+                slice_figure(by, name, tally.finish(&aggregation).within(bounds))
+            };
             slices.extend(named.into_iter().map(slice));
         }
         let sub_figure = |(name, scores): (String, SubScore)| SubFigure {

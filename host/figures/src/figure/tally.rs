@@ -59,6 +59,14 @@ pub(super) struct TallyResult {
     pub(super) error: Option<String>,
 }
 
+impl TallyResult {
+    /// Limits the interval to the bounds of the value.
+    pub(super) fn within(self, bounds: Scale) -> TallyResult {
+        let limited = self.interval.zip(self.value).map(|(interval, value)| interval.within(value, bounds));
+        TallyResult { interval: limited.or(self.interval), ..self }
+    }
+}
+
 impl Tally {
     /// Returns an empty tally. If `is_proportion` is false, the scores are not treated as a proportion even if all of them are
     /// 0 or 1.

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Minimum width of a column of names.
-const MIN_CELL_COLUMNS: usize = 12;
+/// Minimum width of a column of names while there are less important columns.
+pub(super) const MIN_NAME_COLUMNS: usize = 12;
+/// Minimum width of a column of names in a narrow terminal.
+pub(super) const MIN_SHORT_NAME_COLUMNS: usize = 8;
 
 /// Minimum width at which a slice's path is shown, including the ellipsis.
 const MIN_PATH_CHARS: usize = 3;
@@ -31,15 +33,44 @@ pub(super) fn fitted(text: &str, width: usize, align: Align) -> String {
     }
 }
 
+/// Returns the width of a table with columns of these widths.
+pub(super) fn total_width(widths: &[usize], gap: usize) -> usize {
+    widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
+}
+
 /// Narrows the first `names` columns, the widest first, until the table fits a width or they have their minimum width.
-pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usize) {
-    let total = widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1);
-    for _ in width..total {
+pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usize, least: usize) {
+    for _ in width..total_width(widths, gap) {
         match widths.iter_mut().take(names).max() {
-            Some(widest) if *widest > MIN_CELL_COLUMNS => *widest -= 1,
+            Some(widest) if *widest > least => *widest -= 1,
             _ => break,
         }
     }
+}
+
+/// Breaks a text into lines between words, and words that are wider than a line. The first line may have another width than
+/// the others.
+pub(super) fn wrapped(text: &str, first: usize, others: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    let room = |lines: &[String]| if lines.is_empty() { first } else { others };
+    for word in text.split(' ') {
+        let is_begun = !line.is_empty();
+        if is_begun && width_of(&line) + 1 + width_of(word) > room(&lines) {
+            lines.push(std::mem::take(&mut line));
+        } else if is_begun {
+            line.push(' ');
+        }
+        for character in word.chars() {
+            let wide = character.width().unwrap_or(0);
+            if !line.is_empty() && width_of(&line) + wide > room(&lines) {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 /// Cuts a text to a width. The keys distinguish the slices, so the key of `path=key` is kept if there is room for it and
@@ -108,11 +139,19 @@ mod tests {
     #[test]
     fn the_widest_column_gives_way_first() {
         let mut widths = [30, 20, 4];
-        narrow(&mut widths, 2, 44, 2);
+        narrow(&mut widths, 2, 44, 2, 12);
         assert_eq!(widths, [18, 18, 4]);
         assert_eq!(fitted(&"a".repeat(30), 18, Align::Left), format!("{}…", "a".repeat(17)));
 
-        narrow(&mut widths, 2, 0, 2);
+        narrow(&mut widths, 2, 0, 2, 12);
         assert_eq!(widths, [12, 12, 4]);
+    }
+
+    #[test]
+    fn texts_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7, 5), ["one two", "three"]);
+        assert_eq!(wrapped("a verylongword b", 6, 4), ["a", "very", "long", "word", "b"]);
+        assert_eq!(wrapped("中文字", 4, 4), ["中文", "字"]);
+        assert_eq!(wrapped("", 4, 4), [""]);
     }
 }

@@ -1,9 +1,22 @@
 //! Numbers formatted for people.
 
-use crate::Interval;
+use crate::{Interval, Scale};
 
 /// Placeholder for a missing number.
 const NOTHING: &str = "–";
+
+/// Returns the unit of a value, by its name and its scale; empty for a score without one.
+pub(super) fn unit(value_name: &str, scale: Option<Scale>) -> &'static str {
+    const POINTS: Scale = [0.0, 100.0];
+    match value_name {
+        "bits_per_byte" => "bits/byte",
+        name if name.ends_with("_ms") => "ms",
+        name if name.ends_with("_s") => "s",
+        name if name.ends_with("tokens") => "tokens",
+        _ if scale == Some(POINTS) => "points",
+        _ => "",
+    }
+}
 
 /// Formats the value of a figure.
 pub(super) fn number_or_nothing(value: Option<f64>) -> String {
@@ -99,6 +112,21 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(plain(value), expected);
+        }
+    }
+
+    #[test]
+    fn units_follow_from_names_and_scales() {
+        for (name, scale, expected) in [
+            ("latency_ms", None, "ms"),
+            ("wall_s", None, "s"),
+            ("completion_tokens", None, "tokens"),
+            ("bits_per_byte", None, "bits/byte"),
+            ("bleu", Some([0.0, 100.0]), "points"),
+            ("acc", Some([0.0, 1.0]), ""),
+            ("score", None, ""),
+        ] {
+            assert_eq!(unit(name, scale), expected, "{name}");
         }
     }
 

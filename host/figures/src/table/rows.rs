@@ -1,6 +1,6 @@
 //! The rows of a table: one for every metric, with those of its parts below.
 
-use super::numbers::{coverage, interval, number_or_nothing, percent};
+use super::numbers::{coverage, interval, number_or_nothing, percent, unit};
 use crate::{Aggregation, Interval, MetricFigure, SliceFigure};
 use gage_core::printable_line;
 
@@ -14,6 +14,8 @@ pub(super) type Cells = [String; 6];
 #[derive(Debug)]
 pub(super) struct TableRow {
     pub(super) cells: Cells,
+    /// Unit of the value; empty if it has none.
+    pub(super) unit: &'static str,
     /// True if the row is for a part of a metric, below that metric.
     pub(super) is_part: bool,
     /// True if some samples were not scored.
@@ -28,8 +30,10 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
         coverage: figure.coverage,
         total_is_least: figure.total_is_least,
     };
+    let unit = unit_of(figure);
     let mut rows = vec![TableRow {
         cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), counts),
+        unit: unit_if(unit, figure.value),
         is_part: false,
         is_partial: counts.is_partial(),
     }];
@@ -45,7 +49,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
             let counts = RowCounts { n: *n, total: *total, coverage: *coverage, total_is_least };
             let name = part_name(&format!("{by}={key}"));
             let cells = cells(String::new(), name, (*value, *interval), counts);
-            TableRow { cells, is_part: true, is_partial: counts.is_partial() }
+            TableRow { cells, unit: unit_if(unit, *value), is_part: true, is_partial: counts.is_partial() }
         });
         rows.extend(bounded(slices));
     }
@@ -84,7 +88,20 @@ fn part_name(name: &str) -> String {
 fn counted_part(name: &str, value: String, count: u64) -> TableRow {
     let (nothing, name) = (String::new, part_name(name));
     let cells = [nothing(), name, value, nothing(), count.to_string(), nothing()];
-    TableRow { cells, is_part: true, is_partial: false }
+    TableRow { cells, unit: "", is_part: true, is_partial: false }
+}
+
+/// Returns the unit of a figure. A component names its figures itself.
+pub(super) fn unit_of(figure: &MetricFigure) -> &'static str {
+    match figure.figures.first() {
+        Some(first) => unit(&first.name, None),
+        None => unit(&figure.value_name, figure.scale),
+    }
+}
+
+/// Returns the unit of a value, if there is a value.
+fn unit_if(unit: &'static str, value: Option<f64>) -> &'static str {
+    if value.is_some() { unit } else { "" }
 }
 
 fn cells(
@@ -113,7 +130,7 @@ fn bounded(rows: impl ExactSizeIterator<Item = TableRow>) -> Vec<TableRow> {
         let mut cells = Cells::default();
         let [_, name, ..] = &mut cells;
         *name = format!("  … {left} more");
-        shown.push(TableRow { cells, is_part: true, is_partial: false });
+        shown.push(TableRow { cells, unit: "", is_part: true, is_partial: false });
     }
     shown
 }

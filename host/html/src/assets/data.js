@@ -68,6 +68,8 @@ async function unpackAt(kind, place) {
 async function readHead() {
   for await (const block of arriving("head")) {
     head = JSON.parse(await unpack(block));
+    // Its block precedes the head.
+    isPaged = blocks("paged").length > 0;
     break;
   }
   // They stand in sentences, tables and labels.
@@ -135,10 +137,17 @@ function addPart(part) {
   const length = start + part.index.length;
   makeRoom(length);
   firstRows.push(start);
-  readPart(part, start);
+  if (isPaged) readPacked(part, start);
+  else readPart(part, start);
   readDetails(part, start);
   before[part.run] ??= 0;
   textsEvery[part.run] = part.texts_every;
+  rows.length = length;
+  // The server has the texts of all samples.
+  if (isPaged) {
+    rows.text.fill(NO_TEXT, start, length);
+    return;
+  }
   let [block, line] = [0, 0];
   const further = new Set(part.further_texts);
   for (let place = start; place < length; place += 1, before[part.run] += 1) {
@@ -152,11 +161,18 @@ function addPart(part) {
     line += 1;
   }
   textCount += part.texts.length;
-  rows.length = length;
 }
 
 /** Metrics of each task, which alone a sample of it has. */
 const metricsOfTasks = [];
+
+/** The place of a metric, which gets columns if it has none. */
+function columnOf(metric) {
+  const column = placeIn(names.metrics, metric);
+  rows.scores[column] ??= new Float64Array(rows.run.length).fill(NaN);
+  rows.pass[column] ??= new Int8Array(rows.run.length).fill(-1);
+  return column;
+}
 
 function readPart(part, start) {
   const tasks = part.tasks.map((name) => placeIn(names.tasks, name));
@@ -178,9 +194,7 @@ function readPart(part, start) {
     rows.finished[place] = part.finished[number] === null ? NaN : finished;
   }
   part.metrics.forEach((name, metric) => {
-    const column = placeIn(names.metrics, name);
-    rows.scores[column] ??= new Float64Array(rows.run.length).fill(NaN);
-    rows.pass[column] ??= new Int8Array(rows.run.length).fill(-1);
+    const column = columnOf(name);
     part.scores[metric].forEach((value, number) => {
       if (value === null) return;
       rows.scores[column][start + number] = value;
@@ -199,12 +213,17 @@ function readDetails(part, start) {
     errorGroups[groups[error]].count += 1;
   }
   for (const [number, cost] of part.judge_cost) rows.judgeCost[start + number] = cost;
-  for (const [key, column] of Object.entries(part.metadata)) {
+  for (const [key, column] of Array.isArray(part.metadata) ? part.metadata : Object.entries(part.metadata)) {
     if (column.is_unlisted) unlistedKeys.add(key);
     if (!metadata.has(key)) metadata.set(key, { values: [], of: new Int32Array(rows.run.length).fill(-1) });
     const known = metadata.get(key);
     const places = column.values.map((value) => placeIn(known.values, value));
-    for (const [number, value] of column.of) known.of[start + number] = places[value];
+    if (column.of instanceof Uint8Array) {
+      const [packed, unpacked] = [column.of, known.of];
+      for (let number = 0; number < packed.length; number += 1) if (packed[number] !== NO_VALUE) unpacked[start + number] = places[packed[number]] ?? -1;
+    } else {
+      for (const [number, value] of column.of) known.of[start + number] = places[value];
+    }
   }
 }
 
@@ -323,8 +342,7 @@ const unpackedExcerpts = new Map();
 /** The excerpts of a block. */
 async function excerptsOf(block) {
   if (!unpackedExcerpts.has(block)) {
-    const read = unpackAt("excerpts", block).then((text) => {
-      const known = JSON.parse(text);
+    const read = (isPaged ? askForExcerpts(block) : unpackAt("excerpts", block).then(JSON.parse)).then((known) => {
       if (unpackedExcerpts.has(block)) unpackedExcerpts.set(block, known);
       return known;
     });
@@ -335,15 +353,24 @@ async function excerptsOf(block) {
   return unpackedExcerpts.get(block);
 }
 
+/** The block of a sample's excerpts, and its place there. */
+const excerptBlockOf = (row) => (isPaged ? Math.floor(row / EXCERPT_ROWS) : rows.part[row]);
+const placeOfExcerpt = (row) => (isPaged ? row % EXCERPT_ROWS : row - firstRows[rows.part[row]]);
+
+/** The excerpts of the block of a sample, if they are unpacked. */
+function knownExcerpts(row) {
+  const known = unpackedExcerpts.get(excerptBlockOf(row));
+  return known instanceof Promise ? undefined : known;
+}
+
 /** What a list shows of the texts of a sample: {input, target, answer}. Null as long as they are not unpacked; then `whenKnown` is called. */
 function excerptOf(row, whenKnown) {
-  const block = rows.part[row];
-  const known = unpackedExcerpts.get(block);
-  if (known === undefined || known instanceof Promise) {
-    excerptsOf(block).then(whenKnown, (error) => complain(`The excerpts cannot be read: ${error.message}.`));
+  const known = knownExcerpts(row);
+  if (known === undefined) {
+    excerptsOf(excerptBlockOf(row)).then(whenKnown, (error) => complain(`The excerpts cannot be read: ${error.message}.`));
     return null;
   }
-  const place = row - firstRows[block];
+  const place = placeOfExcerpt(row);
   return { input: known.input[place], target: known.target[place], answer: known.answer[place] };
 }
 

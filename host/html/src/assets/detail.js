@@ -109,6 +109,7 @@ async function showDetail(row) {
   const detail = details;
   const partner = rows.partner[row];
   const [text, other] = await Promise.all([textOf(row), partner < 0 ? null : textOf(partner)]);
+  if (isPaged && text) openedIds.set(row, text.id);
   // Somebody may have gone on meanwhile.
   if (detail !== details) return;
   openRow = row;
@@ -133,7 +134,7 @@ function barOf(row, text) {
   const changed = change < 0 ? ` · worse by ${score(-change)}` : change > 0 ? ` · better by ${score(change)}` : "";
   const where = `${visible(names.tasks[rows.task[row]])} · ${place < 0 ? "not in the list" : `${count(place + 1)} of ${count(selected.length)}`}${changed}`;
   const copy = (event) => copyText(JSON.stringify(exported(row, text)), event.currentTarget);
-  return make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(rows.id[row]), " ", make("span", {}, where)),
+  return make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(idOf(row)), " ", make("span", {}, where)),
     button(isSource ? "Rendered" : "Source", toggleSource), button(marked.has(row) ? "Unmark" : "Mark", () => { mark(row); showDetail(row); }), button("Copy", copy), button("Copy link", (event) => copyText(location.href, event.currentTarget)),
     button("Previous", () => stepBy(-1), place > 0), button("Next", () => stepBy(1), place + 1 < selected.length), button("Close", () => byId("detail").close()));
 }
@@ -152,7 +153,7 @@ function stepBy(by) {
 /** Opens the sample of a run that has an id. */
 function openById(run, task, id) {
   for (let row = 0; row < rows.length; row += 1) {
-    if (rows.run[row] !== run || rows.id[row] !== id || names.tasks[rows.task[row]] !== task) continue;
+    if (rows.run[row] !== run || idOf(row) !== id || names.tasks[rows.task[row]] !== task) continue;
     resetFilters();
     byId("run").value = run;
     select();

@@ -13,7 +13,7 @@ function mark(row) {
 function exported(row, text) {
   const scores = Object.fromEntries(names.metrics.flatMap((name, metric) => (Number.isNaN(rows.scores[metric][row]) ? [] : [[name, rows.scores[metric][row]]])));
   return {
-    run_id: head.runs[rows.run[row]].run_id, task_id: names.tasks[rows.task[row]], index: rows.index[row], sample_id: rows.id[row],
+    run_id: head.runs[rows.run[row]].run_id, task_id: names.tasks[rows.task[row]], index: rows.index[row], sample_id: text?.id ?? idOf(row),
     outcome: names.outcomes[rows.outcome[row]], scores, person: noteOf(row), ...(text ? { ...text, id: undefined } : { has_texts: false }),
   };
 }

@@ -21,6 +21,7 @@ function factsOf(run, own) {
     ["Started (UTC)", visible(run.created_at.replace("T", " ").replace("Z", ""))],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
     ["Tokens", asked + answered > 0 && `${count(asked)} of prompts + ${count(answered)} of answers`],
+    ["Cost", costOf(run.costs)],
     ["Cost of judges", judged > 0 && score(judged)],
     ["Answers from run", run.parent_run && visible(run.parent_run)],
     ["Program", `gage-host ${visible(run.host_version)}`],
@@ -40,6 +41,14 @@ function settingsOf(summary) {
   }
   if (groups.size < 2) return [...groups.keys()][0];
   return [...groups].slice(0, 3).map(([own, tasks]) => `${tasks.slice(0, 3).join(", ")}${tasks.length > 3 ? "…" : ""}: ${own}`).join("; ");
+}
+
+/** What the tokens of a run cost, and of several backends what those of each. The suite does not name a currency. */
+function costOf(costs) {
+  const each = Object.entries(costs ?? {}).filter(([, cost]) => typeof cost === "number");
+  const total = each.reduce((sum, [, cost]) => sum + cost, 0);
+  const parts = each.length > 1 ? `: ${each.slice(0, 4).map(([backend, cost]) => `${visible(backend)} ${score(cost)}`).join(", ")}${each.length > 4 ? "…" : ""}` : "";
+  return each.length > 0 && score(total) + parts;
 }
 
 /** What the judges of a run cost, as far as the suite has prices. */
@@ -222,9 +231,8 @@ async function showDistributions() {
     for (let metric = 0; metric < names.metrics.length; metric += 1) {
       await breathe();
       const lists = head.runs.map(() => []);
-      for (let row = 0; row < rows.length; row += 1) {
-        if (rows.task[row] === task && !Number.isNaN(rows.scores[metric][row])) lists[rows.run[row]].push(rows.scores[metric][row]);
-      }
+      const [tasks, runs, scores] = [rows.task, rows.run, rows.scores[metric]];
+      for (let row = 0; row < rows.length; row += 1) if (tasks[row] === task && !Number.isNaN(scores[row])) lists[runs[row]].push(scores[row]);
       // The figure of a metric with no score but 0 and 1 says as much as two bars.
       if (lists.every((list) => list.every((value) => value === 0 || value === 1))) continue;
       const note = lists.map((list, run) => `${isSeveral() ? `${head.runs[run].run_id} ` : ""}n = ${count(list.length)}`).join(", ");

@@ -117,10 +117,10 @@ function showRows() {
 
 function rowOf(place) {
   const row = selected[place];
-  const texts = listColumns.some((name) => ["input", "target", "answer"].includes(name)) ? excerptOf(row, showRowsSoon) : null;
+  const texts = isPaged || listColumns.some((name) => ["input", "target", "answer"].includes(name)) ? excerptOf(row, showRowsSoon) : null;
   return make("div", {
     class: marked.has(row) ? "row marked" : "row", role: "option", id: `row-${place}`, "aria-selected": String(place === chosen), "aria-setsize": selected.length, "aria-posinset": place + 1, "data-place": place,
-  }, make("span", { class: "id", dir: "auto", title: visible(rows.id[row]) }, visible(rows.id[row])), listColumns.flatMap((name) => cellOf(name, row, texts)));
+  }, make("span", { class: "id", dir: "auto", title: visible(idOf(row)) }, visible(idOf(row))), listColumns.flatMap((name) => cellOf(name, row, texts)));
 }
 
 /** A cell of a row: of scores one for each metric. */

@@ -104,7 +104,7 @@ async function start() {
   showComparisons();
   showFigures();
   showSections();
-  await readSamples(showArrived);
+  await (isPaged ? readPagedSamples : readSamples)(showArrived);
   const problem = await readNotes().then(() => null, (error) => `The notes cannot be read: ${error.message}`);
   for (const show of [showOverview, showErrors, showOutcomes]) show();
   await showAll();

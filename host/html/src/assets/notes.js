@@ -6,7 +6,7 @@ let pageServer = null;
 const notes = new Map();
 
 const noteKey = (run, task, index, id) => JSON.stringify([run, task, index, id]);
-const noteOf = (row) => notes.get(noteKey(rows.run[row], names.tasks[rows.task[row]], rows.index[row], rows.id[row]));
+const noteOf = (row) => notes.get(noteKey(rows.run[row], names.tasks[rows.task[row]], rows.index[row], idOf(row)));
 
 /** Names of the run folders of the page, as they stand in its address. */
 function folderNames() {
@@ -49,8 +49,8 @@ let lastSaving = Promise.resolve();
 function saveNote(row, change, status) {
   const { label = null, note = "" } = { ...noteOf(row), ...change };
   const [run, task] = [rows.run[row], names.tasks[rows.task[row]]];
-  const saved = { task_id: task, index: rows.index[row], sample_id: rows.id[row], label, note };
-  notes.set(noteKey(run, task, rows.index[row], rows.id[row]), saved);
+  const saved = { task_id: task, index: rows.index[row], sample_id: idOf(row), label, note };
+  notes.set(noteKey(run, task, rows.index[row], idOf(row)), saved);
   status.textContent = "Saving…";
   lastSaving = lastSaving.then(() => sendNote(run, saved, status));
 }

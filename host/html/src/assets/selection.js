@@ -95,11 +95,16 @@ function select(isMore = false) {
     hitQuery = filters.query;
     hits = filters.query ? new Uint8Array(rows.length) : null;
   }
+  endServerSearch();
   const fulfils = readConditions(filters.where);
-  const candidates = [];
-  for (let row = 0; row < rows.length; row += 1) if (passes(row, filters) && fulfils(row)) candidates.push(row);
+  const fitting = new Uint32Array(rows.length);
+  let number = 0;
+  for (let row = 0; row < rows.length; row += 1) if (passes(row, filters) && fulfils(row)) { fitting[number] = row; number += 1; }
+  const candidates = fitting.subarray(0, number);
   list(candidates, filters, isMore);
-  if (hits) searchTexts(candidates, filters, searches).catch((error) => complain(`The texts cannot be searched: ${error.message}.`));
+  if (!hits) return;
+  const searching = (isPaged ? searchServer : searchTexts)(candidates, filters, searches);
+  searching.catch((error) => { if (error.name !== "AbortError") complain(`The texts cannot be searched: ${error.message}.`); });
 }
 
 /** The conditions of the reader; what cannot be read is said below them, and then all samples are listed. */
@@ -118,10 +123,11 @@ function readConditions(text) {
 
 /** Lists the candidates, those that are found where something is searched for. What a search adds leaves the chosen sample and what is seen as they are. */
 function list(candidates, filters, isMore = false) {
-  const isHit = (row) => hits[row] || rows.id[row].toLowerCase().includes(filters.query);
+  // The server searches ids as well.
+  const isHit = (row) => hits[row] || (!isPaged && rows.id[row].toLowerCase().includes(filters.query));
   const [before, row] = [chosen, selected[chosen]];
   const top = byId("list").scrollTop / scale();
-  selected = Uint32Array.from(hits ? candidates.filter(isHit) : candidates);
+  selected = hits ? candidates.filter(isHit) : candidates.slice();
   sortSelected(filters.order);
   const place = isMore && row !== undefined ? selected.indexOf(row) : -1;
   if (place >= 0) chosen = place;
@@ -141,8 +147,9 @@ function sortSelected(order) {
     low: (row) => rows.scores[metric][row], high: (row) => -rows.scores[metric][row],
   }[by];
   if (!key) return;
-  const keyed = (row) => { const value = key(row); return Number.isNaN(value) ? Infinity : value; };
-  selected.sort((one, other) => { const [a, b] = [keyed(one), keyed(other)]; return a === b ? one - other : a < b ? -1 : 1; });
+  const keys = new Float64Array(rows.length);
+  for (const row of selected) { const value = key(row); keys[row] = Number.isNaN(value) ? Infinity : value; }
+  selected.sort((one, other) => (keys[one] === keys[other] ? one - other : keys[one] < keys[other] ? -1 : 1));
 }
 
 /** Whether a value of JSON holds a text. Keys do not count. */

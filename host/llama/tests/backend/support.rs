@@ -72,6 +72,7 @@ pub async fn try_generate(
         tools: Vec::new(),
         tool_choice: None,
         draw: None,
+        place: None,
     };
     Ok(backend.generate(Box::new(request)).await?.output)
 }

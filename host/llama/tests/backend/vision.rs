@@ -49,6 +49,7 @@ async fn ask(backend: &dyn Backend, messages: Vec<Message>) -> Result<ModelOutpu
         tools: Vec::new(),
         tool_choice: None,
         draw: None,
+        place: None,
     };
     Ok(backend.generate(Box::new(request)).await?.output)
 }

@@ -9,6 +9,9 @@ use std::process::Command;
 /// Version that the SDK supports.
 pub(super) const VERSION: &str = "0.25.1";
 
+/// Version of the Python inside its components.
+pub(super) const GUEST_PYTHON: &str = "3.14";
+
 /// Oldest Python version that can install it.
 const MIN_PYTHON_VERSION: (u32, u32) = (3, 10);
 
@@ -33,7 +36,7 @@ pub(super) fn find_or_install(options: &BuildOptions<'_>) -> Result<PathBuf, Too
             by_hand,
         ));
     };
-    let venv = cache.join("tools").join(format!("componentize-py-{VERSION}"));
+    let venv = venv_in(cache);
     let program = venv.join("bin/componentize-py");
     if has_version(&program) {
         return Ok(program);
@@ -59,6 +62,31 @@ pub(super) fn find_or_install(options: &BuildOptions<'_>) -> Result<PathBuf, Too
         format!("{} was installed and does not run", program.display()),
         format!("{by_hand}; then remove {}", venv.display()),
     ))
+}
+
+/// Returns the folder of the installed componentize-py.
+fn venv_in(cache: &Path) -> PathBuf {
+    cache.join("tools").join(format!("componentize-py-{VERSION}"))
+}
+
+/// Returns a Python that has pip: that of the cache folder, or else the system's.
+pub(super) fn find_pip(options: &BuildOptions<'_>) -> Result<PathBuf, ToolError> {
+    let has_pip = |python: &Path| {
+        let output = tool::run(Command::new(python).args(["-m", "pip", "--version"]), INSTALL);
+        output.is_ok_and(|output| output.status.success())
+    };
+    let installed = options.cache_folder.as_deref().map(|cache| venv_in(cache).join("bin/python"));
+    if let Some(python) = installed.filter(|python| has_pip(python)) {
+        return Ok(python);
+    }
+    let python = PathBuf::from(find_python()?);
+    match has_pip(&python) {
+        true => Ok(python),
+        false => Err(ToolError::with_help(
+            format!("'{}' has no pip, which installs packages", python.display()),
+            "install it: python3 -m ensurepip, or apt-get install python3-pip",
+        )),
+    }
 }
 
 fn with_help(error: ToolError, help: &str) -> ToolError {

@@ -1,7 +1,8 @@
 //! Projects in JavaScript and TypeScript: the SDK's own script, run by Node.
 
-use super::{BuildOptions, BuildOutput, require, tool};
+use super::{BuildOptions, BuildOutput, tool};
 use crate::{Project, ToolError};
+use gage_core::name_list;
 use gage_plugin::Capability;
 use std::fs;
 use std::path::Path;
@@ -12,17 +13,24 @@ const INSTALL: &str = "a plugin in JavaScript is built with Node 20 or newer and
 /// Oldest supported Node version.
 const MIN_NODE_MAJOR_VERSION: u32 = 20;
 
+/// File with the exact versions and digests of packages.
+const LOCK: &str = "package-lock.json";
+
+/// Start of a line in which the script names a package of the bundle.
+const PACKAGE_LINE: &str = "package: ";
+
+/// Maximum number of packages that a message lists.
+const MAX_SHOWN: usize = 5;
+
 /// Packages needed by the script.
 const PACKAGES: [&str; 2] = ["esbuild", "@bytecodealliance/componentize-js"];
 
 pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
-    require(project, &["gage/wit", "gage/sdk/js"])?;
+    project.require_folders(&["gage/wit", "gage/sdk/js"])?;
     let node = node_version()?;
     if needs_install(&project.folder) {
         (options.say)("installing packages from npm");
-        let mut command = Command::new("npm");
-        command.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&project.folder);
-        tool::succeed(&mut command, "npm install", INSTALL)?;
+        install(&project.folder)?;
     }
     let scratch = tempfile::tempdir()
         .map_err(|error| ToolError::new(format!("cannot make a temporary folder: {error}")))?;
@@ -37,7 +45,38 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
         return Err(explain(&tool::said(&output)).unwrap_or_else(|| tool::failure(&output, "building")));
     }
     let bytes = fs::read(&component).map_err(|error| ToolError::io("read", &component, &error))?;
-    Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)) })
+    let said = String::from_utf8_lossy(&output.stdout);
+    let packages =
+        said.lines().filter_map(|line| line.strip_prefix(PACKAGE_LINE)).map(str::to_owned).collect();
+    Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)), packages })
+}
+
+/// Installs the locked packages, or the wanted ones if none are locked, which locks them. Scripts of packages do not run: they
+/// would run without a sandbox, and only native code needs them.
+fn install(folder: &Path) -> Result<(), ToolError> {
+    let is_locked = folder.join(LOCK).is_file();
+    let action = if is_locked { "ci" } else { "install" };
+    let mut command = Command::new("npm");
+    command.args([action, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    let output = tool::run(command.current_dir(folder), INSTALL)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let differences = differences_in(&said);
+    if is_locked && !differences.is_empty() {
+        return Err(ToolError::with_help(
+            format!("package.json differs from {LOCK}: {}", name_list(&differences, MAX_SHOWN, "; ")),
+            "run npm install --ignore-scripts in the project's folder",
+        ));
+    }
+    Err(tool::failure(&output, &format!("npm {action}")))
+}
+
+/// Returns the packages that are not as locked, from the output of `npm ci`.
+fn differences_in(said: &str) -> Vec<&str> {
+    let difference = |line: &str| ["Missing: ", "Invalid: "].iter().find_map(|word| line.find(word));
+    said.lines().filter_map(|line| line.get(difference(line)?..)).collect()
 }
 
 /// Returns the version of Node, if it is new enough.
@@ -52,16 +91,16 @@ fn node_version() -> Result<String, ToolError> {
     }
 }
 
-/// Returns whether a package is missing, or `package.json` has changed since packages were installed.
+/// Returns whether a package is missing, or `package.json` or its lock has changed since packages were installed.
 fn needs_install(folder: &Path) -> bool {
     let packages = folder.join("node_modules");
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    let is_stale =
-        match (changed(&folder.join("package.json")), changed(&packages.join(".package-lock.json"))) {
-            (Some(wanted), Some(installed)) => wanted > installed,
-            // A package manager other than npm installed them and decides when to do so again.
-            _ => false,
-        };
+    let wanted = changed(&folder.join("package.json")).max(changed(&folder.join(LOCK)));
+    let is_stale = match (wanted, changed(&packages.join(".package-lock.json"))) {
+        (Some(wanted), Some(installed)) => wanted > installed,
+        // A package manager other than npm installed them and decides when to do so again.
+        _ => false,
+    };
     is_stale || PACKAGES.iter().any(|package| !packages.join(package).is_dir())
 }
 
@@ -83,6 +122,7 @@ fn componentize(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn the_error_of_the_script_stands_alone() {
@@ -93,19 +133,37 @@ mod tests {
     }
 
     #[test]
+    fn packages_that_are_not_locked_are_named() {
+        let said = "npm error code EUSAGE\nnpm error Missing: a@1.0.0 from lock file\nnpm ERR! Invalid: b@2 does not satisfy b@1\n";
+        let expected = ["Missing: a@1.0.0 from lock file", "Invalid: b@2 does not satisfy b@1"];
+        assert_eq!(differences_in(said), expected);
+        assert!(differences_in("npm error network").is_empty());
+    }
+
+    #[test]
     fn packages_are_installed_where_they_are_missing_or_old() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str| fs::write(folder.path().join(name), "{}").unwrap();
+        // The time of a file's last change, in seconds.
+        let write = |name: &str, seconds: u64| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
         assert!(needs_install(folder.path()));
-        write("package.json");
+        write("package.json", 10);
         for package in PACKAGES {
             fs::create_dir_all(folder.path().join("node_modules").join(package)).unwrap();
         }
         assert!(!needs_install(folder.path()), "installed by another program");
-        write("node_modules/.package-lock.json");
-        assert!(!needs_install(folder.path()));
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        write("package.json");
-        assert!(needs_install(folder.path()));
+        write("node_modules/.package-lock.json", 20);
+        for (name, seconds, expected) in [
+            ("package.json", 15, false),
+            ("package.json", 25, true),
+            ("package.json", 15, false),
+            (LOCK, 15, false),
+            (LOCK, 25, true),
+        ] {
+            write(name, seconds);
+            assert_eq!(needs_install(folder.path()), expected, "{name} {seconds}");
+        }
     }
 }

@@ -1,17 +1,26 @@
 //! Python projects: componentize-py, with a world that imports only what the project requests.
 
 use super::componentize_py::{INSTALL, VERSION, find_or_install};
-use super::{BuildOptions, BuildOutput, require, tool};
+use super::{BuildOptions, BuildOutput, python_packages, tool};
+use crate::project::SETTINGS;
 use crate::{Project, ToolError};
+use gage_core::shown_name;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
+/// Advice for an import that fails.
+const MISSING_MODULE: &str = "a package of an index: write its name into requirements.in, run `gage-host plugin lock`, and \
+                              build again. Modules of the standard library that need threads, processes, sockets or C \
+                              libraries are not in a component";
+
 pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
-    require(project, &["gage/wit", "gage/sdk/python/src"])?;
+    project.require_folders(&["gage/wit", "gage/sdk/python/src"])?;
+    check_files(project)?;
     let program = find_or_install(options)?;
+    let packages = python_packages::install(project, options)?;
     let scratch = tempfile::tempdir()
         .map_err(|error| ToolError::new(format!("cannot make a temporary folder: {error}")))?;
     let (contract, empty) = (scratch.path().join("wit"), scratch.path().join("empty"));
@@ -28,18 +37,45 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     command.arg("--quiet").arg("--wit-path").arg(&contract).args(["--world", "built", "componentize"]);
     command.arg(format!("gage_sdk.components.{}", project.world.kind().replace('-', "_")));
     command.args(["-p", ".", "-p", "gage/sdk/python/src"]);
-    if project.folder.join("packages").is_dir() {
-        command.args(["-p", "packages"]);
+    if let Some(packages) = &packages {
+        command.arg("-p").arg(&packages.folder);
     }
     command.arg("--output").arg(&component).current_dir(&project.folder);
     isolate(&mut command, &empty);
     (options.say)("building with componentize-py, which takes some tens of seconds");
     let output = tool::run(&mut command, INSTALL)?;
     if !output.status.success() {
-        return Err(explain(&tool::said(&output)).unwrap_or_else(|| tool::failure(&output, "building")));
+        let explained = explain(&tool::said(&output));
+        return Err(explained.unwrap_or_else(|| tool::failure(&output, "building")));
     }
     let bytes = fs::read(&component).map_err(|error| ToolError::io("read", &component, &error))?;
-    Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}") })
+    let packages = packages.map(|packages| packages.names).unwrap_or_default();
+    let count = match packages.len() {
+        0 => String::new(),
+        1 => " and 1 package".to_owned(),
+        count => format!(" and {count} packages"),
+    };
+    Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}{count}"), packages })
+}
+
+/// Checks that the files that the plugin reads when it runs are in the project.
+fn check_files(project: &Project) -> Result<(), ToolError> {
+    for file in &project.files {
+        let path = project.folder.join(file);
+        let found = path.canonicalize().map_err(|error| {
+            ToolError::with_help(
+                format!("{SETTINGS} lists the file '{}': {error}", shown_name(file)),
+                "`files` has files and folders of the project that the plugin reads when it runs",
+            )
+        })?;
+        if !found.starts_with(&project.folder) {
+            return Err(ToolError::with_help(
+                format!("{SETTINGS} lists '{}', which is outside the project", shown_name(file)),
+                "copy it into the project",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Copies the contract and adds the world `built`, which imports only the requested interfaces.
@@ -61,7 +97,8 @@ fn write_contract(project: &Project, folder: &Path) -> io::Result<()> {
     fs::write(folder.join("build.wit"), world)
 }
 
-/// Extracts the relevant parts of a Python traceback: the error, and the calls starting at the author's file.
+/// Extracts the relevant parts of a Python traceback: the error, and the calls starting at the author's file. Adds advice on
+/// failed imports.
 fn explain(said: &str) -> Option<ToolError> {
     let lines: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Caused by:")).collect();
     let (error, calls) = lines.split_last()?;
@@ -74,7 +111,11 @@ fn explain(said: &str) -> Option<ToolError> {
     for line in &calls[first..] {
         message.push('\n');
         // Folder names inside the component.
-        message.push_str(&line.replace("\"/0/", "\"").replace("\"/1/", "\"gage/sdk/python/src/"));
+        let line = line.replace("\"/0/", "\"").replace("\"/1/", "\"gage/sdk/python/src/");
+        message.push_str(&line.replace("\"/2/", "\"packages/"));
+    }
+    if error.contains("ModuleNotFoundError") {
+        return Some(ToolError::with_help(message, MISSING_MODULE));
     }
     Some(ToolError::new(message))
 }
@@ -105,6 +146,11 @@ mod tests {
             "the plugin cannot be loaded: TypeError: no doc string\n  File \"plugin.py\", line 12\n    @metric(\n  \
              File \"gage/sdk/python/src/gage_sdk/b.py\", line 9"
         );
+        let said = "Traceback (most recent call last):\n  File \"/0/plugin.py\", line 1\n  File \"/2/b.py\", line 2\n\
+                    ModuleNotFoundError: No module named 'c'";
+        let error = explain(said).unwrap();
+        assert!(error.message.ends_with("\n  File \"packages/b.py\", line 2"), "{error}");
+        assert!(error.help.unwrap().contains("plugin lock"));
         let said =
             "Traceback (most recent call last):\n  File \"/1/gage_sdk/a.py\", line 1\nValueError: none";
         assert_eq!(explain(said).unwrap().message, "the plugin cannot be loaded: ValueError: none");
@@ -125,6 +171,7 @@ mod tests {
             world: gage_plugin::World::Extractor,
             language: crate::Language::Python,
             imports: vec![gage_plugin::Capability::Media],
+            files: Vec::new(),
         };
         let copy = folder.path().join("copy");
         write_contract(&project, &copy).unwrap();

@@ -78,7 +78,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
             "the library must use one of gage_sdk's macros, such as gage_sdk::metrics!",
         )
     })?;
-    Ok(BuildOutput { bytes, with: compiler.describe().to_owned() })
+    Ok(BuildOutput { bytes, with: compiler.describe().to_owned(), packages: Vec::new() })
 }
 
 /// Returns the names of the package and of its library.

@@ -1,5 +1,6 @@
 //! Results of a member for test cases, as JSON, for each plugin kind.
 
+use super::native_run::NativeRun;
 use super::samples::{converted, raw_row};
 use crate::cases::Case;
 use gage_core::{EvalContext, FieldError, Message, Object, ScoreCard};
@@ -11,7 +12,7 @@ use gage_plugin::{
 };
 use serde_json::{Value, json};
 
-/// A configured member of a component, ready for test cases.
+/// A configured member of a plugin, ready for test cases.
 pub(super) enum CaseRun {
     Metric(Metric),
     Preprocessor(Preprocessor),
@@ -21,6 +22,7 @@ pub(super) enum CaseRun {
     Extractor(Extractor),
     RoleAdapter(RoleAdapter),
     Backend(BackendComponent),
+    Native(NativeRun),
 }
 
 impl CaseRun {
@@ -67,6 +69,10 @@ impl CaseRun {
             CaseRun::Judge(judge) => observe_judge(judge, cases),
             CaseRun::RoleAdapter(adapter) => observe_adapter(adapter, cases),
             CaseRun::Backend(backend) => observe_backend(backend, cases),
+            CaseRun::Native(run) => {
+                let show = |card: ScoreCard| card_to_json(card, run.value_name());
+                run.score(cases, roots).into_iter().map(|result| shown(result.map(show))).collect()
+            }
             // Each case is a separate data set.
             CaseRun::Aggregator(aggregator) => {
                 cases.iter().map(|case| aggregate(aggregator, &rows_of(case), usize::MAX)).collect()
@@ -88,6 +94,11 @@ impl CaseRun {
                     ));
                 }
             }
+            return found;
+        }
+        // Each call would wait for its end, or start the interpreter again.
+        let is_dead = |found: &Value| matches!(found["error"].as_str(), Some("budget" | "trap"));
+        if matches!(self, CaseRun::Native(_)) && alone.iter().any(is_dead) {
             return found;
         }
         for (what, order) in orders(cases.len()) {

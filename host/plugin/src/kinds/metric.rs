@@ -32,7 +32,8 @@ impl PluginKind for MetricKind {
 
 impl ResolvedInputs for MetricKind {}
 
-fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
+/// Converts a declaration.
+pub(crate) fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
     let values = spec.values.into_iter().map(|value| ValueDescription {
         name: value.name,
         higher_is_better: value.higher_is_better,

@@ -9,6 +9,7 @@ use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, MediaRef,
 use crate::bindings::{http, llm, log, media, types};
 use crate::capabilities::models::{ModelAccess, ModelRequest};
 use crate::capabilities::{denied, refuse};
+use crate::plugin_line::LineSource;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -27,22 +28,13 @@ impl GuestState {
 impl log::Host for GuestState {
     fn emit(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         self.count_call()?;
-        let budget = &mut self.log;
-        if budget.lines_left == 0 || budget.bytes_left < message.len() {
-            budget.dropped += 1;
-            return Ok(());
-        }
-        budget.lines_left -= 1;
-        budget.bytes_left -= message.len();
-        // A guest must not control a terminal, or write lines that imitate other messages.
-        let message = gage_core::printable_line(&message);
-        let plugin = &budget.plugin;
-        match level {
-            Level::Debug => tracing::debug!(target: "plugin", %plugin, "{message}"),
-            Level::Info => tracing::info!(target: "plugin", %plugin, "{message}"),
-            Level::Warn => tracing::warn!(target: "plugin", %plugin, "{message}"),
-            Level::Error => tracing::error!(target: "plugin", %plugin, "{message}"),
-        }
+        let source = match level {
+            Level::Debug => LineSource::Debug,
+            Level::Info => LineSource::Info,
+            Level::Warn => LineSource::Warn,
+            Level::Error => LineSource::Error,
+        };
+        self.log.lock().emit(source, &message);
         Ok(())
     }
 }

@@ -1,10 +1,15 @@
 //! An empty WASI 0.2, which guests with an interpreter need in order to load. It has no files, environment,
-//! arguments, sockets or standard streams. Its clock does not advance, and its random numbers are the same
-//! each time.
+//! arguments, sockets or input. What is printed goes to the log. Its clock does not advance, and its random
+//! numbers are the same each time.
 
 use super::GuestState;
+use super::guest_log::GuestLog;
+use super::print_stream::PrintStream;
+use crate::plugin_line::LineSource;
+use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
+use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
@@ -17,11 +22,17 @@ const GUEST_SEED: u64 = 0;
 pub(super) struct Wasi {
     context: WasiCtx,
     table: ResourceTable,
+    streams: [PrintStream; 2],
 }
 
 impl Wasi {
-    fn new() -> Wasi {
+    fn new(log: &Arc<Mutex<GuestLog>>) -> Wasi {
+        let streams =
+            [LineSource::Stdout, LineSource::Stderr].map(|source| PrintStream::new(source, Arc::clone(log)));
+        let [stdout, stderr] = streams.clone();
         let context = WasiCtx::builder()
+            .stdout(stdout)
+            .stderr(stderr)
             .wall_clock(FrozenMonotonicClock)
             .monotonic_clock(FrozenMonotonicClock)
             .secure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
@@ -31,13 +42,18 @@ impl Wasi {
             .allow_udp(false)
             .allow_ip_name_lookup(false)
             .build();
-        Wasi { context, table: ResourceTable::new() }
+        Wasi { context, table: ResourceTable::new(), streams }
+    }
+
+    /// Logs printed lines that have no end.
+    pub(super) fn finish(&self) {
+        self.streams.iter().for_each(PrintStream::finish);
     }
 }
 
 impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let wasi = self.wasi.get_or_insert_with(Wasi::new);
+        let wasi = self.wasi.get_or_insert_with(|| Wasi::new(&self.log));
         WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
     }
 }
@@ -48,7 +64,7 @@ pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
     monotonic_clock::add_to_linker::<GuestState, FrozenWallClock>(linker, |state| FrozenClock {
-        table: &mut state.wasi.get_or_insert_with(Wasi::new).table,
+        table: &mut state.wasi.get_or_insert_with(|| Wasi::new(&state.log)).table,
     })?;
     linker.allow_shadowing(false);
     Ok(())

@@ -16,8 +16,8 @@ use gage_config::{Environment, Problems, load};
 use gage_core::{Outcome, ShortageWatch};
 use gage_data::{LocateOptions, NoProgress};
 use gage_engine::{
-    CancelToken, Datasets, FinishedSample, Plan, Progress, RunContext, RunError, RunOptions, RunReport,
-    Session, StopReason,
+    CancelToken, Datasets, FinishedSample, MeanMetric, Plan, Progress, RunContext, RunError, RunOptions,
+    RunReport, RunUsage, Session, StopReason,
 };
 use gage_observe::Observability;
 use gage_record::{JournalIndex, RunFolder, SampleRecord, Storage};
@@ -118,10 +118,11 @@ impl Storage for SimulatedStorage {
 struct Reported(Mutex<Vec<u64>>);
 
 impl Progress for Reported {
-    fn task_started(&self, _: &str, _: Option<u64>, _: u64, _: Option<&str>) {}
+    fn task_started(&self, _: &str, _: Option<u64>, _: u64, _: Option<MeanMetric<'_>>) {}
     fn request_began(&self, _: &str) {}
     fn request_ended(&self, _: &str) {}
     fn sample_answered(&self, _: &str) {}
+    fn usage_counted(&self, _: &RunUsage) {}
     fn sample_finished(&self, finished: &FinishedSample<'_>) {
         self.0.lock().push(finished.index);
     }

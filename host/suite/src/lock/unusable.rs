@@ -127,7 +127,20 @@ impl Lock {
             BackendKind::LlamaCpp(config) => Some((&backend.backend_id, config)),
             _ => None,
         });
+        let answers = config.backends.iter().filter_map(|backend| match &backend.kind {
+            BackendKind::Answers(config) => Some((&backend.backend_id, &config.path)),
+            _ => None,
+        });
         let mut differing = Vec::new();
+        for (id, path) in answers {
+            let details = self.part("backends", id).and_then(|backend| backend.get("details"));
+            let locked = details.and_then(|details| details.get("file_digest"));
+            differing.extend(compared(
+                format!("{}.details.file_digest", join_place("backends", id)),
+                locked,
+                path,
+            ));
+        }
         for (id, config) in models {
             let details = self.part("backends", id).and_then(|backend| backend.get("details"));
             let LlamaCppConfig { model_path, mmproj, lora, .. } = config;

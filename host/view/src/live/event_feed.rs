@@ -25,9 +25,19 @@ pub(super) struct EventFeed {
     pub(super) begun: HashSet<String>,
     /// Metrics of each task whose figure is the mean of their scores.
     pub(super) means: HashMap<String, Vec<String>>,
+    /// Means of the metrics of each task over answers that were scored for display: metric, mean and number of scores.
+    pub(super) figures_so_far: HashMap<String, Vec<FigureSoFar>>,
     /// Start of the process that writes now, in milliseconds since 1970.
     pub(super) began: Option<u64>,
     recent: VecDeque<FeedEvent>,
+}
+
+/// A mean over answers that were scored for display.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct FigureSoFar {
+    pub(super) metric_id: String,
+    pub(super) mean: f64,
+    pub(super) n: u64,
 }
 
 /// An event that is shown to readers.
@@ -104,6 +114,11 @@ impl EventFeed {
                     let names = means.iter().filter_map(Value::as_str).map(str::to_owned);
                     self.means.insert(task_id.clone(), names.collect());
                 }
+            }
+            ("figures_so_far", Some(task_id)) => {
+                let figures = serde_json::from_value(line.payload["figures"].clone());
+                self.figures_so_far.insert(task_id.clone(), figures.unwrap_or_default());
+                return;
             }
             _ => {}
         }

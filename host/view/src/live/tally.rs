@@ -1,6 +1,6 @@
 //! Tally of a run's journal, sample by sample.
 
-use super::event_feed::EventFeed;
+use super::event_feed::{EventFeed, FigureSoFar};
 use gage_core::Outcome;
 use gage_figures::RunningMean;
 use gage_record::TailEntry;
@@ -166,7 +166,11 @@ impl TaskTally {
             }
         }
         let shown = self.metrics.iter().zip(&scores).filter(|(name, _)| is_mean(name));
-        let metrics: Vec<Value> = shown.map(|(name, running)| describe_mean(running, name, done)).collect();
+        let mut metrics: Vec<Value> =
+            shown.map(|(name, running)| describe_mean(running, name, done)).collect();
+        if scores.iter().all(|running| running.count() == 0) {
+            metrics.extend(events.figures_so_far.get(name).into_iter().flatten().map(describe_preview));
+        }
         json!({
             "task_id": name,
             "total": total.map(|total| (*total).max(done)),
@@ -189,6 +193,12 @@ fn describe_mean(mean: &RunningMean, metric_id: &str, done: u64) -> Value {
         "n": mean.count(),
         "coverage": mean.count() as f64 / done.max(1) as f64,
     })
+}
+
+/// Describes the mean of a metric over answers that were scored for display. Nothing of them is recorded.
+fn describe_preview(figure: &FigureSoFar) -> Value {
+    let FigureSoFar { metric_id, mean, n } = figure;
+    json!({"metric_id": metric_id, "value": mean, "interval": null, "n": n, "is_preview": true})
 }
 
 /// Returns the index of a metric. `None` beyond the maximum of a suite.

@@ -97,6 +97,16 @@ fn a_run_is_followed_until_it_has_ended() {
         .unwrap();
     assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"][0]["n"], 2);
 
+    // A task with scores needs none for display.
+    let preview = json!({"kind": "figures_so_far", "level": "info", "task_id": "t",
+        "payload": {"figures": [{"metric_id": "m", "mean": 0.25, "n": 4}]}});
+    std::fs::write(
+        folder.path().join(EVENTS_FILE),
+        format!("{began}\n{planned}\n{pooled}\n{mean}\n{preview}\n"),
+    )
+    .unwrap();
+    assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"][0]["n"], 2);
+
     // A repeated sample counts once.
     append(&[record(2, Some(1.0), now - 3_000)]);
     let again = look(&followers, folder.path());
@@ -169,4 +179,19 @@ fn what_is_not_there_is_said_without_its_place() {
     let error = Followers::default().snapshot_of(&folder).unwrap_err();
     let refusal = refusal(&error, &folder);
     assert_eq!((refusal.reason(), refusal.status().as_u16()), ("the run no longer exists", 404));
+}
+
+#[test]
+fn scores_for_display_are_shown_until_there_are_others() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    Manifest::new("run", "0.1.0", identity()).write(&folder).unwrap();
+    let _journal = JournalWriter::open(&folder).unwrap().writer;
+    let preview = json!({"kind": "figures_so_far", "level": "info", "task_id": "t",
+        "payload": {"figures": [{"metric_id": "m", "mean": 0.25, "n": 4}]}});
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{preview}\n")).unwrap();
+    let shown = look(&Followers::default(), folder.path());
+    let expected = json!([{"metric_id": "m", "value": 0.25, "interval": null, "n": 4, "is_preview": true}]);
+    assert_eq!(shown["tasks"][0]["metrics"], expected);
+    assert_eq!((&shown["done"], &shown["events"]), (&json!(0), &json!([])));
 }

@@ -5,6 +5,7 @@
 
 mod hostile;
 mod live;
+mod many;
 mod notes;
 mod phone;
 mod report;

@@ -84,6 +84,28 @@ fn a_sample_is_found_by_its_task_and_number() {
 }
 
 #[test]
+fn blocks_and_searches_are_those_of_a_run_in_the_folder() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "inside", &forty(0));
+    let served = Served::start(root.path());
+    for (path, code) in [
+        ("/data/runs/none/page", "404"),
+        ("/data/runs/none/columns/0", "404"),
+        ("/data/runs/inside/columns/0", "404"),
+        ("/data/runs/inside/excerpts/0", "404"),
+        ("/data/runs/inside/columns/..%2f..%2fmanifest.json", "404"),
+        ("/data/runs/none/search?q=wrong", "404"),
+        ("/data/runs/inside/search", "400"),
+        ("/data/runs/inside/search?q=", "400"),
+        ("/data/runs/inside/search?q=wrong", "200"),
+    ] {
+        assert_eq!(status(&get(&served, path)), code, "{path}");
+    }
+    let found = get(&served, "/data/runs/inside/search?q=WRONG+8");
+    assert!(found.contains("\r\n8\n{\"searched\":40,\"is_end\":true,\"ended_by\":null}\n"), "{found}");
+}
+
+#[test]
 fn notes_that_no_own_page_sent_are_refused() {
     let root = tempfile::tempdir().expect("a folder");
     whole(root.path(), "inside", &forty(0));

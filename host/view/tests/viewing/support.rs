@@ -198,6 +198,7 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
         higher_is_better: true,
         is_proportion: true,
         scales: Vec::new(),
+        bounds: gage_figures::UNBOUNDED,
         directions: Vec::new(),
     };
     let task = TaskDescription {

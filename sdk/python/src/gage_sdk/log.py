@@ -2,10 +2,13 @@
 standard error."""
 
 import sys
+from collections.abc import Callable
 
 from .host_imports import find
 
 _host = find("log")
+
+_prefix: Callable[[], str] = str
 
 
 def debug(message: str) -> None:
@@ -32,4 +35,4 @@ def _emit(level: str, message: str) -> None:
     if _host is None:
         print(f"{level.lower()}: {message}", file=sys.stderr)
     else:
-        _host.emit(_host.Level[level], str(message))
+        _host.emit(_host.Level[level], f"{_prefix()}{message}")

@@ -44,6 +44,7 @@ fn question() -> GenerateRequest {
         tools: Vec::new(),
         tool_choice: None,
         draw: Some(DrawIndex::default()),
+        place: None,
     }
 }
 
@@ -197,6 +198,7 @@ prop_compose! {
             tools: Vec::new(),
             tool_choice: None,
             draw: Some(DrawIndex { repeat, ..DrawIndex::default() }),
+            place: None,
         }
     }
 }

@@ -1,23 +1,34 @@
 //! `gage-host data validate`: reads every row.
 
+use super::metric_paths::{self, MetricPath};
 use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, RowProgress};
 use gage_config::OnInvalid;
+use gage_core::Sample;
 use gage_data::{ValidSample, Validation, ValidationReport};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
-    let datasets = super::datasets(arguments, arguments.print.json)?;
+    let mut paths = Vec::new();
+    let datasets = super::datasets_with(arguments, arguments.print.json, |config, registry| {
+        paths = metric_paths::of_suite(config, registry);
+    })?;
     let mut all = Vec::new();
     let (mut are_valid, mut code) = (true, ExitCode::Incomplete);
     for dataset in &datasets {
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
         let progress = RowProgress::new(&spec.dataset_id, arguments.print.quiet);
-        let streamed = super::read(dataset, arguments.max_samples, ValidSample::from, |prepared| {
+        let watched: Vec<&MetricPath> = paths.iter().filter(|path| path.is_of(&spec.dataset_id)).collect();
+        let keep = |sample: Arc<Sample>| {
+            watched.iter().for_each(|path| path.look_at(&sample));
+            ValidSample::from(sample)
+        };
+        let streamed = super::read(dataset, arguments.max_samples, keep, |prepared| {
             validation.add(&prepared);
             progress.row();
             ControlFlow::Continue(())
@@ -28,14 +39,22 @@ pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
             OnInvalid::Skip => spec.max_invalid,
             OnInvalid::Error => 0.0,
         };
-        let is_valid = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
+        let unfound: Vec<&MetricPath> =
+            watched.into_iter().filter(|path| report.samples > 0 && !path.is_found()).collect();
+        let is_read = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
+        let is_valid = is_read && unfound.is_empty();
         are_valid &= is_valid;
         if arguments.print.json {
             let mut json = to_json(dataset, &report, is_valid)?;
             json["warnings"] = streamed.missing_fields.iter().map(ToString::to_string).collect();
+            json["errors"] = unfound.iter().map(|path| path.to_string()).collect();
             all.push(json);
         } else {
-            show(dataset, &report, is_valid, allowed)?;
+            let has_unfound = is_read && !is_valid;
+            show(dataset, &report, is_valid, has_unfound, allowed)?;
+        }
+        for path in unfound {
+            terminal::usage_error(&format!("{}: {path}", spec.dataset_id), path.help().as_deref());
         }
         for missing in &streamed.missing_fields {
             let warning = format!("warning: {}: {missing}", spec.dataset_id);
@@ -64,6 +83,7 @@ fn show(
     dataset: &LocatedDataset,
     report: &ValidationReport,
     is_valid: bool,
+    has_unfound: bool,
     allowed: f64,
 ) -> anyhow::Result<()> {
     let line = |text: &str| terminal::print_line(gage_core::printable_line(text));
@@ -101,6 +121,7 @@ fn show(
         ))?;
     }
     let verdict = match (is_valid, report.invalid) {
+        (false, _) if has_unfound => "not valid: a metric reads a path that no Sample has".to_owned(),
         (false, _) if report.rows == 0 => "not valid: there are no rows".to_owned(),
         (false, _) if report.is_within(allowed) => {
             "not valid: the data could not be read to its end".to_owned()

@@ -1,7 +1,7 @@
 //! `gage-host model fetch`: downloads a model file from a hub, or from any server, to the cache.
 
 use crate::arguments::ModelFetchArguments;
-use crate::commands::setup;
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_core::Digest;
@@ -48,7 +48,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
 
 fn cache_folder() -> Result<PathBuf, ExitCode> {
     let help = Some("set GAGE_CACHE_DIR");
-    setup::cache_folder().ok_or_else(|| terminal::usage_error("there is no cache folder", help))
+    environment::cache_folder().ok_or_else(|| terminal::usage_error("there is no cache folder", help))
 }
 
 fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow::Result<ExitCode> {

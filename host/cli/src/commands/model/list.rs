@@ -2,7 +2,7 @@
 
 use super::shown_bytes;
 use crate::arguments::ModelListArguments;
-use crate::commands::setup;
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
-    let folder = match (&arguments.folder, setup::cache_folder()) {
+    let folder = match (&arguments.folder, environment::cache_folder()) {
         (Some(folder), _) => folder.clone(),
         (None, Some(cache)) => cache.join("models"),
         (None, None) => {

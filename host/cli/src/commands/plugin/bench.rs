@@ -1,11 +1,10 @@
 //! `gage-host plugin bench`: measures the cost of a component.
 
-use super::{file_of, read, refuse_load, refuse_tool};
+use super::{file_of, host_for, read, refuse_load, refuse_tool};
 use crate::arguments::BenchArguments;
-use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{InstanceSetup, ItemCosts, Timing, summarise};
+use gage_plugin::{InstanceSetup, ItemCosts, LineReceiver, Timing, summarise};
 use gage_plugin_tools::{BenchOptions, BenchReport, bench as measure, read_cases};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -31,9 +30,11 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         time: Duration::from_secs_f64(seconds),
         uncounted: arguments.uncounted,
     };
-    let host = setup::plugin_host(arguments.print.quiet)?;
+    let host = host_for(&file, arguments.print.quiet)?;
     // External requests are not measured, so no grants are needed.
-    let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
+    // Each measurement would repeat the lines of the component.
+    let lines = Some(LineReceiver::new(drop));
+    let setup = InstanceSetup { is_only_described: true, lines, ..InstanceSetup::default() };
     let report = measure(&host, &name, &bytes, &setup, &options).map_err(|error| refuse_tool(&error))?;
     match arguments.print.json {
         true => terminal::print_json(format_args!("{:#}", to_json(&report)))?,

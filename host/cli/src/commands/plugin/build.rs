@@ -1,10 +1,11 @@
-//! `gage-host plugin new` and `gage-host plugin build`.
+//! `gage-host plugin new`, `gage-host plugin build` and `gage-host plugin lock`.
 
 use super::refuse_tool;
-use crate::arguments::{BuildArguments, NewArguments};
-use crate::commands::setup;
+use crate::arguments::{BuildArguments, NewArguments, PluginLockArguments};
+use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_core::printable_line;
 use gage_plugin_tools::{BuildOptions, NewProject};
 use std::path::PathBuf;
 
@@ -23,14 +24,31 @@ pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
-    let quiet = arguments.quiet;
-    let say = move |line: &str| {
+/// Returns a function that prints progress, unless it is not wanted.
+pub(super) fn progress(quiet: bool) -> impl Fn(&str) {
+    move |line: &str| {
         if !quiet {
             terminal::eprint_line(line);
         }
-    };
-    let options = BuildOptions { cache_folder: setup::cache_folder(), say: &say };
+    }
+}
+
+pub(super) fn lock(arguments: &PluginLockArguments) -> anyhow::Result<ExitCode> {
+    let say = progress(arguments.quiet);
+    let options = BuildOptions { cache_folder: environment::cache_folder(), say: &say };
+    let locked =
+        gage_plugin_tools::lock_packages(&arguments.folder, &options).map_err(|error| refuse_tool(&error))?;
+    let count = terminal::count(locked.packages.len(), "package");
+    terminal::print_line(format_args!("{}: {count}", locked.path.display()))?;
+    for package in &locked.packages {
+        terminal::print_line(format_args!("  {}", printable_line(package)))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
+    let say = progress(arguments.quiet);
+    let options = BuildOptions { cache_folder: environment::cache_folder(), say: &say };
     let built = gage_plugin_tools::build(&arguments.folder, &options).map_err(|error| refuse_tool(&error))?;
     let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
     say(&format!("built in {seconds:.1} s with {}", built.with));

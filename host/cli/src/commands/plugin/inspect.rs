@@ -1,8 +1,7 @@
 //! `gage-host plugin inspect`: describes a component, its members and the grants it requests.
 
-use super::{file_of, read, refuse_load};
+use super::{file_of, host_for, read, refuse_load};
 use crate::arguments::InspectArguments;
-use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::{name_list, shortened, shown_name};
@@ -27,7 +26,7 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
     let component = match arguments.is_static {
         true => None,
         false => {
-            let host = setup::plugin_host(arguments.print.quiet)?;
+            let host = host_for(&file, arguments.print.quiet)?;
             let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
             Some(AnyComponent::load(&host, &name, &bytes, &setup).map_err(|error| refuse_load(&error))?)
         }
@@ -50,6 +49,7 @@ fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
         "digest": summary.digest,
         "imports": summary.imports,
         "exports": summary.exports,
+        "packages": summary.packages,
         "grants_asked_for": summary.capabilities().iter().map(|one| one.name()).collect::<Vec<_>>(),
     });
     if let Some(component) = component {
@@ -93,6 +93,9 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
     // Build tools add exports of their own, which are not called.
     let ours = summary.exports.iter().filter(|export| export.starts_with("gage:")).cloned();
     line("exports", &listed(&ours.collect::<Vec<String>>()));
+    if !summary.packages.is_empty() {
+        line("contains", &listed(&summary.packages));
+    }
     for member in component.iter().flat_map(|component| component.descriptions()) {
         describe_member(member, &mut text);
     }
@@ -116,7 +119,7 @@ fn listed(names: &[String]) -> String {
 
 /// Describes a member: its inputs, parameters and results.
 pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
-    let hook = member.hook.map(|hook| format!(" ({hook})")).unwrap_or_default();
+    let hook = member.hook.as_ref().map(|hook| format!(" ({hook})")).unwrap_or_default();
     let _ = writeln!(text, "\n{}{hook}, version {}: {}", member.name, member.version, member.description);
     for input in &member.inputs {
         let params = name_list(&input.path_params, MAX_SHOWN, ", ");

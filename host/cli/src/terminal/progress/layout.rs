@@ -103,7 +103,7 @@ pub(super) fn limit_lines<'t>(
     columns: usize,
     has_colour: bool,
 ) -> Vec<String> {
-    let held: BTreeSet<&str> = tasks.into_iter().filter_map(|task| task.held.as_deref()).collect();
+    let held: BTreeSet<&str> = tasks.into_iter().flat_map(|task| &task.held).map(String::as_str).collect();
     let lines = held.into_iter().map(|text| {
         let text = printable_line(text);
         let text = truncate_str(&text, columns, "…");
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_limit_of_several_tasks_has_one_line() {
         let text = "held at 64 by `max_concurrency` of the backend `server`";
-        let held = |name: &str| Snapshot { held: Some(text.to_owned()), ..snapshot(name) };
+        let held = |name: &str| Snapshot { held: vec![text.to_owned()], ..snapshot(name) };
         let tasks = [held("a"), snapshot("b"), held("c")];
         assert_eq!(limit_lines(&tasks, 80, false), [text]);
         assert_eq!(limit_lines(&tasks, 12, false), ["held at 64 …"]);

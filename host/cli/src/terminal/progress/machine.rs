@@ -21,7 +21,7 @@ pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
         "total": task.total,
         "done": task.done,
         "in_flight": task.in_flight,
-        "held": task.held,
+        "held": (!task.held.is_empty()).then(|| task.held.join("; ")),
         "elapsed_s": task.elapsed.as_secs_f64(),
         "samples_per_s": pace.rate(),
         "eta_s": pace.left(task.total).map(|left| left.as_secs_f64()),

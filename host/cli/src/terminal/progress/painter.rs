@@ -3,8 +3,10 @@
 use super::layout::{limit_lines, line, lines};
 use super::machine::{json_line, object};
 use super::pace::Pace;
-use super::servers::ServerLines;
+use super::servers::{ServerLine, ServerLines};
 use super::tally::{Snapshot, TaskTally};
+use super::total_lines::total_lines;
+use super::totals::{RunTotals, TotalsSnapshot};
 use super::view::{MAX_LINES, View, columns, print_around_view};
 use super::{ProgressKind, Tasks};
 use gage_backend::HttpHosts;
@@ -33,7 +35,12 @@ pub(super) struct Painter {
 
 impl Painter {
     /// Starts the thread. Returns `None` if there is nothing to draw, or no thread is available.
-    pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>, servers: HttpHosts) -> Option<Painter> {
+    pub(super) fn start(
+        kind: ProgressKind,
+        tasks: Arc<Tasks>,
+        servers: HttpHosts,
+        totals: Arc<RunTotals>,
+    ) -> Option<Painter> {
         let canvas = match kind {
             ProgressKind::Live => Canvas::Live(View::open()),
             ProgressKind::Plain => Canvas::Plain { next: MIN_PLAIN_INTERVAL, has_begun: false },
@@ -43,7 +50,8 @@ impl Painter {
         let (wake, woken) = sync_channel(1);
         let servers = ServerLines::new(servers);
         let (shown, limits) = (Vec::new(), Vec::new());
-        let drawing = Drawing { tasks, shown, servers, limits, canvas, began: Instant::now() };
+        let (tokens, began) = (Pace::default(), Instant::now());
+        let drawing = Drawing { tasks, totals, tokens, shown, servers, limits, canvas, began };
         let thread = spawn_thread("progress", move || drawing.run(&woken));
         Some(Painter { wake: Some(wake), thread: Some(thread.ok()?) })
     }
@@ -75,6 +83,9 @@ enum Canvas {
 
 struct Drawing {
     tasks: Arc<Tasks>,
+    totals: Arc<RunTotals>,
+    /// Tokens of completions over time.
+    tokens: Pace,
     /// Known tasks, and whether their end was shown.
     shown: Vec<ShownLines>,
     servers: ServerLines,
@@ -141,15 +152,9 @@ impl Drawing {
         let servers = self.servers.update();
         match &mut self.canvas {
             Canvas::Live(view) => {
-                let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
-                let open: Vec<_> = running.iter().filter(|(now, ..)| !now.has_ended).collect();
-                let drawn = open.iter().take(MAX_LINES).map(|(now, pace, _)| (now, *pace));
-                let mut lines = lines(drawn, columns, has_colour);
-                if open.len() > MAX_LINES {
-                    lines.push(format!("and {} more tasks", open.len() - MAX_LINES));
-                }
-                lines.extend(limit_lines(open.iter().map(|(now, ..)| now), columns, has_colour));
-                lines.extend(servers.iter().map(|server| server.line(columns, has_colour)));
+                let totals = self.totals.snapshot();
+                self.tokens.note(totals.elapsed, totals.usage.completion_tokens);
+                let lines = live_lines(&running, &servers, &totals, &self.tokens);
                 view.show(&lines);
             }
             Canvas::Plain { next, has_begun } => {
@@ -192,4 +197,24 @@ impl Drawing {
             }
         }
     }
+}
+
+/// Returns the fixed lines: those of the tasks, of limits, of servers, and of the whole run.
+fn live_lines(
+    tasks: &[(Snapshot, &Pace, bool)],
+    servers: &[ServerLine],
+    totals: &TotalsSnapshot,
+    tokens: &Pace,
+) -> Vec<String> {
+    let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
+    let running = tasks.iter().filter(|(now, ..)| !now.has_ended);
+    let running: Vec<(&Snapshot, &Pace)> = running.map(|(now, pace, _)| (now, *pace)).collect();
+    let mut lines = lines(running.iter().copied().take(MAX_LINES), columns, has_colour);
+    if running.len() > MAX_LINES {
+        lines.push(format!("and {} more tasks", running.len() - MAX_LINES));
+    }
+    lines.extend(limit_lines(running.iter().map(|(now, _)| *now), columns, has_colour));
+    lines.extend(servers.iter().map(|server| server.line(columns, has_colour)));
+    lines.extend(total_lines(totals, &running, tokens, columns, has_colour));
+    lines
 }

@@ -4,7 +4,7 @@
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
 use gage_figures::RunningMean;
-use gage_runner::ConcurrencyLimit;
+use gage_runner::{ConcurrencyLimit, LimitedRequests, MeanMetric};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -21,11 +21,14 @@ pub(super) struct TaskTally {
     done: AtomicU64,
     in_flight: AtomicI64,
     most_in_flight: AtomicI64,
-    /// The limit of the suite on its requests, below the concurrency of the run.
-    limit: Option<ConcurrencyLimit>,
+    /// Number of answers that await their judges or their scores.
+    awaiting: AtomicI64,
+    most_awaiting: AtomicI64,
+    /// The limits of the suite on its requests, below the concurrency of the run.
+    limits: Vec<ConcurrencyLimit>,
     has_ended: AtomicBool,
-    /// The metric whose mean is shown.
-    metric_id: Option<String>,
+    /// The metric whose mean is shown, and the bounds of its scores.
+    mean: Option<(String, [f64; 2])>,
     ends: Mutex<OutcomeTally>,
 }
 
@@ -46,8 +49,8 @@ pub(super) struct Snapshot {
     pub(super) done: u64,
     /// Number of samples whose request is in progress.
     pub(super) in_flight: u64,
-    /// The limit of the suite that the requests have reached, in words.
-    pub(super) held: Option<String>,
+    /// The limits of the suite that the requests have reached, in words.
+    pub(super) held: Vec<String>,
     /// Time since the task began.
     pub(super) elapsed: Duration,
     /// The first metric whose figure is a mean, and its current value.
@@ -67,16 +70,24 @@ pub(super) struct RunningScore {
 }
 
 impl RunningScore {
-    fn of(mean: &RunningMean) -> Option<RunningScore> {
-        let interval = mean.interval().map(|interval| (interval.low, interval.high));
-        Some(RunningScore { mean: mean.mean()?, scored: mean.count(), interval })
+    /// Returns the mean, with its interval as far as the bounds of the scores allow.
+    fn of(running: &RunningMean, bounds: [f64; 2]) -> Option<RunningScore> {
+        let mean = running.mean()?;
+        let interval = running.interval().map(|interval| interval.within(mean, bounds));
+        let interval = interval.map(|interval| (interval.low, interval.high));
+        Some(RunningScore { mean, scored: running.count(), interval })
     }
 }
 
 impl TaskTally {
     /// Creates the tally of a task with `done` samples already finished. `mean` is the metric whose mean is
     /// shown.
-    pub(super) fn new(task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) -> TaskTally {
+    pub(super) fn new(
+        task_id: &str,
+        total: Option<u64>,
+        done: u64,
+        mean: Option<MeanMetric<'_>>,
+    ) -> TaskTally {
         TaskTally {
             task_id: task_id.to_owned(),
             total,
@@ -84,16 +95,18 @@ impl TaskTally {
             done: AtomicU64::new(done),
             in_flight: AtomicI64::new(0),
             most_in_flight: AtomicI64::new(0),
-            limit: None,
+            awaiting: AtomicI64::new(0),
+            most_awaiting: AtomicI64::new(0),
+            limits: Vec::new(),
             has_ended: AtomicBool::new(false),
-            metric_id: mean.map(str::to_owned),
+            mean: mean.map(|mean| (mean.metric_id.to_owned(), mean.bounds)),
             ends: Mutex::default(),
         }
     }
 
-    /// Sets the limit of the suite on its requests.
-    pub(super) fn with_limit(self, limit: Option<ConcurrencyLimit>) -> TaskTally {
-        TaskTally { limit, ..self }
+    /// Sets the limits of the suite on its requests.
+    pub(super) fn with_limits(self, limits: Vec<ConcurrencyLimit>) -> TaskTally {
+        TaskTally { limits, ..self }
     }
 
     pub(super) fn task_id(&self) -> &str {
@@ -105,8 +118,11 @@ impl TaskTally {
         self.most_in_flight.fetch_max(now, Ordering::Relaxed);
     }
 
-    pub(super) fn advance(&self) {
+    /// Counts an answer that awaits its judges or its scores.
+    pub(super) fn answered(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
+        let now = self.awaiting.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_awaiting.fetch_max(now, Ordering::Relaxed);
     }
 
     pub(super) fn end(&self) {
@@ -114,10 +130,12 @@ impl TaskTally {
     }
 
     pub(super) fn finished(&self, finished: &FinishedSample<'_>) {
-        if !finished.was_answered {
-            self.advance();
+        if finished.was_answered {
+            self.awaiting.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            self.done.fetch_add(1, Ordering::Relaxed);
         }
-        let shown = self.metric_id.as_ref().and_then(|metric_id| {
+        let shown = self.mean.as_ref().and_then(|(metric_id, _)| {
             let mut all = finished.metrics.iter().chain(finished.timing_metrics);
             all.find(|metric| metric.metric_id == *metric_id)
         });
@@ -126,11 +144,7 @@ impl TaskTally {
             ends.score.add(value);
         }
         if finished.outcome != Outcome::Scored {
-            // A backend failure has a more specific kind; otherwise the outcome's name is used.
-            let kind = match finished.error {
-                Some(error) if finished.outcome == Outcome::BackendError => error.kind.as_str(),
-                _ => finished.outcome.name(),
-            };
+            let kind = kind_of_failure(finished);
             let is_known = ends.failures.contains_key(kind) || ends.failures.len() < MAX_KINDS;
             let kind = if is_known { kind } else { "other" };
             match ends.failures.get_mut(kind) {
@@ -142,13 +156,22 @@ impl TaskTally {
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let ends = self.ends.lock();
-        let score = self.metric_id.clone().zip(RunningScore::of(&ends.score));
+        let score = self.mean.as_ref().and_then(|(metric_id, bounds)| {
+            Some((metric_id.clone(), RunningScore::of(&ends.score, *bounds)?))
+        });
         let mut failures: Vec<(String, u64)> =
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
         drop(ends);
         failures.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let most = usize::try_from(self.most_in_flight.load(Ordering::Relaxed)).unwrap_or(0);
-        let held = self.limit.as_ref().filter(|limit| most >= limit.size).map(ToString::to_string);
+        let most_of = |limit: &ConcurrencyLimit| match limit.requests {
+            LimitedRequests::Model => &self.most_in_flight,
+            LimitedRequests::Judges => &self.most_awaiting,
+        };
+        let is_reached = |limit: &&ConcurrencyLimit| {
+            let most = most_of(limit).load(Ordering::Relaxed);
+            usize::try_from(most).is_ok_and(|most| most >= limit.size)
+        };
+        let held = self.limits.iter().filter(is_reached).map(ToString::to_string).collect();
         Snapshot {
             task_id: self.task_id.clone(),
             total: self.total,
@@ -163,11 +186,19 @@ impl TaskTally {
     }
 }
 
+/// Returns the kind of a failure. A backend failure has a more specific one than its outcome.
+pub(super) fn kind_of_failure<'f>(finished: &FinishedSample<'f>) -> &'f str {
+    match finished.error {
+        Some(error) if finished.outcome == Outcome::BackendError => error.kind.as_str(),
+        _ => finished.outcome.name(),
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use gage_core::ScoreCard;
-    use gage_figures::wilson_interval;
+    use gage_figures::{UNBOUNDED, wilson_interval};
     use gage_record::{ErrorNote, Stage};
 
     /// Returns a snapshot of a task in progress.
@@ -178,12 +209,16 @@ pub(super) mod tests {
             total: Some(500),
             done: 120,
             in_flight: 16,
-            held: None,
+            held: Vec::new(),
             elapsed: Duration::from_secs(3),
             score: Some(("exact_match".to_owned(), RunningScore { mean: 0.7333, scored: 110, interval })),
             failures: vec![("timeout".to_owned(), 3), ("truncated".to_owned(), 1)],
             has_ended: false,
         }
+    }
+
+    fn mean(metric_id: &str, bounds: [f64; 2]) -> Option<MeanMetric<'_>> {
+        Some(MeanMetric { metric_id, bounds })
     }
 
     fn metric(value: f64) -> MetricResult {
@@ -213,7 +248,7 @@ pub(super) mod tests {
 
     #[test]
     fn scores_of_0_and_1_have_wilsons_interval_and_others_halls() {
-        let task = TaskTally::new("t", Some(10), 2, Some("m"));
+        let task = TaskTally::new("t", Some(10), 2, mean("m", UNBOUNDED));
         for value in [1.0, 1.0, 0.0, 1.0] {
             finish(&task, Outcome::Scored, None, &[metric(value)]);
         }
@@ -229,10 +264,22 @@ pub(super) mod tests {
         assert!(score.interval != wilson && score.mean == 0.7, "{score:?}");
     }
 
+    #[test]
+    fn an_interval_stays_within_the_bounds_of_the_scores() {
+        let task = TaskTally::new("t", Some(10), 0, mean("m", [0.0, 1.0]));
+        for value in [0.9, 1.0, 0.2, 1.0] {
+            finish(&task, Outcome::Scored, None, &[metric(value)]);
+        }
+        let (_, score) = task.snapshot().score.unwrap();
+        assert!(score.interval.is_some_and(|(low, high)| low >= 0.0 && high <= 1.0), "{score:?}");
+    }
+
     /// The mean perplexity of texts is not the perplexity of the corpus.
     #[test]
     fn a_metric_whose_figure_is_no_mean_is_not_shown() {
-        for (mean, expected) in [(Some("m"), Some("m")), (Some("other"), None), (None, None)] {
+        for (mean, expected) in
+            [(mean("m", UNBOUNDED), Some("m")), (mean("other", UNBOUNDED), None), (None, None)]
+        {
             let task = TaskTally::new("t", Some(10), 0, mean);
             finish(&task, Outcome::Scored, None, &[metric(3.0)]);
             let shown = task.snapshot().score.map(|(metric_id, _)| metric_id);
@@ -242,19 +289,25 @@ pub(super) mod tests {
 
     #[test]
     fn a_limit_is_named_once_it_is_reached() {
-        let limit = ConcurrencyLimit {
+        let limit = |requests, role: &str| ConcurrencyLimit {
             task_id: "t".to_owned(),
+            requests,
             size: 2,
             key: "pool_size",
-            owner: "the role `dut`".to_owned(),
+            owner: format!("the role `{role}`"),
             concurrency: 16,
         };
-        let task = TaskTally::new("t", Some(10), 0, None).with_limit(Some(limit));
+        let limits = vec![limit(LimitedRequests::Model, "dut"), limit(LimitedRequests::Judges, "judge")];
+        let task = TaskTally::new("t", Some(10), 0, None).with_limits(limits);
         task.in_flight(1);
-        assert_eq!(task.snapshot().held, None);
+        task.answered();
+        assert!(task.snapshot().held.is_empty());
         task.in_flight(1);
         task.in_flight(-1);
-        assert_eq!(task.snapshot().held.as_deref(), Some("held at 2 by `pool_size` of the role `dut`"));
+        assert_eq!(task.snapshot().held, ["held at 2 by `pool_size` of the role `dut`"]);
+        task.answered();
+        let held = task.snapshot().held;
+        assert_eq!(held[1..], ["judging is held at 2 by `pool_size` of the role `judge`"]);
     }
 
     #[test]

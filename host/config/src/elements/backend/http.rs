@@ -6,7 +6,6 @@ mod limits;
 mod passing;
 mod protocol;
 
-pub(crate) use address::check as check_address;
 pub use key::{ApiKey, Header, KeyError, KeySource};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
 pub use protocol::{HttpKind, LikelihoodSource, OpenAiOptions, TokenLimitName};

@@ -125,6 +125,9 @@ pub struct LoraConfig {
     pub scale: f64,
 }
 
+/// Default number of answers that a model generates in parallel.
+const DEFAULT_SLOTS: u32 = 8;
+
 /// A model file that llama.cpp runs on this machine.
 #[derive(Clone, Debug)]
 pub struct LlamaCppConfig {
@@ -135,7 +138,7 @@ pub struct LlamaCppConfig {
     /// Maximum number of tokens of one sequence; default: the model's training context, up to 4096.
     pub context_length: Option<u32>,
     /// Number of answers generated in parallel; default 8.
-    pub slots: u32,
+    pub slots: Option<u32>,
     /// Number of threads; default: all of the machine's.
     pub threads: Option<u32>,
     /// Maximum number of tokens per step; default 512.
@@ -183,6 +186,13 @@ pub struct LlamaCppConfig {
     pub default_params: SamplingParams,
 }
 
+impl LlamaCppConfig {
+    /// Returns the number of answers generated in parallel.
+    pub fn slots(&self) -> u32 {
+        self.slots.unwrap_or(DEFAULT_SLOTS)
+    }
+}
+
 pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
     let model_path = table.required_text("model_path", problems);
     let model_path_span = table.span_of("model_path");
@@ -210,7 +220,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         mmproj: mmproj.map(PathBuf::from),
         image_max_tokens: table.number("image_max_tokens", 1..=1 << 16, problems),
         context_length: table.number("context_length", 1..=1 << 24, problems),
-        slots: table.number("slots", 1..=64, problems).unwrap_or(8),
+        slots: table.number("slots", 1..=64, problems),
         threads: table.number("threads", 1..=1024, problems),
         batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
         gpu_layers: table.number("gpu_layers", 0..=10_000, problems),

@@ -1,6 +1,6 @@
 //! Sources of rows: files, or a dataset on a hub.
 
-use crate::elements::backend::http::check_address;
+use crate::elements::address;
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
@@ -112,15 +112,26 @@ pub fn loader_of_file(path: &Path) -> Option<&'static str> {
     ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| *loader)
 }
 
+/// Returns the format of a file of rows, by its name.
+pub(crate) fn format_of_file(path: &Path) -> Option<FileFormat> {
+    let name = loader_of_file(path)?;
+    LOADERS.iter().find(|(known, _)| *known == name).and_then(|(_, loader)| match loader {
+        Loader::Files(format) => Some(*format),
+        Loader::Hub => None,
+    })
+}
+
+/// The loaders, by name.
+const LOADERS: [(&str, Loader); 6] = [
+    ("jsonl", Loader::Files(FileFormat::Jsonl)),
+    ("json", Loader::Files(FileFormat::Json)),
+    ("csv", Loader::Files(FileFormat::Csv)),
+    ("tsv", Loader::Files(FileFormat::Tsv)),
+    ("parquet", Loader::Files(FileFormat::Parquet)),
+    ("hf_hub", Loader::Hub),
+];
+
 pub(super) fn read_loader(table: &mut MappingReader<'_>, problems: &mut Problems) -> Loader {
-    const LOADERS: [(&str, Loader); 6] = [
-        ("jsonl", Loader::Files(FileFormat::Jsonl)),
-        ("json", Loader::Files(FileFormat::Json)),
-        ("csv", Loader::Files(FileFormat::Csv)),
-        ("tsv", Loader::Files(FileFormat::Tsv)),
-        ("parquet", Loader::Files(FileFormat::Parquet)),
-        ("hf_hub", Loader::Hub),
-    ];
     table.required("loader", problems);
     // An unknown loader is already an error; the rest is checked anyway.
     table.choice("loader", &LOADERS, problems).unwrap_or(Loader::Files(FileFormat::Jsonl))
@@ -194,7 +205,7 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
             .help("write it like openai/gsm8k");
     }
     let endpoint = table.text("endpoint", problems).unwrap_or_else(|| "https://huggingface.co".to_owned());
-    if let Err((message, help)) = check_address(&endpoint, "endpoint") {
+    if let Err((message, help)) = address::check(&endpoint, "endpoint") {
         let help = help.replace("`api_key` or `headers`, which are", "`token`, which is");
         table.error("endpoint", message, problems).help(help);
     }

@@ -172,7 +172,7 @@ mod tests {
     struct InFlight(Mutex<Vec<(bool, String)>>);
 
     impl crate::progress::Progress for InFlight {
-        fn task_started(&self, _: &str, _: Option<u64>, _: u64, _: Option<&str>) {}
+        fn task_started(&self, _: &str, _: Option<u64>, _: u64, _: Option<crate::progress::MeanMetric<'_>>) {}
         fn request_began(&self, task_id: &str) {
             self.0.lock().push((true, task_id.to_owned()));
         }
@@ -180,6 +180,7 @@ mod tests {
             self.0.lock().push((false, task_id.to_owned()));
         }
         fn sample_answered(&self, _: &str) {}
+        fn usage_counted(&self, _: &crate::progress::RunUsage) {}
         fn sample_finished(&self, _: &crate::progress::FinishedSample<'_>) {}
         fn task_finished(&self, _: &str) {}
     }

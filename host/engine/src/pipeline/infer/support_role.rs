@@ -134,6 +134,7 @@ impl SupportRole {
             params,
             tools: Vec::new(),
             tool_choice: None,
+            place: None,
         });
         Ok(client.ask(task, None, client.backend().generate(request)).await?.output)
     }

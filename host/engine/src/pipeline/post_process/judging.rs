@@ -168,6 +168,7 @@ impl OpenJudge {
                     tools: Vec::new(),
                     tool_choice: None,
                     draw: Some(DrawIndex { repeat, prompt, attempt: attempt - 1 }),
+                    place: None,
                 });
                 let reply =
                     self.client.ask(task, None, self.client.backend().generate(request)).await?.output;

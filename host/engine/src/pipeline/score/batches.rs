@@ -1,11 +1,14 @@
 //! Batches of answers that are scored together. A batch holds neighbouring rows, regardless of the order of their answers.
 //! So the batches of a run, and their scores, do not depend on the number of requests, threads or interruptions.
 
-use crate::sample::batch_rows::batch_of;
+use crate::sample::batch_rows::{ROWS_PER_BATCH, batch_of};
 use crate::sample::result::SampleResult;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
+
+/// Maximum number of answers in a preview.
+const MAX_PREVIEW_ANSWERS: usize = ROWS_PER_BATCH as usize;
 
 /// An answer that waits for its neighbours, with the permit that bounds their number.
 pub(crate) struct PendingAnswer {
@@ -56,6 +59,12 @@ impl Batches {
         batches.into_values().map(OpenBatch::sorted).filter(|batch| !batch.is_empty()).collect()
     }
 
+    /// Returns answers that wait for their neighbours, of as many rows as a batch has, the earliest first.
+    pub(crate) fn answers_so_far(&self) -> Vec<Arc<SampleResult>> {
+        let waiting = self.open.values().flat_map(|open| &open.answers);
+        waiting.take(MAX_PREVIEW_ANSWERS).map(|pending| Arc::clone(&pending.answer)).collect()
+    }
+
     fn remove_complete(&mut self, batch: u64) -> Option<Vec<PendingAnswer>> {
         if self.open.get(&batch)?.ended < self.open.get(&batch)?.begun {
             return None;
@@ -76,7 +85,6 @@ impl OpenBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::batch_rows::ROWS_PER_BATCH;
     use proptest::prelude::*;
     use tokio::sync::Semaphore;
 
@@ -137,7 +145,9 @@ mod tests {
         let held = Arc::new(Semaphore::new(10));
         let mut batches = Batches::default();
         assert!(batches.begin(ROWS_PER_BATCH - 1).is_none());
+        assert!(batches.answers_so_far().is_empty());
         assert!(batches.end(ROWS_PER_BATCH - 1, Some(pending_answer(ROWS_PER_BATCH - 1, &held))).is_none());
+        assert_eq!(batches.answers_so_far().len(), 1);
         let complete = batches.begin(ROWS_PER_BATCH).expect("the first batch is complete");
         assert_eq!(indices(&complete), [ROWS_PER_BATCH - 1]);
         assert!(batches.end(ROWS_PER_BATCH, None).is_none() && batches.finish().is_empty());

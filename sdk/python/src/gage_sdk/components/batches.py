@@ -14,6 +14,12 @@ from ..errors import PluginError
 from ..json_text import encode_object
 from ..members import Kind, Member, first_paragraph, members_of
 from .bindings import error_to_wit
+from .embedded import keep_project
+from .output import begin_item, capture_output, end_item, keep_sources
+
+capture_output()
+# Before the members are found: whatever is alive then stays.
+keep_project(plugin)
 
 
 class Members:
@@ -22,6 +28,7 @@ class Members:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.by_name = members_of(kind)
+        keep_sources()
         # Everything alive now lives as long as the instance, so the collector need not scan it
         # again.
         gc.collect()
@@ -74,11 +81,15 @@ def each(
         failure = error_to_wit(error)
         return [Err(failure) for _ in batch]
     results: list[Any] = []
+    is_only = len(batch) == 1
     for item in batch:
+        begin_item(item, is_only)
         try:
             results.append(Ok(step(item)))
         except Exception as error:
             results.append(Err(error_to_wit(error)))
+        finally:
+            end_item()
     return results
 
 
@@ -88,6 +99,8 @@ def with_errors(call: Callable[[], Any]) -> Any:
         return call()
     except Exception as error:
         raise Err(error_to_wit(error)) from None
+    finally:
+        end_item()
 
 
 def plugin_info() -> Any:

@@ -1,5 +1,6 @@
 """Conversion between the SDK's values and those of the generated bindings."""
 
+import re
 from typing import Any
 
 from wit_world.imports import types
@@ -8,6 +9,7 @@ from ..errors import PluginError
 from ..json_text import decode_object, encode_object
 from ..messages import ContinuationScore, Generation, Message
 from ..score_card import ScoreCard, score_card
+from .output import log_traceback, places_of
 
 
 def _by_name(enumeration: Any) -> dict[str, Any]:
@@ -44,19 +46,26 @@ def error_to_wit(error: BaseException) -> Any:
     if isinstance(error, PluginError):
         kind = _ERROR_KINDS.get(error.kind, types.ErrorKind.INTERNAL)
         return types.PluginError(kind, str(error.message), error.pointer, bool(error.retryable))
-    message = f"{type(error).__name__}: {error}{_place(error)}"
+    log_traceback(error)
+    message = f"{type(error).__name__}: {error}{places_of(error)}{_advice(error)}"
     return types.PluginError(types.ErrorKind.INTERNAL, message, None, False)
 
 
-def _place(error: BaseException) -> str:
-    """Returns the place in the author's file at which the exception was raised."""
-    traceback, place = error.__traceback__, ""
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if code.co_filename.rsplit("/", 1)[-1] == "plugin.py":
-            place = f" (plugin.py, line {traceback.tb_lineno}, in {code.co_name})"
-        traceback = traceback.tb_next
-    return place
+def _advice(error: BaseException) -> str:
+    """Returns advice on faults that only a running component has."""
+    if isinstance(error, ImportError):
+        return (
+            f"; a component imports nothing while it runs: import {error.name or 'it'} at the top of "
+            "plugin.py. A package with native code cannot be used at all"
+        )
+    unknown = re.fullmatch(r"unknown encoding: ([\w-]+)", str(error))
+    if isinstance(error, LookupError) and unknown:
+        module = unknown[1].lower().replace("-", "_")
+        return (
+            "; a component loads no codec while it runs: write "
+            f"`import encodings.{module}` at the top of plugin.py"
+        )
+    return ""
 
 
 def error_from_wit(error: Any) -> PluginError:

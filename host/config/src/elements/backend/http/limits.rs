@@ -1,6 +1,6 @@
 //! Connection, retry and limit settings of a server.
 
-use super::address;
+use crate::elements::address;
 use crate::elements::backend::seconds;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;

@@ -1,0 +1,397 @@
+//! Commands that usually follow the end of a run, ready to be pasted into a shell. The last line of a run's end has one.
+
+use crate::terminal::{self, shell_word};
+use gage_core::Outcome;
+use gage_engine::RunError;
+use gage_figures::Summary;
+use gage_runner::{BatchReport, Ending, RunOutcome, RunnerError, StopReason};
+use std::path::Path;
+
+/// Flag of the id of a run.
+const RUN_ID: &str = "--run-id";
+
+/// Flag of the file of requests that a provider answers in bulk.
+const REQUESTS_OUT: &str = "--requests-out";
+
+/// Flag of a file of results in bulk.
+const RESPONSES: &str = "--responses";
+
+/// The command whose outcome is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutcomeOf<'c> {
+    /// `run`: models were called.
+    Run {
+        /// The suite.
+        suite: &'c Path,
+    },
+    /// `score`: the answers come from another run.
+    Score,
+}
+
+/// Prints the line with the command.
+pub(super) fn print(command: &str) {
+    terminal::eprint_line(format_args!("next: {command}"));
+}
+
+/// Returns the command that continues a run: that of this process, with `--resume`. It is quoted for a sentence.
+pub(super) fn resume_command(run_id: &str) -> String {
+    format!("`{}`", redacted(&continued(&words(), run_id, None)))
+}
+
+/// Returns the command that follows the end of a run.
+pub(super) fn after(outcome: &RunOutcome, of: OutcomeOf<'_>) -> String {
+    let folder = outcome.folder.display().to_string();
+    let has_failures = has_failures(&outcome.reports.summary);
+    let end = RunEnd {
+        ending: &outcome.ending,
+        batch: outcome.batch.as_ref(),
+        run_id: &outcome.run_id,
+        folder: &folder,
+        has_failures,
+    };
+    redacted(&end.next(&words(), of))
+}
+
+/// Returns the command that follows the error of a run, if there is one.
+pub(super) fn after_error(error: &RunnerError) -> Option<String> {
+    let is_file = |word: &str| Path::new(word).is_file();
+    next_of_error(error, &words(), &is_file).map(|command| redacted(&command))
+}
+
+/// Returns the command that follows a run which is stopped at once.
+pub(super) fn after_abort() -> String {
+    redacted(&aborted(&words()))
+}
+
+/// Returns the command that follows one which was stopped at once. Its run is the newest unfinished one.
+fn aborted(words: &[String]) -> String {
+    match is_run(words) {
+        true if words.iter().any(|word| is_flag(word, "--resume")) => again(words),
+        true => format!("{} --resume", again(words)),
+        false => without(words, &[RUN_ID], &|_| false),
+    }
+}
+
+fn redacted(command: &str) -> String {
+    gage_secrets::redact(command).into_owned()
+}
+
+/// The words of this process.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The end of a run, as far as the next command depends on it.
+struct RunEnd<'r> {
+    ending: &'r Ending,
+    batch: Option<&'r BatchReport>,
+    run_id: &'r str,
+    folder: &'r str,
+    has_failures: bool,
+}
+
+impl RunEnd<'_> {
+    fn next(&self, words: &[String], of: OutcomeOf<'_>) -> String {
+        if let Some(flag) = self.batch.and_then(batch_flag) {
+            return continued(words, self.run_id, Some(flag));
+        }
+        let folder = shell_word(self.folder);
+        let failed = || format!("gage-host samples {folder} --failed");
+        match (self.ending, of) {
+            (Ending::Complete | Ending::Incomplete, _) if !self.has_failures => {
+                format!("gage-host report {folder}")
+            }
+            (Ending::Complete | Ending::Incomplete | Ending::Stopped(StopReason::FailFast(_)), _) => failed(),
+            (Ending::UnreadableData, OutcomeOf::Run { suite }) => {
+                format!("gage-host data validate {}", shell_word(suite.display()))
+            }
+            (Ending::UnreadableData | Ending::Stopped(_), OutcomeOf::Score) => {
+                without(words, &[RUN_ID], &|_| false)
+            }
+            (Ending::Stopped(StopReason::Budget(text)), OutcomeOf::Run { .. }) => {
+                continued(words, self.run_id, larger_budget(text))
+            }
+            (Ending::Stopped(_), OutcomeOf::Run { .. }) => continued(words, self.run_id, None),
+        }
+    }
+}
+
+/// Returns the flag that takes the results of written requests, or writes the open ones again.
+fn batch_flag(report: &BatchReport) -> Option<(&'static str, String)> {
+    match report {
+        BatchReport::Written { requests: 0, .. } => None,
+        BatchReport::Written { .. } => Some((RESPONSES, "results.jsonl".to_owned())),
+        BatchReport::Taken(results) if results.open() > 0 => {
+            Some((REQUESTS_OUT, "open-requests.jsonl".to_owned()))
+        }
+        BatchReport::Taken(_) => None,
+    }
+}
+
+/// Returns whether `samples --failed` shows a sample without an answer or a score.
+fn has_failures(summary: &Summary) -> bool {
+    let is_failure = |outcome: &Outcome| !matches!(outcome, Outcome::Scored | Outcome::Skipped);
+    let of_samples = summary.samples.outcomes.iter();
+    let of_metrics = summary.tasks.iter().flat_map(|task| &task.metrics).flat_map(|figure| &figure.outcomes);
+    of_samples.chain(of_metrics).any(|(outcome, count)| *count > 0 && is_failure(outcome))
+}
+
+fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -> bool) -> Option<String> {
+    if !is_run(words) {
+        return matches!(error, RunnerError::Shortage { .. }).then(|| without(words, &[RUN_ID], is_file));
+    }
+    let anew = || without(words, &["--resume", RUN_ID], is_file);
+    Some(match error {
+        RunnerError::Shortage { run_id: Some(run_id), .. } | RunnerError::ChangedInput { run_id, .. } => {
+            continued(words, run_id, None)
+        }
+        RunnerError::Shortage { run_id: None, .. }
+        | RunnerError::InterruptedLoad
+        | RunnerError::LoadTimeExceeded { .. } => again(words),
+        RunnerError::RunExists { .. } => format!("{} --resume", again(words)),
+        RunnerError::NothingToResume { root, .. } => {
+            format!("gage-host runs list --output-dir {}", shell_word(root.display()))
+        }
+        RunnerError::Run(RunError::FewerSamples { recorded, .. }) => {
+            let flag = "--max-samples";
+            format!("{} {flag} {recorded}", without(words, &[flag], is_file))
+        }
+        RunnerError::Run(
+            RunError::Changed { .. }
+            | RunError::IdentityMismatch(_)
+            | RunError::OtherAnswers(_)
+            | RunError::Data(_),
+        ) => anew(),
+        _ => return None,
+    })
+}
+
+fn is_run(words: &[String]) -> bool {
+    words.get(1).is_some_and(|command| command == "run")
+}
+
+fn is_flag(word: &str, flag: &str) -> bool {
+    word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+}
+
+/// Formats the command of these words.
+fn again(words: &[String]) -> String {
+    without(words, &[], &|_| false)
+}
+
+/// Formats the command of these words without some flags and their values. The value of `--resume` is optional: a file after it
+/// is the suite.
+fn without(words: &[String], flags: &[&str], is_file: &dyn Fn(&str) -> bool) -> String {
+    let mut kept = String::from("gage-host");
+    let mut words = words.iter().skip(1).peekable();
+    while let Some(word) = words.next() {
+        if !flags.iter().any(|flag| is_flag(word, flag)) {
+            kept.push(' ');
+            kept.push_str(&shell_word(word));
+        } else if !word.contains('=') {
+            let is_optional = word == "--resume";
+            let _ = words.next_if(|value| !is_optional || !(value.starts_with('-') || is_file(value)));
+        }
+    }
+    kept
+}
+
+/// Returns the command of these words, with `--resume`, and with a flag that replaces its own. Commands other than `run` say
+/// nothing about the suite. The files of a batch are not those of the next one.
+fn continued(words: &[String], run_id: &str, replaced: Option<(&str, String)>) -> String {
+    let run_id = shell_word(run_id);
+    if !is_run(words) {
+        return format!("gage-host run SUITE --run-id {run_id} --resume");
+    }
+    // A command that resumes a run does so again.
+    let is_resumed = words.iter().any(|word| is_flag(word, "--resume"));
+    let mut dropped = vec![REQUESTS_OUT, RESPONSES];
+    dropped.extend((!is_resumed).then_some(RUN_ID));
+    dropped.extend(replaced.iter().map(|(flag, _)| *flag));
+    let kept = without(words, &dropped, &|_| false);
+    let flag = replaced.map(|(flag, value)| format!(" {flag} {}", shell_word(value))).unwrap_or_default();
+    match is_resumed {
+        true => format!("{kept}{flag}"),
+        false => format!("{kept}{flag} --run-id {run_id} --resume"),
+    }
+}
+
+/// Returns the flag of a budget that is used up, with twice of what is allowed or spent. The time of a run is that of each
+/// process, so resuming needs no more of it.
+fn larger_budget(text: &str) -> Option<(&'static str, String)> {
+    let (limit, spent) = text.split_once(": ")?;
+    let (key, most) = limit.split_once(' ')?;
+    let number = |text: &str| text.parse::<f64>().ok();
+    let double = 2.0 * number(most)?.max(number(spent.split(' ').next()?)?);
+    match key {
+        "max_cost" => Some(("--max-cost", double.to_string())),
+        "max_tokens_total" => Some(("--max-tokens-total", format!("{double:.0}"))),
+        "max_failures" => Some(("--max-failures", format!("{double:.0}"))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_runner::TakenResults;
+    use std::path::PathBuf;
+
+    fn words_of(command: &str) -> Vec<String> {
+        command.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_command_is_that_of_the_run_with_its_id() {
+        for (words, expected) in [
+            ("gage-host run a.yaml", "gage-host run a.yaml --run-id r --resume"),
+            ("/bin/gage-host run a.yaml --run-id r -j 4", "gage-host run a.yaml -j 4 --run-id r --resume"),
+            ("gage-host run --run-id=r a.yaml", "gage-host run a.yaml --run-id r --resume"),
+            ("gage-host run a.yaml --set x=$y", "gage-host run a.yaml --set 'x=$y' --run-id r --resume"),
+            ("gage-host run a.yaml --run-id r --resume", "gage-host run a.yaml --run-id r --resume"),
+            ("gage-host run a.yaml --resume runs/r", "gage-host run a.yaml --resume runs/r"),
+            ("gage-host judge r", "gage-host run SUITE --run-id r --resume"),
+            ("gage-host", "gage-host run SUITE --run-id r --resume"),
+            ("gage-host run a.yaml --requests-out x.jsonl", "gage-host run a.yaml --run-id r --resume"),
+            ("gage-host run --responses=x.jsonl a.yaml", "gage-host run a.yaml --run-id r --resume"),
+        ] {
+            assert_eq!(continued(&words_of(words), "r", None), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_at_once_can_be_resumed() {
+        for (words, expected) in [
+            ("gage-host run a.yaml --run-id r", "gage-host run a.yaml --run-id r --resume"),
+            ("gage-host run a.yaml --resume r", "gage-host run a.yaml --resume r"),
+            ("gage-host score r --run-id=new --judge all", "gage-host score r --judge all"),
+        ] {
+            assert_eq!(aborted(&words_of(words)), expected);
+        }
+    }
+
+    #[test]
+    fn each_end_of_a_run_has_a_next_command() {
+        let stopped = Ending::Stopped;
+        let budget = |text: &str| stopped(StopReason::Budget(text.to_owned()));
+        let (backend_id, message) = (|| "b".to_owned(), || "gone".to_owned());
+        let resume = "gage-host run a.yaml -j 4 --run-id r --resume";
+        let suite = Path::new("my suite.yaml");
+        for (ending, has_failures, expected) in [
+            (Ending::Complete, false, "gage-host report 'my runs/r'"),
+            (Ending::Incomplete, false, "gage-host report 'my runs/r'"),
+            (Ending::Complete, true, "gage-host samples 'my runs/r' --failed"),
+            (Ending::Incomplete, true, "gage-host samples 'my runs/r' --failed"),
+            (Ending::UnreadableData, true, "gage-host data validate 'my suite.yaml'"),
+            (
+                stopped(StopReason::FailFast("t: a".to_owned())),
+                true,
+                "gage-host samples 'my runs/r' --failed",
+            ),
+            (stopped(StopReason::Requested), true, resume),
+            (
+                stopped(StopReason::BackendRefused { backend_id: backend_id(), message: message() }),
+                true,
+                resume,
+            ),
+            (stopped(StopReason::ServerLost { backend_id: backend_id(), message: message() }), true, resume),
+            (stopped(StopReason::ModelLost { backend_id: backend_id(), message: message() }), true, resume),
+            (budget("max_time 5 s is over"), true, resume),
+            (
+                budget("max_tokens_total 100: 110 tokens are spent"),
+                false,
+                "gage-host run a.yaml -j 4 --max-tokens-total 220 --run-id r --resume",
+            ),
+            (
+                budget("max_cost 0.25: 0.250000 is spent"),
+                false,
+                "gage-host run a.yaml -j 4 --max-cost 0.5 --run-id r --resume",
+            ),
+            (
+                budget("max_failures 0: 1 samples failed"),
+                false,
+                "gage-host run a.yaml -j 4 --max-failures 2 --run-id r --resume",
+            ),
+        ] {
+            let end = RunEnd { ending: &ending, batch: None, run_id: "r", folder: "my runs/r", has_failures };
+            let words = words_of("gage-host run a.yaml --max-tokens-total 100 -j 4");
+            let words = match &ending {
+                Ending::Stopped(StopReason::Budget(text)) if text.starts_with("max_tokens") => words,
+                _ => words_of("gage-host run a.yaml -j 4"),
+            };
+            assert_eq!(end.next(&words, OutcomeOf::Run { suite }), expected, "{ending:?}");
+        }
+        let end = RunEnd {
+            ending: &stopped(StopReason::Requested),
+            batch: None,
+            run_id: "new",
+            folder: "runs/new",
+            has_failures: false,
+        };
+        let next = end.next(&words_of("gage-host score runs/r --run-id new"), OutcomeOf::Score);
+        assert_eq!(next, "gage-host score runs/r");
+    }
+
+    #[test]
+    fn a_batch_is_followed_by_its_results_or_by_the_next_one() {
+        let written =
+            |requests| BatchReport::Written { path: PathBuf::from("x.jsonl"), requests, bytes: requests };
+        let taken = |missing| BatchReport::Taken(TakenResults { missing, ..TakenResults::default() });
+        let waiting = || Ending::Stopped(StopReason::AwaitsBatch);
+        let resume = "gage-host run a.yaml --run-id r --resume";
+        let results = "gage-host run a.yaml --responses results.jsonl --run-id r --resume";
+        let open = "gage-host run a.yaml --requests-out open-requests.jsonl --run-id r --resume";
+        for (batch, ending, expected) in [
+            (written(0), waiting(), resume),
+            (written(3), waiting(), results),
+            (taken(2), waiting(), open),
+            (taken(0), Ending::Complete, "gage-host report runs/r"),
+        ] {
+            let end = RunEnd {
+                ending: &ending,
+                batch: Some(&batch),
+                run_id: "r",
+                folder: "runs/r",
+                has_failures: false,
+            };
+            let words = words_of("gage-host run a.yaml --requests-out x.jsonl");
+            assert_eq!(end.next(&words, OutcomeOf::Run { suite: Path::new("a.yaml") }), expected);
+        }
+    }
+
+    #[test]
+    fn each_error_of_a_run_has_a_next_command() {
+        let is_file = |word: &str| word == "a.yaml";
+        let short = |run_id: Option<&str>| RunnerError::Shortage {
+            message: "out of memory".to_owned(),
+            run_id: run_id.map(str::to_owned),
+        };
+        let changed = || RunError::Changed { what: "the rows".to_owned(), message: "other".to_owned() };
+        let fewer = || RunError::FewerSamples { task_id: "t".to_owned(), recorded: 9, most: 5 };
+        let nothing = || RunnerError::NothingToResume { root: PathBuf::from("my runs"), other: None };
+        let input = || RunnerError::ChangedInput { run_id: "r".to_owned(), reason: "x".to_owned() };
+        for (error, words, expected) in [
+            (short(None), "gage-host run a.yaml -j 4", Some("gage-host run a.yaml -j 4")),
+            (short(Some("r")), "gage-host run a.yaml", Some("gage-host run a.yaml --run-id r --resume")),
+            (input(), "gage-host run a.yaml", Some("gage-host run a.yaml --run-id r --resume")),
+            (RunnerError::Run(changed()), "gage-host run a.yaml --resume r", Some("gage-host run a.yaml")),
+            (
+                RunnerError::Run(changed()),
+                "gage-host run --resume a.yaml --run-id=r",
+                Some("gage-host run a.yaml"),
+            ),
+            (
+                RunnerError::Run(fewer()),
+                "gage-host run a.yaml --resume --max-samples 5",
+                Some("gage-host run a.yaml --resume --max-samples 9"),
+            ),
+            (nothing(), "gage-host run a.yaml --resume", Some("gage-host runs list --output-dir 'my runs'")),
+            (short(None), "gage-host score r --run-id new", Some("gage-host score r")),
+            (input(), "gage-host score r", None),
+            (RunnerError::PluginHost("no engine".to_owned()), "gage-host run a.yaml", None),
+        ] {
+            let next = next_of_error(&error, &words_of(words), &is_file);
+            assert_eq!(next.as_deref(), expected, "{words}: {error}");
+        }
+    }
+}

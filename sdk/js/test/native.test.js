@@ -1,0 +1,89 @@
+// The metrics of a plugin in Node, as `gage-host plugin test --native` runs them.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { placesOf } from "../src/error.js";
+
+const RUNNER = fileURLToPath(new URL("../native.mjs", import.meta.url));
+
+const PLUGIN = `
+import { metric } from "gage-sdk";
+import data from "./data.json";
+const helper = (values) => values.x.y;
+export default metric({
+  name: "tried", version: "1", description: "Does what it is asked for.",
+  inputs: { prediction: "model_output.answer" },
+  score({ prediction }) {
+    console.log("asked for", prediction);
+    return prediction === "break" ? helper({}) : data.factor / Number(prediction);
+  },
+});
+`;
+
+// Returns the messages of the runner.
+function run(source, ...requests) {
+  const folder = mkdtempSync(join(tmpdir(), "gage-native-"));
+  try {
+    writeFileSync(join(folder, "plugin.js"), source);
+    writeFileSync(join(folder, "data.json"), '{"factor": 1}');
+    writeFileSync(join(folder, "package.json"), '{"name": "a", "version": "1", "type": "module"}');
+    const input = requests.map((request) => `${JSON.stringify(request)}\n`).join("");
+    const { stdout, stderr } = spawnSync(process.execPath, [RUNNER], { cwd: folder, input, encoding: "utf8" });
+    assert.equal(stderr, "");
+    return stdout.trim().split("\n").map((line) => JSON.parse(line));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function score(...values) {
+  const items = values.map((val, index) => ({ sample_id: `q${index}`, inputs: [{ tag: "text", val }] }));
+  return { call: "score", member: "tried", params: "{}", items };
+}
+
+test("declarations", () => {
+  const [{ reply }] = run(PLUGIN, { call: "describe" });
+  const [{ name, inputs, default_aggregation }] = reply.metrics;
+  assert.deepEqual([name, inputs[0].default_paths, default_aggregation], ["tried", ["model_output.answer"], "mean"]);
+});
+
+test("scores and lines", () => {
+  const [line, { reply }] = run(PLUGIN, score("2"));
+  assert.deepEqual(line, { line: { source: "info", text: "asked for 2" } });
+  assert.equal(reply[0].ok.primary_score, 0.5);
+  const [, second, both] = run(PLUGIN, score("0", "x"));
+  assert.equal(second.line.text, "sample q1: asked for x");
+  assert.deepEqual(both.reply.map(({ ok }) => ok.primary_score), ["Infinity", "NaN"]);
+});
+
+test("an error names its places", () => {
+  const messages = run(PLUGIN, score("break"));
+  const { message } = messages.at(-1).reply[0].error;
+  assert.match(message, / \(plugin\.js, line 4, in helper, called from plugin\.js, line 10, in Object\.score\)$/);
+  const stack = messages.filter(({ line }) => line?.source === "debug").map(({ line }) => line.text);
+  assert.match(stack[1], /at helper .*plugin\.js:4:/);
+});
+
+test("code that cannot be loaded", () => {
+  for (const [source, expected, missing] of [
+    ['import "not-a-package";', /not-a-package/, "not-a-package"],
+    ['import "fs";', /'fs' is a module of Node, and a plugin has no files/, null],
+    ["let = 3 +;", /plugin\.js:1/, null],
+  ]) {
+    const [failed] = run(source, { call: "describe" });
+    assert.match(failed.failure, expected);
+    assert.equal(failed.missing_module, missing);
+  }
+});
+
+test("places in a component are functions", () => {
+  const stack = "helper@plugin.js:12:5\nscore@plugin.js:30:1\nimplement/score/<@plugin.js:90:3\nbatch@plugin.js:99:1\n";
+  assert.equal(placesOf({ stack }), " (in helper, called from score)");
+  assert.equal(placesOf({ stack: "" }), "");
+  assert.equal(placesOf({}), "");
+});
