@@ -123,6 +123,42 @@ fn unclear_answers_are_refused() {
 }
 
 #[test]
+fn answers_of_several_datasets_need_their_tasks() {
+    let workspace = workspace();
+    workspace.write("more.jsonl", ROWS.replace("Lima", "Cusco"));
+    let suite = "datasets:\n\
+                 - {dataset_id: a, loader: jsonl, params: {path: rows.jsonl}}\n\
+                 - {dataset_id: b, loader: jsonl, params: {path: more.jsonl}}\n\
+                 metrics: [exact_match]\n\
+                 tasks: [{task_id: one, dataset_id: a}, {task_id: two, dataset_id: b}]\n";
+    workspace.write("suite.yaml", suite);
+    let refused = workspace.run(&RUN).expect_code(2);
+    let part = "line 1: the answer names no task, and the datasets `a` and `b`";
+    assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    let lines =
+        [("one", "p", "Lima"), ("one", "c", "Santiago"), ("two", "p", "Cusco"), ("two", "c", "Santiago")];
+    let line = |(task, sample, answer): (&str, &str, &str)| {
+        format!("{{\"task_id\": \"{task}\", \"sample_id\": \"{sample}\", \"answer\": \"{answer}\"}}\n")
+    };
+    workspace.write("answers.jsonl", lines.map(line).concat());
+    workspace.run(&RUN).expect_code(0);
+    for task in workspace.json("r", "summary.json")["tasks"].as_array().expect("tasks") {
+        assert_eq!(task["metrics"][0]["value"], 1.0, "{task}");
+    }
+}
+
+#[test]
+fn answers_were_made_with_one_prompt() {
+    let workspace = workspace();
+    let suite = "datasets: rows.jsonl\nprompt: ['{{question}}', 'Q: {{question}}']\nmetrics: [exact_match]\n";
+    workspace.write("suite.yaml", suite);
+    let refused = workspace.run(&RUN).expect_code(2);
+    assert!(refused.stderr.contains("several prompts"), "{}", refused.stderr);
+    workspace.run(&[&RUN[..], &["--prompt", "prompt-1"]].concat()).expect_code(0);
+    assert_eq!(value_of(&workspace, "r"), 1.0);
+}
+
+#[test]
 fn run_of_answers_is_pinned_to_their_file() {
     let workspace = workspace();
     workspace.run(&["lock", "suite.yaml", "--answers", "answers.jsonl"]).expect_code(0);

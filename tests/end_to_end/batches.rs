@@ -77,6 +77,25 @@ fn results_of_a_batch_are_the_answers_of_the_run() {
 }
 
 #[test]
+fn requests_replace_no_rows_and_no_results() {
+    let server = Server::answering();
+    let workspace = workspace(&server);
+    workspace.run(&WRITE).expect_code(0);
+    let results: Vec<Value> = lines(&workspace, "requests.jsonl").iter().map(result_of).collect();
+    write_results(&workspace, "results.jsonl", &results);
+    for name in ["rows.jsonl", "results.jsonl", "suite.yaml"] {
+        let before = workspace.read(name);
+        let refused = workspace.run(&["run", "suite.yaml", "--requests-out", name]).expect_code(2);
+        let reason = format!("{name}: it exists and holds something else than requests");
+        assert!(refused.stderr.contains(&reason), "{}", refused.stderr);
+        assert_eq!(workspace.read(name), before);
+    }
+    // Requests that were written before are replaced.
+    workspace.run(&["run", "suite.yaml", "--requests-out", "requests.jsonl"]).expect_code(0);
+    assert_eq!(lines(&workspace, "requests.jsonl").len(), ROWS);
+}
+
+#[test]
 fn failed_missing_and_changed_results_stay_open() {
     let server = Server::answering();
     let workspace = workspace(&server);

@@ -70,8 +70,11 @@ fn failed_samples_are_printed_with_questions_and_answers() {
     let one = workspace.run(&["samples", "runs/r", "--failed", "--limit", "1", "--json"]).expect_code(0);
     let value = one.stdout_json();
     assert_eq!((&value["chosen"], &value["all"]), (&json!(2), &json!(4)));
-    assert_eq!(value["samples"][0]["question"], "question 2");
-    assert_eq!(value["samples"][0]["scores"][0]["pass"], false);
+    // A sample without an answer comes before a wrong answer.
+    assert_eq!(value["samples"][0]["question"], "question 3");
+    assert_eq!(value["samples"][0]["outcome"], "backend_error");
+    let place = |text: &str| shown.stdout.find(text);
+    assert!(place("question 3") < place("question 2"), "{}", shown.stdout);
     assert!(one.stderr.contains("1 of them are not shown: --limit 2 shows all"), "{}", one.stderr);
     let all = workspace.run(&["samples", "r"]).expect_code(0);
     assert!(all.stdout.contains("question 0"), "{}", all.stdout);

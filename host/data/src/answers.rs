@@ -14,11 +14,25 @@ use gage_config::{AnswersConfig, FileFormat};
 use gage_core::Digest;
 use std::collections::HashMap;
 
-/// Maximum number of answers in a file.
-const MAX_ANSWERS: usize = 10_000_000;
+/// Maximum number of answers in a file, with the entries that have none.
+const MAX_ANSWERS: usize = 4_000_000;
 
-/// Maximum length of all answers of a file together, in bytes. They are kept in memory.
+/// Maximum length of all answers of a file together, with their ids and the names of their tasks, in bytes. They are kept in
+/// memory.
 const MAX_ANSWER_BYTES: usize = 2 << 30;
+
+/// Limits of a file.
+#[derive(Clone, Copy, Debug)]
+struct AnswerLimits {
+    answers: usize,
+    bytes: usize,
+}
+
+impl Default for AnswerLimits {
+    fn default() -> AnswerLimits {
+        AnswerLimits { answers: MAX_ANSWERS, bytes: MAX_ANSWER_BYTES }
+    }
+}
 
 /// Where the answers are in a log of Inspect, which is one JSON object.
 const INSPECT_SAMPLES: &str = "samples";
@@ -65,11 +79,17 @@ impl AnswersFile {
     /// # Errors
     /// If the file cannot be read, or an entry is no answer.
     pub fn read(config: &AnswersConfig) -> Result<AnswersFile, AnswersError> {
+        AnswersFile::read_within(config, AnswerLimits::default())
+    }
+
+    fn read_within(config: &AnswersConfig, limits: AnswerLimits) -> Result<AnswersFile, AnswersError> {
         let mut file = DataFile::new(config.path.clone());
         let (digest, _) = file.pin().map_err(|source| DataError::unreadable(&file, source))?;
         let mut reader = EntryReader {
             fields: AnswerFields::new(config),
+            limits,
             counts: HashMap::new(),
+            kept: 0,
             kept_bytes: 0,
             found: AnswersFile { file, digest, answers: Vec::new(), unanswered: 0 },
         };
@@ -99,9 +119,12 @@ impl AnswersFile {
 /// Reads the entries of a file.
 struct EntryReader {
     fields: AnswerFields,
+    limits: AnswerLimits,
     /// Number of entries so far, by task.
     counts: HashMap<Option<Box<str>>, u64>,
-    /// Length of all answers so far, in bytes.
+    /// Number of answers so far, and of entries without one.
+    kept: usize,
+    /// Length of what is kept of all entries so far, in bytes.
     kept_bytes: usize,
     found: AnswersFile,
 }
@@ -139,8 +162,9 @@ impl EntryReader {
         };
         let value = parsed.map_err(|error| entry(format!("it is not JSON: {error}")))?;
         let found = self.fields.read(value).map_err(entry)?;
-        self.kept_bytes += found.outputs.iter().map(|output| output.answer.len()).sum::<usize>();
-        if self.found.answers.len() >= MAX_ANSWERS || self.kept_bytes > MAX_ANSWER_BYTES {
+        self.kept += found.outputs.len().max(1);
+        self.kept_bytes += found.kept_bytes();
+        if self.kept > self.limits.answers || self.kept_bytes > self.limits.bytes {
             return Err(AnswersError::TooLarge { file: self.found.file.named() });
         }
         let FoundAnswer { task_id, key, outputs } = found;

@@ -36,7 +36,9 @@ impl Session {
         let mut backends: HashMap<String, Arc<dyn Backend>> = HashMap::new();
         for spec in plan.backends() {
             let opened = match &spec.kind {
-                BackendKind::Answers(config) => given_answers(config, plan).map_err(|error| vec![error]),
+                BackendKind::Answers(config) => {
+                    given_answers(config, &spec.backend_id, plan).map_err(|error| vec![error])
+                }
                 _ => open(spec, registry, &options).await,
             };
             match opened {
@@ -121,12 +123,13 @@ impl Session {
 }
 
 /// Opens a file of answers for the tasks that it answers.
-fn given_answers(config: &AnswersConfig, plan: &Plan) -> Result<Arc<dyn Backend>, OpenError> {
-    let is_of = |task: &&PlannedTask| match &task.backend.kind {
-        BackendKind::Answers(own) => own.path_span == config.path_span,
-        _ => false,
-    };
-    let tasks: Vec<&PlannedTask> = plan.tasks.iter().map(|task| &**task).filter(is_of).collect();
+fn given_answers(
+    config: &AnswersConfig,
+    backend_id: &str,
+    plan: &Plan,
+) -> Result<Arc<dyn Backend>, OpenError> {
+    let tasks = plan.tasks.iter().map(|task| &**task);
+    let tasks: Vec<&PlannedTask> = tasks.filter(|task| task.backend.backend_id == backend_id).collect();
     Ok(Arc::new(GivenAnswers::open(config, &tasks)?))
 }
 

@@ -75,6 +75,12 @@ struct PageIndex {
 }
 
 impl PageIndex {
+    /// Returns whether there are as many blocks as the rows need. A page reserves memory for all rows.
+    fn has_blocks_of_rows(&self) -> bool {
+        let are_enough = |blocks: &[u64], rows: usize| blocks.len() as u64 == self.rows.div_ceil(rows as u64);
+        are_enough(&self.columns, COLUMN_ROWS) && are_enough(&self.excerpts, EXCERPT_ROWS)
+    }
+
     /// Returns whether all blocks are in the folder of a run.
     fn is_whole(&self, run: &Path) -> bool {
         let is_there = |kind: PageBlock, (number, bytes): (usize, &u64)| {
@@ -97,7 +103,7 @@ impl PageFolder {
         let text = foreign_file::read_below(run, name, MAX_INDEX_SIZE).ok()?;
         let index: PageIndex = serde_json::from_slice(&text).ok()?;
         let is_current = index.format_version == PAGE_FOLDER_VERSION && index.samples == *samples;
-        (is_current && index.is_whole(run)).then_some(PageFolder(index))
+        (is_current && index.has_blocks_of_rows() && index.is_whole(run)).then_some(PageFolder(index))
     }
 
     /// Returns the number of samples.
@@ -318,6 +324,25 @@ mod tests {
         assert!(PageFolder::open(run, &samples).is_none());
         assert!(written(run, rows, &other).unwrap());
         assert!(PageFolder::open(run, &other).is_some());
+    }
+
+    #[test]
+    fn an_index_with_other_rows_than_its_blocks_is_not_used() {
+        let run = tempfile::tempdir().unwrap();
+        let run = run.path();
+        let samples = Digest::of_bytes(b"one");
+        let rows = MIN_PAGED_SAMPLES + 10;
+        assert!(written(run, rows, &samples).unwrap());
+        let path = run.join(PAGE_FOLDER).join(INDEX_FILE);
+        let index: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        for (rows, is_used) in
+            [(rows, true), (u64::MAX, false), (2 * MIN_PAGED_SAMPLES + 1, false), (1, false)]
+        {
+            let mut index = index.clone();
+            index["rows"] = rows.into();
+            fs::write(&path, index.to_string()).unwrap();
+            assert_eq!(PageFolder::open(run, &samples).is_some(), is_used, "{rows}");
+        }
     }
 
     #[test]

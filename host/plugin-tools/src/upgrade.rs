@@ -2,9 +2,10 @@
 
 use crate::scaffold::sdk_files;
 use crate::{Project, ToolError};
+use gage_core::foreign_file::{self, FileLimit};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Folders of tools inside of an SDK.
@@ -12,6 +13,9 @@ const TOOL_FOLDERS: [&str; 4] = ["node_modules", "target", "dist", "__pycache__"
 
 /// Files of tools inside of an SDK.
 const TOOL_FILES: [&str; 2] = ["Cargo.lock", "package-lock.json"];
+
+/// Maximum size of a file that is compared with the one of this version.
+const MAX_FILE_SIZE: FileLimit = FileLimit::new("a file of the contract or the SDK", 16 << 20);
 
 /// A change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl Upgrade {
         let (mut changes, mut known) = (Vec::new(), BTreeSet::new());
         for (path, text) in sdk_files(project.language) {
             let file = folder.join(&path);
-            let change = match fs::read(&file) {
+            let change = match foreign_file::read_below(folder, &path, MAX_FILE_SIZE) {
                 Ok(found) if found == text.as_bytes() => None,
                 Ok(_) => Some(FileChange::Changed),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Some(FileChange::Added),
@@ -81,10 +85,12 @@ impl Upgrade {
         for (path, _, text) in &self.changes {
             let file = self.folder.join(path);
             let fail = |error: io::Error| ToolError::io("write", &file, &error);
+            foreign_file::check_target(&self.folder, path).map_err(fail)?;
             if let Some(parent) = file.parent() {
                 fs::create_dir_all(parent).map_err(fail)?;
             }
-            fs::write(&file, text).map_err(fail)?;
+            let created = foreign_file::create_anew(&file);
+            created.and_then(|mut created| created.write_all(text.as_bytes())).map_err(fail)?;
         }
         Ok(())
     }
@@ -181,5 +187,32 @@ mod tests {
         fs::rename(folder.join("gage"), parent.path().join("gage")).unwrap();
         std::os::unix::fs::symlink(parent.path().join("gage"), folder.join("gage")).unwrap();
         assert!(Upgrade::plan(&folder).unwrap_err().message.contains("is a link"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_links_in_the_sdk() {
+        use std::os::unix::fs::symlink;
+        let parent = tempfile::tempdir().unwrap();
+        let folder = project(parent.path());
+        let (file, inner) = (folder.join("gage/wit/types.wit"), folder.join("gage/sdk/python/src"));
+        let (other, others) = (parent.path().join("other"), parent.path().join("others"));
+        fs::write(&other, "mine").unwrap();
+        fs::create_dir(&others).unwrap();
+        fs::write(&file, "old").unwrap();
+        let before = Upgrade::plan(&folder).unwrap();
+        // The link appears after the comparison, or is there before it.
+        fs::remove_file(&file).unwrap();
+        symlink(&other, &file).unwrap();
+        for error in [before.apply().unwrap_err(), Upgrade::plan(&folder).unwrap_err()] {
+            assert!(error.message.contains("it is a symbolic link"), "{error}");
+        }
+        fs::remove_file(&file).unwrap();
+        fs::remove_dir_all(&inner).unwrap();
+        symlink(&others, &inner).unwrap();
+        let error = Upgrade::plan(&folder).unwrap_err();
+        assert!(error.message.contains("is a symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
+        assert_eq!(fs::read_dir(&others).unwrap().count(), 0);
     }
 }

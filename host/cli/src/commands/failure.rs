@@ -111,7 +111,7 @@ fn help_for(error: &RunnerError) -> Option<String> {
             "--record can only append to a recording; --replay needs a file written by --record"
         }
         RunnerError::Batch(_) => {
-            "--requests-out names a new file, and --responses the results that the provider returned"
+            "--requests-out names a new file or one of requests, and --responses the results that the provider returned"
         }
         RunnerError::CacheWithRecording | RunnerError::NoCacheFolder | RunnerError::AnswerCache(_) => {
             "name another folder, or leave the cache off: --cache=off"

@@ -1,8 +1,12 @@
 //! Messages and other texts, each beside its name.
 
 use crate::terminal::{self, Style};
-use gage_core::{ContentPart, Message};
+use gage_core::{ContentPart, Message, shortened};
 use gage_engine::SentRequest;
+use std::borrow::Cow;
+
+/// Maximum number of characters for each column of a line. Characters without a width take no column.
+const MAX_CHARS_PER_COLUMN: usize = 4;
 
 /// Prints a message beside its role.
 pub(super) fn show_message(message: &Message, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
@@ -44,7 +48,8 @@ fn text_of(message: &Message) -> String {
     parts.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints a name and a text. At most `most` lines of the text are shown.
+/// Prints a name and a text. At most `most` lines of the text are shown, and the beginning of those that have many
+/// characters without a width.
 pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     const NAME: usize = 10;
     let width = terminal::width().saturating_sub(NAME + 3).max(20);
@@ -55,11 +60,8 @@ pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) 
     if lines.is_empty() {
         lines.push(String::new());
     }
-    let most = most.unwrap_or(usize::MAX);
-    let left_out = lines.len().saturating_sub(most);
-    if left_out > 1 {
-        lines.truncate(most);
-        lines.push(format!("… {left_out} more lines"));
+    if let Some(most) = most {
+        keep_first_lines(&mut lines, most, width);
     }
     for (number, line) in lines.iter().enumerate() {
         let name = if number == 0 { name } else { "" };
@@ -67,4 +69,38 @@ pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) 
         terminal::print_line(format_args!("  {name} {}", line.trim_end()))?;
     }
     Ok(())
+}
+
+/// Keeps at most `most` lines for a terminal of a width, and says how many others there are.
+fn keep_first_lines(lines: &mut Vec<String>, most: usize, width: usize) {
+    let left_out = lines.len().saturating_sub(most);
+    if left_out > 1 {
+        lines.truncate(most);
+        lines.push(format!("… {left_out} more lines"));
+    }
+    for line in lines {
+        if let Cow::Owned(beginning) = shortened(line, width * MAX_CHARS_PER_COLUMN) {
+            *line = beginning;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_lines_have_few_characters() {
+        let wide = "\u{300}".repeat(1_000);
+        let mut lines = vec!["a".to_owned(), wide.clone(), "b".to_owned(), "c".to_owned()];
+        keep_first_lines(&mut lines, 2, 20);
+        assert_eq!(lines.len(), 3);
+        assert_eq!((lines[0].as_str(), lines[2].as_str()), ("a", "… 2 more lines"));
+        assert_eq!(lines[1].chars().count(), 20 * MAX_CHARS_PER_COLUMN);
+        assert!(lines[1].ends_with('…') && wide.starts_with(lines[1].trim_end_matches('…')));
+        // One line more is shown in place of its number.
+        let mut lines = vec!["a".to_owned(), "b".to_owned()];
+        keep_first_lines(&mut lines, 1, 20);
+        assert_eq!(lines, ["a", "b"]);
+    }
 }

@@ -35,7 +35,12 @@ pub(super) fn print(command: &str) {
 
 /// Returns the command that continues a run: that of this process, with `--resume`. It is quoted for a sentence.
 pub(super) fn resume_command(run_id: &str) -> String {
-    format!("`{}`", redacted(&continued(&words(), run_id, None)))
+    format!("`{}`", redacted(&continued(&words(), run_id, Vec::new())))
+}
+
+/// Returns the command that continues a run without the files of its batch, quoted for a sentence.
+pub(super) fn live_command(run_id: &str) -> String {
+    format!("`{}`", redacted(&continued(&words(), run_id, without_batch())))
 }
 
 /// Returns the command that follows the end of a run.
@@ -92,9 +97,6 @@ struct RunEnd<'r> {
 
 impl RunEnd<'_> {
     fn next(&self, words: &[String], of: OutcomeOf<'_>) -> String {
-        if let Some(flag) = self.batch.and_then(batch_flag) {
-            return continued(words, self.run_id, Some(flag));
-        }
         let folder = shell_word(self.folder);
         let failed = || format!("gage-host samples {folder} --failed");
         match (self.ending, of) {
@@ -108,21 +110,34 @@ impl RunEnd<'_> {
             (Ending::UnreadableData | Ending::Stopped(_), OutcomeOf::Score) => {
                 without(words, &[RUN_ID], &|_| false)
             }
-            (Ending::Stopped(StopReason::Budget(text)), OutcomeOf::Run { .. }) => {
-                continued(words, self.run_id, larger_budget(text))
+            (Ending::Stopped(StopReason::AwaitsBatch), OutcomeOf::Run { .. }) => {
+                let mut changes = without_batch();
+                changes.extend(self.batch.and_then(batch_flag));
+                continued(words, self.run_id, changes)
             }
-            (Ending::Stopped(_), OutcomeOf::Run { .. }) => continued(words, self.run_id, None),
+            (Ending::Stopped(StopReason::Budget(text)), OutcomeOf::Run { .. }) => {
+                continued(words, self.run_id, larger_budget(text).into_iter().collect())
+            }
+            (Ending::Stopped(_), OutcomeOf::Run { .. }) => continued(words, self.run_id, Vec::new()),
         }
     }
 }
 
+/// A flag that a command loses, and the value with which it gets the flag again.
+type FlagChange = (&'static str, Option<String>);
+
+/// Returns the changes that leave out the files of a batch, because they are not those of the next one.
+fn without_batch() -> Vec<FlagChange> {
+    vec![(REQUESTS_OUT, None), (RESPONSES, None)]
+}
+
 /// Returns the flag that takes the results of written requests, or writes the open ones again.
-fn batch_flag(report: &BatchReport) -> Option<(&'static str, String)> {
+fn batch_flag(report: &BatchReport) -> Option<FlagChange> {
     match report {
         BatchReport::Written { requests: 0, .. } => None,
-        BatchReport::Written { .. } => Some((RESPONSES, "results.jsonl".to_owned())),
+        BatchReport::Written { .. } => Some((RESPONSES, Some("results.jsonl".to_owned()))),
         BatchReport::Taken(results) if results.open() > 0 => {
-            Some((REQUESTS_OUT, "open-requests.jsonl".to_owned()))
+            Some((REQUESTS_OUT, Some("open-requests.jsonl".to_owned())))
         }
         BatchReport::Taken(_) => None,
     }
@@ -143,7 +158,7 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
     let anew = || without(words, &["--resume", RUN_ID], is_file);
     Some(match error {
         RunnerError::Shortage { run_id: Some(run_id), .. } | RunnerError::ChangedInput { run_id, .. } => {
-            continued(words, run_id, None)
+            continued(words, run_id, Vec::new())
         }
         RunnerError::Shortage { run_id: None, .. }
         | RunnerError::InterruptedLoad
@@ -196,37 +211,38 @@ fn without(words: &[String], flags: &[&str], is_file: &dyn Fn(&str) -> bool) -> 
     kept
 }
 
-/// Returns the command of these words, with `--resume`, and with a flag that replaces its own. Commands other than `run` say
-/// nothing about the suite. The files of a batch are not those of the next one.
-fn continued(words: &[String], run_id: &str, replaced: Option<(&str, String)>) -> String {
+/// Returns the command of these words, with `--resume` and with some changes. Commands other than `run` say nothing about the
+/// suite.
+fn continued(words: &[String], run_id: &str, changes: Vec<FlagChange>) -> String {
     let run_id = shell_word(run_id);
     if !is_run(words) {
         return format!("gage-host run SUITE --run-id {run_id} --resume");
     }
     // A command that resumes a run does so again.
     let is_resumed = words.iter().any(|word| is_flag(word, "--resume"));
-    let mut dropped = vec![REQUESTS_OUT, RESPONSES];
+    let mut dropped: Vec<&str> = changes.iter().map(|(flag, _)| *flag).collect();
     dropped.extend((!is_resumed).then_some(RUN_ID));
-    dropped.extend(replaced.iter().map(|(flag, _)| *flag));
-    let kept = without(words, &dropped, &|_| false);
-    let flag = replaced.map(|(flag, value)| format!(" {flag} {}", shell_word(value))).unwrap_or_default();
+    let mut command = without(words, &dropped, &|_| false);
+    for (flag, value) in changes {
+        command.extend(value.map(|value| format!(" {flag} {}", shell_word(value))));
+    }
     match is_resumed {
-        true => format!("{kept}{flag}"),
-        false => format!("{kept}{flag} --run-id {run_id} --resume"),
+        true => command,
+        false => format!("{command} --run-id {run_id} --resume"),
     }
 }
 
 /// Returns the flag of a budget that is used up, with twice of what is allowed or spent. The time of a run is that of each
 /// process, so resuming needs no more of it.
-fn larger_budget(text: &str) -> Option<(&'static str, String)> {
+fn larger_budget(text: &str) -> Option<FlagChange> {
     let (limit, spent) = text.split_once(": ")?;
     let (key, most) = limit.split_once(' ')?;
     let number = |text: &str| text.parse::<f64>().ok();
     let double = 2.0 * number(most)?.max(number(spent.split(' ').next()?)?);
     match key {
-        "max_cost" => Some(("--max-cost", double.to_string())),
-        "max_tokens_total" => Some(("--max-tokens-total", format!("{double:.0}"))),
-        "max_failures" => Some(("--max-failures", format!("{double:.0}"))),
+        "max_cost" => Some(("--max-cost", Some(double.to_string()))),
+        "max_tokens_total" => Some(("--max-tokens-total", Some(format!("{double:.0}")))),
+        "max_failures" => Some(("--max-failures", Some(format!("{double:.0}")))),
         _ => None,
     }
 }
@@ -252,10 +268,8 @@ mod tests {
             ("gage-host run a.yaml --resume runs/r", "gage-host run a.yaml --resume runs/r"),
             ("gage-host judge r", "gage-host run SUITE --run-id r --resume"),
             ("gage-host", "gage-host run SUITE --run-id r --resume"),
-            ("gage-host run a.yaml --requests-out x.jsonl", "gage-host run a.yaml --run-id r --resume"),
-            ("gage-host run --responses=x.jsonl a.yaml", "gage-host run a.yaml --run-id r --resume"),
         ] {
-            assert_eq!(continued(&words_of(words), "r", None), expected, "{words:?}");
+            assert_eq!(continued(&words_of(words), "r", Vec::new()), expected, "{words:?}");
         }
     }
 
@@ -341,11 +355,14 @@ mod tests {
         let resume = "gage-host run a.yaml --run-id r --resume";
         let results = "gage-host run a.yaml --responses results.jsonl --run-id r --resume";
         let open = "gage-host run a.yaml --requests-out open-requests.jsonl --run-id r --resume";
+        let again = "gage-host run a.yaml --requests-out x.jsonl --run-id r --resume";
         for (batch, ending, expected) in [
             (written(0), waiting(), resume),
             (written(3), waiting(), results),
             (taken(2), waiting(), open),
             (taken(0), Ending::Complete, "gage-host report runs/r"),
+            // What is left to do is not asked live.
+            (written(3), Ending::Stopped(StopReason::Requested), again),
         ] {
             let end = RunEnd {
                 ending: &ending,
@@ -356,6 +373,11 @@ mod tests {
             };
             let words = words_of("gage-host run a.yaml --requests-out x.jsonl");
             assert_eq!(end.next(&words, OutcomeOf::Run { suite: Path::new("a.yaml") }), expected);
+        }
+        for words in
+            ["gage-host run a.yaml --requests-out x.jsonl", "gage-host run --responses=x.jsonl a.yaml"]
+        {
+            assert_eq!(continued(&words_of(words), "r", without_batch()), resume, "{words}");
         }
     }
 

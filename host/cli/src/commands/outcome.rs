@@ -2,7 +2,7 @@
 
 mod batch;
 
-use super::next_command::{self, OutcomeOf, resume_command};
+use super::next_command::{self, OutcomeOf, live_command, resume_command};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::Outcome;
@@ -46,7 +46,11 @@ pub(super) fn print_figures(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>)
 pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf<'_>) -> ExitCode {
     print_notes(outcome);
     print_usage(outcome);
-    let again = resume_command(&outcome.run_id);
+    let again = match &outcome.ending {
+        Ending::Stopped(_) => resume_command(&outcome.run_id),
+        // Every result of a batch was taken.
+        _ => live_command(&outcome.run_id),
+    };
     if let Ending::Stopped(reason) = &outcome.ending {
         let outcomes = &outcome.reports.summary.samples.outcomes;
         let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();

@@ -37,6 +37,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             let message = "the suite has several models or prompts, and a batch is of one run";
             return Ok(terminal::usage_error(message, Some("choose one with --model and --prompt")));
         }
+        if arguments.config.answers.is_some() {
+            let message = "the suite has several prompts, and the answers were made with one of them";
+            return Ok(terminal::usage_error(message, Some("choose it with --prompt")));
+        }
         return run_all(arguments, &permissions, combinations, &stop);
     }
     match started(&arguments, permissions, stop) {
@@ -135,6 +139,9 @@ fn run_all(
 }
 
 fn print_side_by_side(outcomes: &[(&Variant, RunOutcome)]) -> anyhow::Result<()> {
+    if outcomes.is_empty() {
+        return Ok(());
+    }
     let names: Vec<String> = outcomes.iter().map(|(variant, _)| variant.combination.name()).collect();
     let summaries = outcomes.iter().map(|(_, outcome)| &outcome.reports.summary);
     let runs: Vec<(&str, &Summary)> = names.iter().map(String::as_str).zip(summaries).collect();

@@ -26,23 +26,31 @@ pub(crate) fn execute(arguments: &SamplesArguments) -> anyhow::Result<ExitCode> 
     }
     let mut counts = SampleCounts::default();
     let mut as_json = Vec::new();
-    for record in run.records_so_far().map_err(|error| unreadable(error.into()))? {
-        let (record, stage) = record.map_err(|error| unreadable(error.into()))?;
-        if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
-            continue;
-        }
-        counts.all += 1;
-        if arguments.failed && !is_failed(&record, stage) {
-            continue;
-        }
-        counts.chosen += 1;
-        if counts.printed >= arguments.limit as u64 {
-            continue;
-        }
-        counts.printed += 1;
-        match arguments.json {
-            true => as_json.push(to_json(&record)),
-            false => print(&record)?,
+    // Samples without a score come before wrong answers, of which there may be many.
+    let choices: &[Choice] = match arguments.failed {
+        true => &[Choice::Unscored, Choice::NotPassed],
+        false => &[Choice::All],
+    };
+    for choice in choices {
+        counts.all = 0;
+        for record in run.records_so_far().map_err(|error| unreadable(error.into()))? {
+            let (record, stage) = record.map_err(|error| unreadable(error.into()))?;
+            if arguments.task.as_ref().is_some_and(|task| *task != record.task_id) {
+                continue;
+            }
+            counts.all += 1;
+            if !choice.has(&record, stage) {
+                continue;
+            }
+            counts.chosen += 1;
+            if counts.printed >= arguments.limit as u64 {
+                continue;
+            }
+            counts.printed += 1;
+            match arguments.json {
+                true => as_json.push(to_json(&record)),
+                false => print(&record)?,
+            }
         }
     }
     if arguments.json {
@@ -78,14 +86,31 @@ impl SampleCounts {
     }
 }
 
-/// Returns whether a sample has no answer or no score, or whether its answer does not pass a metric.
-fn is_failed(record: &SampleRecord, stage: SampleStage) -> bool {
-    let has_failed = |metric: &MetricResult| {
-        let is_unscored = !matches!(metric.outcome, Outcome::Scored | Outcome::Skipped);
-        is_unscored || metric.card.as_ref().is_some_and(|card| card.pass == Some(false))
-    };
-    stage == SampleStage::Ended
-        && (record.outcome != Outcome::Scored || record.metrics.iter().any(has_failed))
+/// Samples that are printed one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// Every sample.
+    All,
+    /// Samples without an answer, or without the score of a metric.
+    Unscored,
+    /// Samples with all scores, and an answer that does not pass a metric.
+    NotPassed,
+}
+
+impl Choice {
+    fn has(self, record: &SampleRecord, stage: SampleStage) -> bool {
+        let lacks_score =
+            |metric: &MetricResult| !matches!(metric.outcome, Outcome::Scored | Outcome::Skipped);
+        let fails = |metric: &MetricResult| metric.card.as_ref().is_some_and(|card| card.pass == Some(false));
+        let is_unscored = record.outcome != Outcome::Scored || record.metrics.iter().any(lacks_score);
+        match self {
+            Choice::All => true,
+            Choice::Unscored => stage == SampleStage::Ended && is_unscored,
+            Choice::NotPassed => {
+                stage == SampleStage::Ended && !is_unscored && record.metrics.iter().any(fails)
+            }
+        }
+    }
 }
 
 fn to_json(record: &SampleRecord) -> Value {

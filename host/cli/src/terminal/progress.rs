@@ -113,6 +113,9 @@ impl TerminalProgress {
             RunEvent::RequestBegan { task_id } => self.with(task_id, |task| task.in_flight(1)),
             RunEvent::RequestEnded { task_id } => self.with(task_id, |task| task.in_flight(-1)),
             RunEvent::SampleAnswered { task_id } => self.with(task_id, TaskTally::answered),
+            RunEvent::FiguresSoFar { task_id, figures } => {
+                self.with(task_id, |task| task.figures_so_far(figures));
+            }
             RunEvent::UsageCounted { usage } if self.is_shown => self.totals.count_usage(**usage),
             RunEvent::SampleFinished(finished) => {
                 self.with(finished.task_id, |task| task.finished(finished));

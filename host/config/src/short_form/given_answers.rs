@@ -1,7 +1,6 @@
 //! `answers`: a file of answers in place of a model under test.
 
-use super::model::{ask, take_backends};
-use super::push;
+use super::model::{add_backend, take_backends};
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
@@ -36,16 +35,7 @@ pub(super) fn expand(root: &mut Node, entry: Entry, problems: &mut Problems) {
     };
     // Nothing is generated, so the sampling parameters of the backends have no effect.
     take_backends(root);
-    let backends = root.get("backends").and_then(Node::as_list).unwrap_or_default();
-    let is_taken = backends.iter().any(|backend| backend.text_of("backend_id") == Some(BACKEND_ID));
-    let id = if is_taken { OTHER_BACKEND_ID } else { BACKEND_ID };
-    ask(root, id, span);
-    let backend = vec![
-        Entry::new("backend_id", Node::text(id, span)),
-        Entry::new("type", Node::text("answers", span)),
-        Entry::new("config", Node::map(config, span)),
-    ];
-    push(root, "backends", Node::map(backend, span));
+    add_backend(root, [BACKEND_ID, OTHER_BACKEND_ID], "answers", config, span);
     add_inference(root, span);
 }
 

@@ -96,9 +96,21 @@ pub(super) fn expand(
         }
     }
     add_params(&mut config, params, span);
+    add_backend(root, [BACKEND_ID, OTHER_BACKEND_ID], backend_type, config, span);
+}
+
+/// Adds a backend that answers for every role of the model under test. Its id is the second one if another backend has the
+/// first.
+pub(super) fn add_backend(
+    root: &mut Node,
+    [id, other_id]: [&'static str; 2],
+    backend_type: &'static str,
+    config: Vec<Entry>,
+    span: Span,
+) {
     let backends = root.get("backends").and_then(Node::as_list).unwrap_or_default();
-    let is_taken = backends.iter().any(|backend| backend.text_of("backend_id") == Some(BACKEND_ID));
-    let id = if is_taken { OTHER_BACKEND_ID } else { BACKEND_ID };
+    let is_taken = backends.iter().any(|backend| backend.text_of("backend_id") == Some(id));
+    let id = if is_taken { other_id } else { id };
     ask(root, id, span);
     let backend = vec![
         Entry::new("backend_id", Node::text(id, span)),
@@ -208,7 +220,7 @@ pub(super) fn take_backends(root: &mut Node) -> Vec<Entry> {
 }
 
 /// Has the roles of the model under test ask a backend, and adds such a role if there is none.
-pub(super) fn ask(root: &mut Node, backend_id: &str, span: Span) {
+fn ask(root: &mut Node, backend_id: &str, span: Span) {
     let mut has_role = false;
     for role in model_roles(root) {
         has_role = true;

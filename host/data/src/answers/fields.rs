@@ -51,6 +51,19 @@ pub(super) struct FoundAnswer {
     pub(super) outputs: Vec<ModelOutput>,
 }
 
+impl FoundAnswer {
+    /// Returns the length of what is kept of the entry, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let task = self.task_id.as_deref().map_or(0, str::len);
+        let id = match &self.key {
+            Some(AnswerKey::Id(id)) => id.len(),
+            Some(AnswerKey::Row(_) | AnswerKey::Order(_)) | None => 0,
+        };
+        let of_output = |output: &ModelOutput| output.answer.len() + bytes_of_members(&output.extra);
+        task + id + self.outputs.iter().map(of_output).sum::<usize>()
+    }
+}
+
 impl AnswerFields {
     pub(super) fn new(config: &AnswersConfig) -> AnswerFields {
         AnswerFields {
@@ -144,9 +157,15 @@ impl AnswerFields {
                 let name = self.id.as_deref().unwrap_or("id");
                 Err(format!("it has no `{name}`, so it matches no sample"))
             }
-            None => Ok(entry.get(ROW_FIELD).and_then(Value::as_u64).map(AnswerKey::Row)),
+            None => given(ROW_FIELD).map(row_key).transpose(),
         }
     }
+}
+
+/// Reads the number of a row.
+fn row_key(value: &Value) -> Result<AnswerKey, String> {
+    let row = value.as_u64().map(AnswerKey::Row);
+    row.ok_or_else(|| format!("`{ROW_FIELD}` must be the number of a row, from 0"))
 }
 
 /// Returns the outputs of a field: one for each repeat of the sample. Empty if there is none.
@@ -154,14 +173,31 @@ fn outputs_of(field: &str, value: &Value) -> Result<Vec<ModelOutput>, String> {
     if field != REPEATS_FIELD {
         return Ok(output_of(value)?.into_iter().collect());
     }
-    // A list for each request about the row, with an answer for each repeat.
+    // A list for each request about the row, with an answer for each repeat. Deeper lists hold likelihoods.
     let not_text = || "holds no texts: only answers of `generate_until` can be scored".to_owned();
-    let mut level = value.as_array().ok_or_else(not_text)?;
-    while let [Value::Array(inner)] = level.as_slice() {
-        level = inner;
-    }
+    let requests = value.as_array().ok_or_else(not_text)?;
+    let answers = match requests.as_slice() {
+        [Value::Array(answers)] => answers,
+        _ => requests,
+    };
     let text = |one: &Value| one.as_str().map(|text| generated(text, FinishReason::Stop));
-    level.iter().map(|one| text(one).ok_or_else(not_text)).collect()
+    answers.iter().map(|one| text(one).ok_or_else(not_text)).collect()
+}
+
+/// Returns the size of an object's members in memory, in bytes.
+fn bytes_of_members(members: &Object) -> usize {
+    members.iter().map(|(key, value)| key.len() + bytes_of_value(value)).sum()
+}
+
+/// Returns the size of a value in memory, in bytes.
+fn bytes_of_value(value: &Value) -> usize {
+    let content = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes_of_value).sum(),
+        Value::Object(members) => bytes_of_members(members),
+    };
+    size_of::<Value>() + content
 }
 
 /// Returns the output that a value stands for. `None` for null, and for an object without a text.

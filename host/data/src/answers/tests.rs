@@ -142,6 +142,16 @@ fn hostile_files_are_refused_with_the_place() {
             b"{\"doc_id\": 0, \"resps\": [[[-1.5, false]]]}".to_vec(),
             "only answers of `generate_until`",
         ),
+        (
+            "a.jsonl",
+            b"{\"doc_id\": 0, \"resps\": [[[\"-1.5\", \"False\"]]]}".to_vec(),
+            "only answers of `generate_until`",
+        ),
+        (
+            "a.jsonl",
+            b"{\"doc_id\": 0, \"resps\": [[\"a\"]]}\n{\"doc_id\": -1, \"resps\": [[\"b\"]]}".to_vec(),
+            "line 2: `doc_id` must be the number of a row, from 0",
+        ),
         ("a.jsonl", b"{\"answer\": \"\xff\"}".to_vec(), "line 1: it is not JSON"),
         ("a.jsonl", b"\"a\"\nnot json\n".to_vec(), "line 2: it is not JSON"),
         ("a.jsonl", deep.into_bytes(), "it is not JSON"),
@@ -170,7 +180,33 @@ fn hostile_files_are_refused_with_the_place() {
 #[test]
 fn limit_of_answers_is_named() {
     let error = AnswersError::TooLarge { file: "'answers.jsonl'".to_owned() }.recorded("data");
-    assert_eq!(error, "'answers.jsonl' has more than 10000000 answers, or more than 2 GiB of them");
+    assert_eq!(error, "'answers.jsonl' has more than 4000000 answers, or more than 2 GiB of them");
+}
+
+#[test]
+fn everything_that_is_kept_of_a_file_has_a_limit() {
+    let long = "x".repeat(1_000);
+    let wide = format!("[{}{{}}]", "{},".repeat(999));
+    let repeats = format!("[[{}\"\"]]", "\"\",".repeat(999));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.jsonl");
+    for line in [
+        format!(r#"{{"id": "{long}", "answer": "a"}}"#),
+        format!(r#"{{"id": "a", "answer": "{long}"}}"#),
+        format!(r#"{{"id": "a", "answer": {{"content": "a", "reasoning": "{long}"}}}}"#),
+        format!(r#"{{"id": "a", "answer": {{"content": "a", "tool_calls": {wide}}}}}"#),
+        format!(r#"{{"doc_id": 0, "resps": {repeats}}}"#),
+        format!(r#"{{"sample_id": "a", "task_id": "{long}", "model_output": null}}"#),
+    ] {
+        std::fs::write(&path, format!("{line}\n")).expect("written");
+        let read = |limits| AnswersFile::read_within(&config(&path, ""), limits);
+        let error = read(AnswerLimits { answers: 999, bytes: 999 }).err();
+        assert!(matches!(error, Some(AnswersError::TooLarge { .. })), "{error:?}\n{line:.60}");
+        assert!(read(AnswerLimits::default()).is_ok(), "{line:.60}");
+    }
+    std::fs::write(&path, "{\"answer\": null}\n".repeat(3)).expect("written");
+    let error = AnswersFile::read_within(&config(&path, ""), AnswerLimits { answers: 2, bytes: 999 }).err();
+    assert!(matches!(error, Some(AnswersError::TooLarge { .. })), "{error:?}");
 }
 
 #[cfg(unix)]

@@ -20,6 +20,9 @@ const MAX_SHOWN_IDS: usize = 3;
 
 const ORDER_HELP: &str = "give the answers the ids of their samples, or leave out the setting";
 
+const TASK_HELP: &str =
+    "give each answer a `task_id` and a `sample_id`, as the lines of a run's samples.jsonl have them";
+
 /// A sample, as an answer names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum SampleKey {
@@ -50,11 +53,14 @@ impl GivenAnswers {
         let span = config.path_span;
         let file = AnswersFile::read(config).map_err(|error| unreadable(span, &error))?;
         let has_ids = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
-        if !has_ids {
-            check_order(&file, tasks, span)?;
+        match has_ids {
+            true => check_datasets(&file, tasks, span)?,
+            false => check_order(&file, tasks, span)?,
         }
-        let repeats = tasks.iter().map(|task| task.spec.repeat).max().unwrap_or(1);
-        let places = places_of(&file, has_ids, repeats, span)?;
+        let places = places_of(&file, &Repeats::of(tasks), span)?;
+        if file.unanswered > 0 {
+            tracing::warn!("{}: entries without an answer: {}", file.named(), file.unanswered);
+        }
         let taken = file.answers.iter().map(|_| AtomicBool::new(false)).collect();
         let details: Object = [
             ("file_digest".to_owned(), file.digest().to_string().into()),
@@ -86,9 +92,9 @@ impl GivenAnswers {
         self.places.get(&of_task).or_else(|| self.places.get(&(None, of_task.1)))
     }
 
-    /// Describes what the file lacks.
+    /// Describes what the file lacks. Records hold it, so it names the file as the suite does.
     fn missing(&self, id: &str, place: &SamplePlace, found: usize) -> String {
-        let file = self.file.named();
+        let file = format!("'{}'", shown_name(&self.info.model));
         if found > 0 {
             return format!(
                 "{file} has {found} answers for the sample '{}', and none for repeat {}",
@@ -99,11 +105,12 @@ impl GivenAnswers {
         if !self.has_ids {
             return format!("{file} has no answer for row {}", place.row + 1);
         }
-        let ids = self.file.answers.iter().filter_map(|answer| match &answer.key {
-            AnswerKey::Id(id) => Some(id),
-            AnswerKey::Row(_) | AnswerKey::Order(_) => None,
+        let ids = self.file.answers.iter().filter_map(|answer| match (&answer.key, &answer.task_id) {
+            (AnswerKey::Id(id), None) => Some(id.to_string()),
+            (AnswerKey::Id(id), Some(task_id)) => Some(format!("{id} of the task {task_id}")),
+            (AnswerKey::Row(_) | AnswerKey::Order(_), _) => None,
         });
-        let ids: Vec<&str> = ids.take(MAX_SHOWN_IDS).map(|id| &**id).collect();
+        let ids: Vec<String> = ids.take(MAX_SHOWN_IDS).collect();
         format!(
             "{file} has no answer with the id '{}'; its first ids are: {}; `match_by: order` matches by the order of the \
              rows instead",
@@ -141,11 +148,54 @@ fn check_order(file: &AnswersFile, tasks: &[&PlannedTask], span: Span) -> Result
     Ok(())
 }
 
-/// Returns the places of the answers by their samples.
+/// Checks that an id means one sample: ids of different datasets may be the same.
+fn check_datasets(file: &AnswersFile, tasks: &[&PlannedTask], span: Span) -> Result<(), OpenError> {
+    let first = tasks.first().map(|task| &task.dataset.spec.dataset_id);
+    let other = tasks.iter().map(|task| &task.dataset.spec.dataset_id).find(|id| Some(*id) != first);
+    let (Some(first), Some(other)) = (first, other) else { return Ok(()) };
+    let Some(answer) = file.answers.iter().find(|answer| answer.task_id.is_none()) else { return Ok(()) };
+    Err(OpenError {
+        span,
+        message: format!(
+            "{}, {}: the answer names no task, and the datasets `{first}` and `{other}` may both have a sample with its id",
+            file.named(),
+            answer.place
+        ),
+        help: Some(TASK_HELP.to_owned()),
+    })
+}
+
+/// The numbers of answers that the tasks ask for each sample.
+struct Repeats<'t> {
+    by_task: HashMap<&'t str, u64>,
+    /// The largest of them.
+    most: u64,
+}
+
+impl<'t> Repeats<'t> {
+    fn of(tasks: &[&'t PlannedTask]) -> Repeats<'t> {
+        Repeats::new(tasks.iter().map(|task| (task.spec.task_id.as_str(), task.spec.repeat)))
+    }
+
+    fn new(tasks: impl Iterator<Item = (&'t str, u64)>) -> Repeats<'t> {
+        let by_task: HashMap<&str, u64> = tasks.collect();
+        let most = by_task.values().copied().max().unwrap_or(1);
+        Repeats { by_task, most }
+    }
+
+    /// Returns the number for an answer. `None` if its task takes no answers from the file.
+    fn for_answer(&self, answer: &GivenAnswer) -> Option<u64> {
+        match &answer.task_id {
+            Some(task_id) => self.by_task.get(&**task_id).copied(),
+            None => Some(self.most),
+        }
+    }
+}
+
+/// Returns the places of the answers by their samples. Answers of other tasks have none.
 fn places_of(
     file: &AnswersFile,
-    has_ids: bool,
-    repeats: u64,
+    repeats: &Repeats<'_>,
     span: Span,
 ) -> Result<HashMap<PlaceKey, Vec<(usize, usize)>>, OpenError> {
     let mut places: HashMap<PlaceKey, Vec<(usize, usize)>> = HashMap::new();
@@ -154,13 +204,19 @@ fn places_of(
         message: format!("{}, {}: {message}", file.named(), answer.place),
         help: None,
     };
+    let has_ids = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
+    let has_rows = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Row(_)));
     for (entry, answer) in file.answers.iter().enumerate() {
+        let Some(repeats) = repeats.for_answer(answer) else { continue };
         let key = match &answer.key {
             AnswerKey::Id(id) => SampleKey::Id(id.clone()),
             _ if has_ids => {
                 return Err(wrong(answer, "it has no id, and other answers have one".to_owned()));
             }
             AnswerKey::Row(row) => SampleKey::Row(*row),
+            AnswerKey::Order(_) if has_rows => {
+                return Err(wrong(answer, "it has no `doc_id`, and other answers have one".to_owned()));
+            }
             AnswerKey::Order(number) => SampleKey::Row(number / repeats.max(1)),
         };
         let known = places.entry((answer.task_id.clone(), key)).or_default();
@@ -227,5 +283,75 @@ impl Backend for GivenAnswers {
             "{file}: {count} of {} answers belong to no sample, the first in {first}",
             self.taken.len()
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_config::{BackendKind, Environment, load};
+
+    /// Returns the places of the answers of a file, by the names of their samples.
+    fn places(content: &str, keys: &str, repeats: &[(&str, u64)]) -> Result<Vec<(String, usize)>, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("answers.jsonl");
+        std::fs::write(&path, content).expect("written");
+        let path = serde_json::json!(path);
+        let text = format!("datasets: rows.jsonl\nanswers: {{path: {path}{keys}}}\nmetrics: [exact_match]\n");
+        let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+        let (config, problems) = load("suite.yaml", &text, &[], &environment);
+        let config = config.filter(|_| !problems.has_errors());
+        let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
+        let BackendKind::Answers(answers) = &config.backends[0].kind else { panic!("no answers") };
+        let file = AnswersFile::read(answers).expect("answers");
+        let places = places_of(&file, &Repeats::new(repeats.iter().copied()), answers.path_span);
+        let shown = |((task_id, sample), outputs): (PlaceKey, Vec<(usize, usize)>)| {
+            let sample = match sample {
+                SampleKey::Id(id) => id.into_string(),
+                SampleKey::Row(row) => row.to_string(),
+            };
+            (format!("{}/{sample}", task_id.as_deref().unwrap_or("any")), outputs.len())
+        };
+        let mut places: Vec<(String, usize)> =
+            places.map_err(|error| error.message)?.into_iter().map(shown).collect();
+        places.sort_unstable();
+        Ok(places)
+    }
+
+    #[test]
+    fn repeats_are_those_of_the_task_of_the_answer() {
+        let line = |task: &str, sample: &str| {
+            format!("{{\"task_id\": \"{task}\", \"sample_id\": \"{sample}\", \"answer\": \"x\"}}\n")
+        };
+        let lines = [("one", "p"), ("one", "c"), ("two", "p"), ("two", "p"), ("other", "p"), ("other", "p")];
+        let content: String = lines.into_iter().map(|(task, sample)| line(task, sample)).collect();
+        let repeats = [("one", 1), ("two", 2)];
+        let expected =
+            |names: [(&str, usize); 3]| Ok(names.map(|(name, count)| (name.to_owned(), count)).to_vec());
+        let by_id = places(&content, "", &repeats);
+        assert_eq!(by_id, expected([("one/c", 1), ("one/p", 1), ("two/p", 2)]));
+        let by_order = places(&content, ", match_by: order", &repeats);
+        assert_eq!(by_order, expected([("one/0", 1), ("one/1", 1), ("two/0", 2)]));
+    }
+
+    #[test]
+    fn answers_of_unclear_samples_are_refused() {
+        for (content, part) in [
+            (
+                "{\"doc_id\": 3, \"resps\": [[\"a\"]]}\n{\"resps\": [[\"b\"]]}\n",
+                "line 2: it has no `doc_id`, and other answers have one",
+            ),
+            (
+                "{\"id\": \"p\", \"answer\": \"a\"}\n\"b\"\n",
+                "line 2: it has no id, and other answers have one",
+            ),
+            (
+                "{\"doc_id\": 0, \"resps\": [[\"a\", \"b\"]]}\n",
+                "the sample has 2 answers, and the suite asks once",
+            ),
+        ] {
+            let error = places(content, "", &[("one", 1)]).expect_err("refused");
+            assert!(error.contains(part), "{error}");
+        }
     }
 }

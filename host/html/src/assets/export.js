@@ -12,9 +12,11 @@ function mark(row) {
 /** What is written of a sample: where it is from, what came of it, and its texts where the page has them. */
 function exported(row, text) {
   const scores = Object.fromEntries(names.metrics.flatMap((name, metric) => (Number.isNaN(rows.scores[metric][row]) ? [] : [[name, rows.scores[metric][row]]])));
+  // Of a page in blocks, only the texts have the id of each sample.
+  const id = text?.id ?? idOf(row);
   return {
-    run_id: head.runs[rows.run[row]].run_id, task_id: names.tasks[rows.task[row]], index: rows.index[row], sample_id: text?.id ?? idOf(row),
-    outcome: names.outcomes[rows.outcome[row]], scores, person: noteOf(row), ...(text ? { ...text, id: undefined } : { has_texts: false }),
+    run_id: head.runs[rows.run[row]].run_id, task_id: names.tasks[rows.task[row]], index: rows.index[row], sample_id: id,
+    outcome: names.outcomes[rows.outcome[row]], scores, person: noteOf(row, id), ...(text ? { ...text, id: undefined } : { has_texts: false }),
   };
 }
 

@@ -6,7 +6,7 @@ let pageServer = null;
 const notes = new Map();
 
 const noteKey = (run, task, index, id) => JSON.stringify([run, task, index, id]);
-const noteOf = (row) => notes.get(noteKey(rows.run[row], names.tasks[rows.task[row]], rows.index[row], idOf(row)));
+const noteOf = (row, id = idOf(row)) => notes.get(noteKey(rows.run[row], names.tasks[rows.task[row]], rows.index[row], id));
 
 /** Names of the run folders of the page, as they stand in its address. */
 function folderNames() {

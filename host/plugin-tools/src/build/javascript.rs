@@ -2,9 +2,11 @@
 
 use super::{BuildOptions, BuildOutput, tool};
 use crate::{Project, ToolError};
+use gage_core::foreign_file::{FileLimit, open_named};
 use gage_core::name_list;
 use gage_plugin::Capability;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,6 +14,12 @@ const INSTALL: &str = "a plugin in JavaScript is built with Node 20 or newer and
 
 /// Oldest supported Node version.
 const MIN_NODE_MAJOR_VERSION: u32 = 20;
+
+/// File with the names and versions of packages.
+const MANIFEST: &str = "package.json";
+
+/// Maximum size of the files that npm reads.
+const MAX_PACKAGE_FILE_SIZE: FileLimit = FileLimit::new("a list of packages", 64 << 20);
 
 /// File with the exact versions and digests of packages.
 const LOCK: &str = "package-lock.json";
@@ -27,6 +35,7 @@ const PACKAGES: [&str; 2] = ["esbuild", "@bytecodealliance/componentize-js"];
 
 pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
     project.require_folders(&["gage/wit", "gage/sdk/js"])?;
+    check_package_files(&project.folder)?;
     let node = node_version()?;
     if needs_install(&project.folder) {
         (options.say)("installing packages from npm");
@@ -51,6 +60,21 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)), packages })
 }
 
+/// Checks that npm can read its files at once: it would wait for a pipe.
+fn check_package_files(folder: &Path) -> Result<(), ToolError> {
+    for name in [MANIFEST, LOCK] {
+        let path = folder.join(name);
+        match open_named(&path, MAX_PACKAGE_FILE_SIZE) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(ToolError::io("read", &path, &error));
+            }
+            // npm reports a file that is missing and needed.
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 /// Installs the locked packages, or the wanted ones if none are locked, which locks them. Scripts of packages do not run: they
 /// would run without a sandbox, and only native code needs them.
 fn install(folder: &Path) -> Result<(), ToolError> {
@@ -66,7 +90,7 @@ fn install(folder: &Path) -> Result<(), ToolError> {
     let differences = differences_in(&said);
     if is_locked && !differences.is_empty() {
         return Err(ToolError::with_help(
-            format!("package.json differs from {LOCK}: {}", name_list(&differences, MAX_SHOWN, "; ")),
+            format!("{MANIFEST} differs from {LOCK}: {}", name_list(&differences, MAX_SHOWN, "; ")),
             "run npm install --ignore-scripts in the project's folder",
         ));
     }
@@ -95,7 +119,7 @@ fn node_version() -> Result<String, ToolError> {
 fn needs_install(folder: &Path) -> bool {
     let packages = folder.join("node_modules");
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    let wanted = changed(&folder.join("package.json")).max(changed(&folder.join(LOCK)));
+    let wanted = changed(&folder.join(MANIFEST)).max(changed(&folder.join(LOCK)));
     let is_stale = match (wanted, changed(&packages.join(".package-lock.json"))) {
         (Some(wanted), Some(installed)) => wanted > installed,
         // A package manager other than npm installed them and decides when to do so again.
@@ -112,7 +136,7 @@ fn explain(said: &str) -> Option<ToolError> {
 
 /// Returns the version of componentize-js.
 fn componentize(folder: &Path) -> String {
-    let path = folder.join("node_modules").join(PACKAGES[1]).join("package.json");
+    let path = folder.join("node_modules").join(PACKAGES[1]).join(MANIFEST);
     let manifest: Option<serde_json::Value> =
         fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let version = manifest.as_ref().and_then(|manifest| manifest.get("version")?.as_str());
@@ -123,6 +147,20 @@ fn componentize(folder: &Path) -> String {
 mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
+
+    #[cfg(unix)]
+    #[test]
+    fn files_that_npm_reads_are_regular() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        check_package_files(folder).unwrap();
+        fs::write(folder.join(MANIFEST), "{}").unwrap();
+        check_package_files(folder).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(folder.join(LOCK)).unwrap();
+        let error = check_package_files(folder).unwrap_err();
+        assert!(error.message.ends_with("package-lock.json: it is a socket, not a regular file"), "{error}");
+        drop(socket);
+    }
 
     #[test]
     fn the_error_of_the_script_stands_alone() {

@@ -4,12 +4,22 @@ use super::componentize_py::{INSTALL, VERSION, find_or_install};
 use super::{BuildOptions, BuildOutput, python_packages, tool};
 use crate::project::SETTINGS;
 use crate::{Project, ToolError};
+use gage_core::foreign_file::{self, FileLimit};
 use gage_core::shown_name;
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::Command;
+
+/// Maximum number of files that a plugin lists, with those in listed folders.
+const MAX_LISTED_FILES: usize = 10_000;
+
+/// Maximum size of all listed files together, in bytes. The component holds them.
+const MAX_LISTED_BYTES: u64 = 256 << 20;
+
+/// Maximum size of a file of the contract.
+const MAX_CONTRACT_SIZE: FileLimit = FileLimit::new("a file of the contract", 1 << 20);
 
 /// Advice for an import that fails.
 const MISSING_MODULE: &str = "a package of an index: write its name into requirements.in, run `gage-host plugin lock`, and \
@@ -58,8 +68,9 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}{count}"), packages })
 }
 
-/// Checks that the files that the plugin reads when it runs are in the project.
+/// Checks that the files that the plugin reads when it runs are in the project, and that a component can hold them.
 fn check_files(project: &Project) -> Result<(), ToolError> {
+    let mut sizes = ListedSizes::default();
     for file in &project.files {
         let path = project.folder.join(file);
         let found = path.canonicalize().map_err(|error| {
@@ -74,17 +85,60 @@ fn check_files(project: &Project) -> Result<(), ToolError> {
                 "copy it into the project",
             ));
         }
+        sizes.add(&found).map_err(|error| {
+            ToolError::with_help(
+                format!("{SETTINGS} lists '{}': {error}", shown_name(file)),
+                format!(
+                    "list regular files and folders of them: at most {MAX_LISTED_FILES} files with {} MiB",
+                    MAX_LISTED_BYTES >> 20
+                ),
+            )
+        })?;
     }
     Ok(())
+}
+
+/// The number and size of listed files.
+#[derive(Default)]
+struct ListedSizes {
+    files: usize,
+    bytes: u64,
+}
+
+impl ListedSizes {
+    /// Adds a file, or the files below a folder. Links are not followed.
+    fn add(&mut self, path: &Path) -> io::Result<()> {
+        let metadata = fs::symlink_metadata(path)?;
+        if metadata.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.add(&entry?.path())?;
+            }
+            return Ok(());
+        }
+        let named = |error: io::Error| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            io::Error::new(error.kind(), format!("'{}': {error}", shown_name(&name)))
+        };
+        foreign_file::check(&metadata, FileLimit::NONE).map_err(named)?;
+        self.files += 1;
+        self.bytes = self.bytes.saturating_add(metadata.len());
+        if self.files > MAX_LISTED_FILES || self.bytes > MAX_LISTED_BYTES {
+            let message = "there are too many files, or they are too large";
+            return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+        }
+        Ok(())
+    }
 }
 
 /// Copies the contract and adds the world `built`, which imports only the requested interfaces.
 fn write_contract(project: &Project, folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
-    for entry in fs::read_dir(project.folder.join("gage/wit"))? {
-        let entry = entry?;
-        if Path::new(&entry.file_name()).extension() == Some(OsStr::new("wit")) {
-            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+    let contract = project.folder.join("gage/wit");
+    for entry in fs::read_dir(&contract)? {
+        let name = entry?.file_name();
+        if Path::new(&name).extension() == Some(OsStr::new("wit")) {
+            let text = foreign_file::read_below(&contract, &name, MAX_CONTRACT_SIZE)?;
+            fs::write(folder.join(&name), text)?;
         }
     }
     let imports: String =
@@ -156,6 +210,68 @@ mod tests {
         assert_eq!(explain(said).unwrap().message, "the plugin cannot be loaded: ValueError: none");
         assert_eq!(explain("Error: no such world"), None);
         assert_eq!(explain(""), None);
+    }
+
+    fn project(folder: &Path, files: &[&str]) -> Project {
+        Project {
+            folder: folder.canonicalize().unwrap(),
+            name: "a".to_owned(),
+            world: gage_plugin::World::Metric,
+            language: crate::Language::Python,
+            imports: Vec::new(),
+            files: files.iter().map(|&file| file.to_owned()).collect(),
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn listed_files_are_regular_and_of_bounded_size() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("p");
+        for name in ["good", "linked", "wide"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        fs::write(folder.join("good/words.txt"), "a").unwrap();
+        fs::write(root.path().join("secret"), "s").unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+        };
+        link("/dev/zero", "linked/zero");
+        link("../secret", "outside");
+        link("good", "inside");
+        let huge = fs::File::create(folder.join("wide/huge")).unwrap();
+        huge.set_len(MAX_LISTED_BYTES + 1).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+        for (file, expected) in [
+            ("good", None),
+            ("good/words.txt", None),
+            ("inside", None),
+            ("linked", Some("'zero': it is a symbolic link")),
+            ("outside", Some("which is outside the project")),
+            ("wide", Some("they are too large")),
+            ("socket", Some("'socket': it is a socket")),
+            ("missing", Some("lists the file 'missing'")),
+        ] {
+            let message = check_files(&project(&folder, &[file])).err().map(|error| error.message);
+            let is_expected = match (&message, expected) {
+                (None, None) => true,
+                (Some(message), Some(part)) => message.contains(part),
+                _ => false,
+            };
+            assert!(is_expected, "{file}: {message:?}");
+        }
+        drop(socket);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_contract_are_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let contract = folder.path().join("gage/wit");
+        fs::create_dir_all(&contract).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", contract.join("types.wit")).unwrap();
+        let error = write_contract(&project(folder.path(), &[]), &folder.path().join("copy")).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
     }
 
     #[test]

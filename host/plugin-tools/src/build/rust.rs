@@ -3,6 +3,7 @@
 use super::lock::Lock;
 use super::{BuildOptions, BuildOutput, tool};
 use crate::{Project, ToolError};
+use gage_core::foreign_file::{FileLimit, read_named_text};
 use gage_toolchain::{Compiler, componentize, module_of};
 use std::fs;
 use std::io;
@@ -10,6 +11,9 @@ use std::path::Path;
 
 const INSTALL: &str = "a plugin in Rust is built with Rust 1.95 or newer: https://rustup.rs, then \
                        rustup target add wasm32-unknown-unknown";
+
+/// Maximum size of `Cargo.toml`.
+const MAX_MANIFEST_SIZE: FileLimit = FileLimit::new("a manifest of a package", 1 << 20);
 
 /// Variables with flags meant for the author's machine, not for a component.
 const FLAGS: [&str; 4] =
@@ -83,7 +87,8 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
 
 /// Returns the names of the package and of its library.
 fn names_in(path: &Path) -> Result<(String, String), ToolError> {
-    let text = fs::read_to_string(path).map_err(|error| ToolError::io("read", path, &error))?;
+    let text =
+        read_named_text(path, MAX_MANIFEST_SIZE).map_err(|error| ToolError::io("read", path, &error))?;
     let manifest: Manifest = toml::from_str(&text)
         .map_err(|error| ToolError::new(format!("{}: {}", path.display(), error.message())))?;
     let package = manifest.package.name;

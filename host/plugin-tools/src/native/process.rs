@@ -4,12 +4,18 @@ use gage_core::{MAX_SHOWN_NAME_CHARS, printable_line, shortened, spawn_thread};
 use gage_plugin::{LineSource, PluginLine};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Maximum size of a message of the interpreter, in bytes.
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
+
+/// Maximum size of a line of the standard error stream, in bytes. Longer ones are split.
+const MAX_ERROR_BYTES: u64 = 1 << 20;
+
+/// Maximum number of messages and lines that wait to be read. Then the interpreter waits.
+const MAX_QUEUED_EVENTS: usize = 16;
 
 /// Interval at which a call looks whether it is stopped.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
@@ -49,7 +55,8 @@ enum Event {
 /// A running interpreter, which ends when this is dropped.
 pub(super) struct NativeProcess {
     child: Child,
-    input: ChildStdin,
+    /// Requests to the thread that writes them: a process that does not read must not stop the clock of a call.
+    requests: Sender<String>,
     events: Receiver<Event>,
     last_error: Option<String>,
 }
@@ -59,16 +66,26 @@ impl NativeProcess {
     pub(super) fn start(command: &mut Command) -> Result<NativeProcess, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let (send, events) = channel();
+        let (send, events) = sync_channel(MAX_QUEUED_EVENTS);
+        let (requests, to_write) = channel::<String>();
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(input), Some(output), Some(errors)) = streams else {
+        let (Some(mut input), Some(output), Some(errors)) = streams else {
             return Err("its streams are not connected".to_owned());
         };
-        let process = NativeProcess { child, input, events, last_error: None };
+        let process = NativeProcess { child, requests, events, last_error: None };
         let sender = send.clone();
+        let write_requests = move || {
+            // A process that has ended does not read; its output says why.
+            while let Ok(request) = to_write.recv() {
+                let _ = input.write_all(request.as_bytes()).and_then(|()| input.flush());
+            }
+        };
         // On an error, the process is dropped, which ends it.
-        spawn_thread("native-out", move || read_lines(output, &sender, message_of))
-            .and_then(|_| spawn_thread("native-err", move || read_lines(errors, &send, error_of)))
+        spawn_thread("native-out", move || read_lines(output, &sender, MAX_MESSAGE_BYTES, message_of))
+            .and_then(|_| {
+                spawn_thread("native-err", move || read_lines(errors, &send, MAX_ERROR_BYTES, error_of))
+            })
+            .and_then(|_| spawn_thread("native-in", write_requests))
             .map_err(|shortage| shortage.report().to_string())?;
         Ok(process)
     }
@@ -81,8 +98,8 @@ impl NativeProcess {
         is_stopped: &dyn Fn() -> bool,
         on_line: &dyn Fn(PluginLine),
     ) -> Result<Value, CallFailure> {
-        // A process that has ended does not read; its output says why.
-        let _ = self.input.write_all(format!("{request}\n").as_bytes()).and_then(|()| self.input.flush());
+        // Fails only if the thread ended, which ends with the process.
+        let _ = self.requests.send(format!("{request}\n"));
         let member = request["member"].as_str();
         let deadline = Instant::now() + time;
         loop {
@@ -180,11 +197,11 @@ fn error_of(line: &[u8]) -> Event {
 }
 
 /// Sends each line of a stream, until its end or until nobody receives.
-fn read_lines(stream: impl Read, send: &Sender<Event>, event_of: fn(&[u8]) -> Event) {
+fn read_lines(stream: impl Read, send: &SyncSender<Event>, max_bytes: u64, event_of: fn(&[u8]) -> Event) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = Vec::new();
-        let read = reader.by_ref().take(MAX_MESSAGE_BYTES).read_until(b'\n', &mut line);
+        let read = reader.by_ref().take(max_bytes).read_until(b'\n', &mut line);
         if !read.is_ok_and(|count| count > 0) || send.send(event_of(line.trim_ascii_end())).is_err() {
             return;
         }
@@ -199,12 +216,15 @@ mod tests {
     use std::cell::RefCell;
 
     fn outcome(script: &str, time: Duration) -> (String, Vec<String>) {
+        outcome_of(&json!({"call": "score", "member": "m"}), script, time)
+    }
+
+    fn outcome_of(request: &Value, script: &str, time: Duration) -> (String, Vec<String>) {
         let mut process = NativeProcess::start(Command::new("sh").args(["-c", script])).unwrap();
         let lines = RefCell::new(Vec::new());
         let on_line =
             |line: PluginLine| lines.borrow_mut().push(format!("{} {}", line.source.name(), line.text));
-        let request = json!({"call": "score", "member": "m"});
-        let outcome = match process.call(&request, time, &|| false, &on_line) {
+        let outcome = match process.call(request, time, &|| false, &on_line) {
             Ok(reply) => reply.to_string(),
             Err(CallFailure::TimedOut(_)) => "timed out".to_owned(),
             Err(CallFailure::Ended(how)) => format!("ended: {how}"),
@@ -243,5 +263,19 @@ mod tests {
     #[test]
     fn process_without_a_reply_is_ended() {
         assert_eq!(outcome("exec sleep 600", Duration::from_millis(20)).0, "timed out");
+        // It does not read a request that is larger than the buffer of a pipe.
+        let request = json!({"call": "score", "member": "m", "inputs": "x".repeat(4 << 20)});
+        assert_eq!(outcome_of(&request, "exec sleep 600", Duration::from_millis(20)).0, "timed out");
+    }
+
+    #[test]
+    fn lines_that_nobody_takes_make_the_process_wait() {
+        let script = "read x; echo '{\"reply\": 1}'; exec yes >&2";
+        let mut process = NativeProcess::start(Command::new("sh").args(["-c", script])).unwrap();
+        let request = json!({"call": "score", "member": "m"});
+        let reply = process.call(&request, Duration::from_secs(60), &|| false, &|_| ());
+        assert!(matches!(reply, Ok(reply) if reply == json!(1)));
+        // Its endless lines fill the queue, and no more of them are read.
+        assert_eq!(process.events.iter().take(MAX_QUEUED_EVENTS).count(), MAX_QUEUED_EVENTS);
     }
 }

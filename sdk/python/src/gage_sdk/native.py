@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import signal
 import sys
 import sysconfig
 import traceback
@@ -19,6 +20,9 @@ from types import ModuleType
 from typing import Any
 
 _MIN_PYTHON = (3, 10)
+
+_SIGNAL_AT_PARENT_DEATH = 1
+"""The option PR_SET_PDEATHSIG of Linux's prctl."""
 
 _RECORDS = {
     "PluginInfo": "name version description extra",
@@ -303,7 +307,19 @@ def _main() -> None:
     if sys.version_info < _MIN_PYTHON:
         version = ".".join(map(str, sys.version_info[:2]))
         sys.exit(f"Python {version} is too old; the SDK needs {'.'.join(map(str, _MIN_PYTHON))}")
+    _end_with_host()
     _serve(_Channel())
+
+
+def _end_with_host() -> None:
+    """Lets the system end this process when gage-host is killed, even in an endless loop."""
+    if sys.platform != "linux":
+        return
+    try:
+        import ctypes
+    except ImportError:  # Some builds of Python lack it.
+        return
+    ctypes.CDLL(None).prctl(_SIGNAL_AT_PARENT_DEATH, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -4,16 +4,22 @@ use super::custom_id::CustomId;
 use super::{BatchError, BatchReport, BatchRequest};
 use crate::api::SamplePlace;
 use gage_config::HttpKind;
-use gage_core::foreign_file::{check_target, create_anew};
+use gage_core::foreign_file::{FileLimit, check_target, create_anew, open_named};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Maximum length of all requests, in bytes. They are kept in memory until the file is written.
 const MAX_REQUEST_BYTES: usize = 1 << 30;
+
+/// Number of bytes at the beginning of an existing file that tell whether it holds requests.
+const HEAD_BYTES: u64 = 256;
+
+/// Keys after the name of a request, by which a request is not a result.
+const KEYS_AFTER_ID: [&str; 2] = [",\"params\":", ",\"method\":"];
 
 /// Ending of the file while it is written.
 const UNFINISHED_ENDING: &str = ".part";
@@ -38,17 +44,21 @@ struct Requests {
 }
 
 impl RequestCollector {
-    /// Checks that the file can be written, and creates it under a temporary name.
+    /// Checks that the file can be written, and creates it under a temporary name. An existing file is replaced only if it
+    /// holds requests.
     pub(super) fn open(path: &Path) -> Result<RequestCollector, BatchError> {
         let file_error = |source| BatchError::file(path, source);
         let name = path.file_name().ok_or_else(|| {
-            file_error(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not the name of a file"))
+            file_error(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file"))
         })?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         check_target(folder.unwrap_or(Path::new(".")), name).map_err(file_error)?;
         let mut unfinished = OsString::from(name);
         unfinished.push(UNFINISHED_ENDING);
         let unfinished = path.with_file_name(unfinished);
+        for replaced in [path, unfinished.as_path()] {
+            check_replaceable(replaced).map_err(|source| BatchError::file(replaced, source))?;
+        }
         create_anew(&unfinished).map_err(file_error)?;
         Ok(RequestCollector { path: path.to_owned(), unfinished, requests: Mutex::default() })
     }
@@ -79,7 +89,7 @@ impl RequestCollector {
         Ok(BatchReport::Written { path: self.path.clone(), requests: count, bytes: requests.bytes as u64 })
     }
 
-    fn write(&self, requests: &Requests) -> std::io::Result<()> {
+    fn write(&self, requests: &Requests) -> io::Result<()> {
         let mut file = BufWriter::new(create_anew(&self.unfinished)?);
         for line in requests.lines.values() {
             file.write_all(line)?;
@@ -95,6 +105,26 @@ impl Drop for RequestCollector {
         // It is there only if the file was not written.
         let _ = std::fs::remove_file(&self.unfinished);
     }
+}
+
+/// Checks that an existing file is empty, or holds requests that an earlier run wrote. Other files are not replaced.
+fn check_replaceable(path: &Path) -> io::Result<()> {
+    let file = match open_named(path, FileLimit::NONE) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut head)?;
+    if head.is_empty() || begins_with_request(&String::from_utf8_lossy(&head)) {
+        return Ok(());
+    }
+    Err(io::Error::new(ErrorKind::AlreadyExists, "it exists and holds something else than requests"))
+}
+
+/// Returns whether a text begins with a line that [`line_of`] wrote.
+fn begins_with_request(text: &str) -> bool {
+    let id_and_rest = text.strip_prefix("{\"custom_id\":\"").and_then(|text| text.split_once('"'));
+    id_and_rest.is_some_and(|(_, rest)| KEYS_AFTER_ID.iter().any(|key| rest.starts_with(key)))
 }
 
 /// Returns the line of a request. Its body is what a server would receive.
@@ -160,6 +190,35 @@ mod tests {
     fn limit_of_requests_is_named() {
         let error = BatchError::TooLarge { max_bytes: MAX_REQUEST_BYTES }.recorded("server");
         assert!(error.starts_with("the requests take more than 1024 MiB; write them in parts"), "{error}");
+    }
+
+    #[test]
+    fn only_files_of_requests_are_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("requests.jsonl");
+        let unfinished = folder.path().join("requests.jsonl.part");
+        let place = SamplePlace { task_id: "t".into(), row: 0, repeat: 0 };
+        let id = CustomId::new(&place, "/v1", b"{}");
+        let line = |kind| line_of(&id, &request(kind, b"{}"));
+        for allowed in [Vec::new(), line(HttpKind::OpenAi), line(HttpKind::Anthropic)] {
+            std::fs::write(&path, &allowed).expect("written");
+            assert!(RequestCollector::open(&path).is_ok(), "{}", String::from_utf8_lossy(&allowed));
+        }
+        std::fs::remove_file(&path).expect("removed");
+        for kept in [
+            &b"{\"question\": \"2 + 2?\"}\n"[..],
+            b"{\"custom_id\":\"t-0-0-1\",\"result\":{\"type\":\"expired\"}}\n",
+            b"\xff",
+        ] {
+            for replaced in [&path, &unfinished] {
+                std::fs::write(replaced, kept).expect("written");
+                let error = RequestCollector::open(&path).err().map(|error| error.to_string());
+                let error = error.unwrap_or_default();
+                assert!(error.ends_with("it exists and holds something else than requests"), "{error}");
+                assert_eq!(std::fs::read(replaced).expect("a file"), kept);
+                std::fs::remove_file(replaced).expect("removed");
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
+/// Maximum length of the `custom_id` of a result, in bytes. All are kept in memory; those of gage-host have at most 64.
+const MAX_ID_BYTES: usize = 256;
+
 /// Maximum number of results in all files.
 const MAX_RESULTS: usize = 10_000_000;
 
@@ -127,6 +130,9 @@ fn add_places(
             let line_error =
                 |message| BatchError::Line { path: path.display().to_string(), line: number, message };
             let id = read_head(&line).map_err(line_error)?;
+            if id.len() > MAX_ID_BYTES {
+                return Err(line_error(format!("its `custom_id` has more than {MAX_ID_BYTES} bytes")));
+            }
             let place = ResultPosition { file, start, line: number };
             if let Some(earlier) = places.insert(id.clone().into_boxed_str(), place) {
                 let id = gage_core::shown_name(&id);
@@ -210,6 +216,7 @@ mod tests {
     fn hostile_files_are_refused_with_the_line() {
         let twice = br#"{"custom_id": "a-1", "error": {"message": "no"}}"#;
         let twice = [&twice[..], b"\n", twice].concat();
+        let long = format!("{{\"custom_id\": \"{}\", \"error\": {{}}}}", "x".repeat(MAX_ID_BYTES + 1));
         let wide = format!("{{\"custom_id\": \"a\", \"error\": [{}0]}}", "0,".repeat(2_000_000));
         for (content, part) in [
             (&b"not json\n"[..], "line 1: it is not the JSON"),
@@ -224,6 +231,7 @@ mod tests {
                 "neither `response`, `error` nor `result`",
             ),
             (&twice, "the second result of `a-1`; the first is in"),
+            (long.as_bytes(), "line 1: its `custom_id` has more than 256 bytes"),
             (wide.as_bytes(), "JSON values"),
         ] {
             let error = open(&[content]).err().map(|error| error.to_string());

@@ -1,6 +1,6 @@
 //! Prints what became of the requests that are answered in bulk.
 
-use crate::commands::next_command::resume_command;
+use crate::commands::next_command::live_command;
 use crate::terminal::{self, count_of};
 use gage_runner::{BatchReport, RunOutcome, TakenResults};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn taken_lines(results: &TakenResults, run_id: &str) -> Vec<String> {
         lines.push(format!(
             "incomplete: {} open; ask them live with {}",
             count_of(results.open(), "request"),
-            resume_command(run_id)
+            live_command(run_id)
         ));
     }
     lines

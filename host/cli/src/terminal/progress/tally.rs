@@ -2,7 +2,7 @@
 //! drawing thread.
 
 use gage_core::{MetricResult, Outcome};
-use gage_engine::FinishedSample;
+use gage_engine::{FigureSoFar, FinishedSample};
 use gage_figures::RunningMean;
 use gage_runner::{ConcurrencyLimit, LimitedRequests, MeanMetric};
 use parking_lot::Mutex;
@@ -36,6 +36,8 @@ pub(super) struct TaskTally {
 #[derive(Default)]
 struct OutcomeTally {
     score: RunningMean,
+    /// The mean over the first answers, which is shown until a sample has a score.
+    preview: Option<RunningScore>,
     failures: BTreeMap<String, u64>,
 }
 
@@ -125,6 +127,14 @@ impl TaskTally {
         self.most_awaiting.fetch_max(now, Ordering::Relaxed);
     }
 
+    /// Keeps the mean of the shown metric over the first answers.
+    pub(super) fn figures_so_far(&self, figures: &[FigureSoFar]) {
+        let Some((metric_id, _)) = &self.mean else { return };
+        let own = figures.iter().find(|figure| figure.metric_id == *metric_id);
+        let preview = own.map(|figure| RunningScore { mean: figure.mean, scored: figure.n, interval: None });
+        self.ends.lock().preview = preview;
+    }
+
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
     }
@@ -157,7 +167,8 @@ impl TaskTally {
     pub(super) fn snapshot(&self) -> Snapshot {
         let ends = self.ends.lock();
         let score = self.mean.as_ref().and_then(|(metric_id, bounds)| {
-            Some((metric_id.clone(), RunningScore::of(&ends.score, *bounds)?))
+            let score = RunningScore::of(&ends.score, *bounds).or(ends.preview)?;
+            Some((metric_id.clone(), score))
         });
         let mut failures: Vec<(String, u64)> =
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
@@ -272,6 +283,17 @@ pub(super) mod tests {
         }
         let (_, score) = task.snapshot().score.unwrap();
         assert!(score.interval.is_some_and(|(low, high)| low >= 0.0 && high <= 1.0), "{score:?}");
+    }
+
+    #[test]
+    fn the_mean_of_the_first_answers_is_shown_until_a_score() {
+        let task = TaskTally::new("t", Some(10), 0, mean("m", UNBOUNDED));
+        let figure = |metric_id: &str, mean| FigureSoFar { metric_id: metric_id.to_owned(), mean, n: 4 };
+        task.figures_so_far(&[figure("other", 0.9), figure("m", 0.25)]);
+        let shown = task.snapshot().score.map(|(_, score)| score);
+        assert_eq!(shown, Some(RunningScore { mean: 0.25, scored: 4, interval: None }));
+        finish(&task, Outcome::Scored, None, &[metric(1.0)]);
+        assert_eq!(task.snapshot().score.map(|(_, score)| score.mean), Some(1.0));
     }
 
     /// The mean perplexity of texts is not the perplexity of the corpus.

@@ -42,14 +42,18 @@ impl RunTotals {
         RunTotals { view, began: Instant::now(), counted: Mutex::default() }
     }
 
-    /// Sets the usage of the run.
+    /// Sets the usage of the run, unless another thread has counted more in the meantime.
     pub(super) fn count_usage(&self, usage: RunUsage) {
-        self.counted.lock().usage = usage;
+        let tokens = |usage: &RunUsage| usage.prompt_tokens.saturating_add(usage.completion_tokens);
+        let mut counted = self.counted.lock();
+        if tokens(&usage) >= tokens(&counted.usage) {
+            counted.usage = usage;
+        }
     }
 
     /// Keeps a failed sample as the last one.
     pub(super) fn finished(&self, finished: &FinishedSample<'_>) {
-        if finished.outcome == Outcome::Scored {
+        if matches!(finished.outcome, Outcome::Scored | Outcome::Skipped) {
             return;
         }
         let mut text = format!("{} {}: {}", finished.task_id, finished.sample_id, kind_of_failure(finished));
@@ -88,7 +92,7 @@ mod tests {
         let mut shown = Vec::new();
         for (sample_id, outcome, error) in [
             ("a", Outcome::Truncated, None),
-            ("b", Outcome::Scored, None),
+            ("b", Outcome::Skipped, None),
             ("c", Outcome::BackendError, Some(&error)),
         ] {
             totals.finished(&FinishedSample {

@@ -28,6 +28,7 @@ _AST_ONLY = 0x400
 """The flag of `compile` that returns the syntax tree, as in the module ast."""
 
 _files: dict[str, bytes] = {}
+_total_bytes = 0
 _folders: dict[str, set[str]] = {}
 _roots: list[str] = []
 
@@ -88,10 +89,12 @@ def _add_folder(folder: str) -> None:
 
 
 def _add_file(path: str) -> None:
+    global _total_bytes
     with open(path, "rb") as file:
-        _files[path] = file.read()
-    total = sum(map(len, _files.values()))
-    if total > MAX_TOTAL_BYTES:
+        content = file.read()
+    _total_bytes += len(content) - len(_files.get(path, b""))
+    _files[path] = content
+    if _total_bytes > MAX_TOTAL_BYTES:
         largest = max(_files, key=lambda one: len(_files[one]))
         raise ValueError(
             f"the files of the plugin and its packages have more than {MAX_TOTAL_BYTES >> 20} MiB; "
