@@ -70,9 +70,10 @@ fn missing_and_surplus_answers_are_counted() {
     let workspace = workspace();
     workspace.write(
         "answers.jsonl",
-        "{\"id\": \"p\", \"answer\": \"Lima\"}\n{\"id\": \"x\", \"answer\": \"?\"}\n",
+        "{\"id\": \"p\", \"answer\": \"Lima\"}\n{\"id\": \"x\", \"answer\": \"?\"}\n{\"id\": \"y\", \"answer\": null}\n",
     );
     let ended = workspace.run(&RUN).expect_code(4);
+    assert!(ended.stderr.contains("entries without an answer: 1"), "{}", ended.stderr);
     assert!(
         ended.stderr.contains("1 of 2 answers belong to no sample, the first in line 2"),
         "{}",

@@ -72,7 +72,7 @@ fn failed_samples_are_printed_with_questions_and_answers() {
     assert_eq!((&value["chosen"], &value["all"]), (&json!(2), &json!(4)));
     // A sample without an answer comes before a wrong answer.
     assert_eq!(value["samples"][0]["question"], "question 3");
-    assert_eq!(value["samples"][0]["outcome"], "backend_error");
+    assert_eq!(value["samples"][0]["outcome"], "empty_output");
     let place = |text: &str| shown.stdout.find(text);
     assert!(place("question 3") < place("question 2"), "{}", shown.stdout);
     assert!(one.stderr.contains("1 of them are not shown: --limit 2 shows all"), "{}", one.stderr);
