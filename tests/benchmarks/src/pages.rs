@@ -18,7 +18,7 @@ const IN_FLIGHT: usize = 256;
 
 /// Becomes true when the list has samples, and when the page has all of them and can be filtered.
 const HAS_ROWS: &str = "document.querySelector('#rows .row') !== null";
-const IS_READY: &str = "document.documentElement.dataset.ready !== undefined";
+const IS_READY: &str = "document.documentElement?.dataset.ready !== undefined";
 /// Memory of the script, in bytes.
 const SCRIPT_MEMORY: &str = "performance.memory.usedJSHeapSize";
 /// Folder with the blocks of a page, in the folder of a run.
