@@ -140,7 +140,7 @@ fn metric_lines(
     lines
 }
 
-/// Writes the unit behind each value that has one. The digits of the others stay in line with those.
+/// Writes the unit after each value that has one. The digits of the others stay in line with those.
 fn write_units(rows: &mut [TableRow]) {
     let width = rows.iter().map(|row| row.unit.len()).max().unwrap_or_default();
     if width == 0 {

@@ -13,14 +13,14 @@ mod result_line;
 
 use custom_id::CustomId;
 use requests::RequestCollector;
-use responses::{Lookup, ResponseFiles};
+use responses::ResponseFiles;
 use std::path::{Path, PathBuf};
 
 pub(super) use result_line::BatchResult;
 
 /// Requests of a run that are answered in bulk.
 pub struct HttpBatch {
-    /// The backend of the model under test. Other backends are no part of the batch.
+    /// The backend of the model under test. Requests to other backends are not part of the batch.
     backend_id: String,
     mode: BatchMode,
 }
@@ -154,7 +154,7 @@ impl HttpBatch {
         matches!(self.mode, BatchMode::Write(_))
     }
 
-    /// Answers a request, or writes it down. `None` if it is no part of the batch and is sent.
+    /// Answers a request from the results, or adds it to the file. `None` if the request is not part of the batch and must be sent.
     pub(super) async fn answer(&self, request: BatchRequest<'_>) -> Option<BatchAnswer> {
         let place = request.place.filter(|_| self.is_of(request.backend_id));
         match (&self.mode, place) {
@@ -170,8 +170,8 @@ impl HttpBatch {
             (BatchMode::Take(files), Some(place)) => {
                 let id = CustomId::new(place, request.path, request.body);
                 Some(match files.find(&id).await {
-                    Lookup::Found(result) => BatchAnswer::Result(result, id.to_string()),
-                    Lookup::Open => BatchAnswer::Open("the results have no answer to the request"),
+                    Some(result) => BatchAnswer::Result(result, id.to_string()),
+                    None => BatchAnswer::Open("the results have no answer to the request"),
                 })
             }
         }

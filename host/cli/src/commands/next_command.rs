@@ -155,7 +155,7 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
     if !is_run(words) {
         return matches!(error, RunnerError::Shortage { .. }).then(|| without(words, &[RUN_ID], is_file));
     }
-    let anew = || without(words, &["--resume", RUN_ID], is_file);
+    let new_run = || without(words, &["--resume", RUN_ID], is_file);
     Some(match error {
         RunnerError::Shortage { run_id: Some(run_id), .. } | RunnerError::ChangedInput { run_id, .. } => {
             continued(words, run_id, Vec::new())
@@ -176,7 +176,7 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
             | RunError::IdentityMismatch(_)
             | RunError::OtherAnswers(_)
             | RunError::Data(_),
-        ) => anew(),
+        ) => new_run(),
         _ => return None,
     })
 }
@@ -361,7 +361,7 @@ mod tests {
             (written(3), waiting(), results),
             (taken(2), waiting(), open),
             (taken(0), Ending::Complete, "gage-host report runs/r"),
-            // What is left to do is not asked live.
+            // The open requests belong to a batch: the next command must not send them live.
             (written(3), Ending::Stopped(StopReason::Requested), again),
         ] {
             let end = RunEnd {

@@ -22,8 +22,8 @@ pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
         return Err((format!("`{key}` contains a space or a control character"), FORM.to_owned()));
     }
     // The colons of an IPv6 address are inside brackets.
-    let behind = authority.rsplit_once(']').map_or(authority, |(_, behind)| behind);
-    let (host, port) = match behind.rsplit_once(':') {
+    let after = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
+    let (host, port) = match after.rsplit_once(':') {
         Some((_, port)) => (authority.strip_suffix(&format!(":{port}")).unwrap_or_default(), Some(port)),
         None => (authority, None),
     };

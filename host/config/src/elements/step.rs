@@ -138,7 +138,7 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
             let givers: Vec<String> =
                 step_order::givers(datum).map(|giver| format!("{{step: {}}}", giver.name())).collect();
             let message = format!("`{}` needs {}, which no step before it gives", kind.name(), datum.name());
-            // Existing answers stand for the step that asks the model.
+            // Given answers replace the step that asks the model.
             let answers = if datum == StepOutput::Answer { ANSWERS_HELP } else { "" };
             problems.error(*span, path, message).help(format!("add {}{answers}", givers.join(" or ")));
         }

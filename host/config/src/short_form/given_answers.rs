@@ -5,7 +5,7 @@ use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// Id of the backend that `answers` stands for.
+/// Id of the backend that the key `answers` adds.
 const BACKEND_ID: &str = "answers";
 
 /// Its id if another backend has the first one.
@@ -15,7 +15,7 @@ const OTHER_BACKEND_ID: &str = "given_answers";
 const FORMS: &str =
     "write the path of the file, or a mapping with `path` and the keys of a backend of the type `answers`";
 
-/// Adds the backend that `answers` stands for. It answers for every role of the model under test. A suite that only scores
+/// Adds the backend of the key `answers`. It answers for every role of the model under test. A suite that only scores
 /// gets the step `inference`, which takes the answers.
 pub(super) fn expand(root: &mut Node, entry: Entry, problems: &mut Problems) {
     let span = entry.node.span;

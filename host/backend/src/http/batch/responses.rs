@@ -44,14 +44,6 @@ struct TakingState {
     report: TakenResults,
 }
 
-/// What the files have for a request.
-pub(super) enum Lookup {
-    /// Its result.
-    Found(BatchResult),
-    /// No result of this request.
-    Open,
-}
-
 impl ResponseFiles {
     /// Reads the names of all results.
     pub(super) fn open(paths: &[PathBuf]) -> Result<ResponseFiles, BatchError> {
@@ -64,8 +56,8 @@ impl ResponseFiles {
         Ok(ResponseFiles { paths: paths.iter().cloned().map(Arc::new).collect(), samples, state })
     }
 
-    /// Returns the result of a request, and counts what is missing.
-    pub(super) async fn find(&self, id: &CustomId) -> Lookup {
+    /// Returns the result of a request. If there is none, the request is counted as changed or missing.
+    pub(super) async fn find(&self, id: &CustomId) -> Option<BatchResult> {
         let name = id.to_string();
         let place = {
             let mut state = self.state.lock();
@@ -78,15 +70,12 @@ impl ResponseFiles {
             }
             place
         };
-        let Some(place) = place else { return Lookup::Open };
-        let Some(path) = self.paths.get(place.file).cloned() else { return Lookup::Open };
+        let place = place?;
+        let path = Arc::clone(self.paths.get(place.file)?);
         let wanted = name.clone();
         let read = tokio::task::spawn_blocking(move || read_at(&path, place, &wanted)).await;
         let read = read.unwrap_or_else(|error| Err(error.to_string()));
-        match read {
-            Ok(result) => Lookup::Found(result),
-            Err(message) => Lookup::Found(BatchResult::Failed(message)),
-        }
+        Some(read.unwrap_or_else(BatchResult::Failed))
     }
 
     pub(super) fn note_taken(&self) {
@@ -199,10 +188,10 @@ mod tests {
         let second = result("other-7-0-0000000000000000");
         let (_folder, files) = open(&[first.as_bytes(), second.as_bytes()]).expect("results");
         let found = files.find(&id(0)).await;
-        assert!(matches!(found, Lookup::Found(BatchResult::Reply { status: 200, .. })));
+        assert!(matches!(found, Some(BatchResult::Reply { status: 200, .. })));
         files.note_taken();
         for row in [1, 2] {
-            assert!(matches!(files.find(&id(row)).await, Lookup::Open), "{row}");
+            assert!(files.find(&id(row)).await.is_none(), "{row}");
         }
         files.note_failed("t-5-0", "status 500");
         let report = files.report();

@@ -22,7 +22,7 @@ pub(in crate::http) enum BatchResult {
     Failed(String),
 }
 
-/// The keys of a line that tell what it is. Null counts as missing.
+/// The keys that show whether a line is a request or a result. Null counts as missing.
 #[derive(Deserialize)]
 struct LineHead {
     custom_id: String,
