@@ -2,6 +2,9 @@
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
+/// Folders that the tools of a language make in a project.
+pub(crate) const TOOL_FOLDERS: [&str; 4] = ["node_modules", "target", "dist", "__pycache__"];
+
 /// Returns the files below a folder, as relative paths and texts.
 pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().filter_map(move |(path, text)| Some((path.strip_prefix(folder)?.strip_prefix('/')?, *text)))

@@ -1,5 +1,6 @@
 //! Brings the contract and the SDK in a project to those of this version.
 
+use crate::files::TOOL_FOLDERS;
 use crate::scaffold::sdk_files;
 use crate::{Project, ToolError};
 use gage_core::foreign_file::{self, FileLimit};
@@ -7,9 +8,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-/// Folders of tools inside of an SDK.
-const TOOL_FOLDERS: [&str; 4] = ["node_modules", "target", "dist", "__pycache__"];
 
 /// Files of tools inside of an SDK.
 const TOOL_FILES: [&str; 2] = ["Cargo.lock", "package-lock.json"];

@@ -1,5 +1,6 @@
 //! Detects changes of files, by looking at them again and again.
 
+use crate::files::TOOL_FOLDERS;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -7,9 +8,6 @@ use std::time::SystemTime;
 
 /// Maximum number of files that are watched.
 const MAX_WATCHED_FILES: usize = 10_000;
-
-/// Folders of tools, which change while a project is used.
-const SKIPPED_FOLDERS: [&str; 4] = ["node_modules", "target", "dist", "__pycache__"];
 
 /// The pauses between two looks at the files.
 pub trait WatchPause {
@@ -67,7 +65,7 @@ impl FileStates {
             }
             // Links are not followed.
             match metadata.is_dir() {
-                true if SKIPPED_FOLDERS.contains(&&*name) => {}
+                true if TOOL_FOLDERS.contains(&&*name) => {}
                 true => self.add_folder(&entry.path()),
                 false => self.add(&entry.path(), &metadata),
             }

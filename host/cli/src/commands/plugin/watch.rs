@@ -24,7 +24,7 @@ pub(super) fn watch(
     repeat(files, &mut pause, || {
         terminal::clear_screen();
         let result = test(&stop).map(drop);
-        terminal::print_line("watching the files; Ctrl-C ends")?;
+        terminal::eprint_line("watching the files; Ctrl-C ends");
         result
     })?;
     Ok(ExitCode::Done)
