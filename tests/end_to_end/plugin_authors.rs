@@ -219,18 +219,21 @@ fn watched_project_is_tested_after_each_change() {
     use std::io::{BufRead as _, BufReader};
     let Some(workspace) = project("python") else { return };
     let mut child = workspace.start(&["plugin", "test", "word-recall", "--native", "--watch"]);
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut result = || {
-        let shown: Vec<String> =
-            lines.by_ref().map_while(Result::ok).take_while(|line| !line.starts_with("watching")).collect();
-        shown.last().cloned().unwrap_or_default()
+    let mut results = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let mut messages = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let mut messages_of_a_test = || -> Vec<String> {
+        messages.by_ref().take_while(|line| line != "watching the files; Ctrl-C ends").collect()
     };
-    assert!(result().starts_with("11 of 11 cases passed"));
+    messages_of_a_test();
     let source = workspace.read("word-recall/plugin.py");
     workspace.write("word-recall/plugin.py", "import not_a_module\n");
-    assert_eq!(result(), "", "an error is no end");
+    let failed = messages_of_a_test();
+    assert!(failed.iter().any(|line| line.starts_with("error: the plugin cannot be loaded")), "{failed:?}");
     workspace.write("word-recall/plugin.py", source);
-    assert!(result().starts_with("11 of 11 cases passed"));
+    messages_of_a_test();
+    for _ in 0..2 {
+        assert!(results.next().is_some_and(|line| line.starts_with("11 of 11 cases passed")));
+    }
     CommandOutput::interrupt(child).expect_code(0);
 }
 
