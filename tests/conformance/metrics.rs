@@ -1,6 +1,6 @@
 //! Every metric that has cases.
 
-use crate::{cases, context_of, difference, folder, registry};
+use crate::{cases, context_of, difference, folder, passing_blank_references, registry};
 use gage_config::PluginReference;
 use gage_plugin::Registry;
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
         .find::<gage_plugin::MetricKind>(&PluginReference::Name(metric.to_owned()))
         .expect("a metric");
     let metric = family
-        .configure(member.as_deref(), case["params"].clone())
+        .configure(member.as_deref(), passing_blank_references(&case["params"]))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let item = metric.resolve("case", context_of(case));
     let card = metric

@@ -179,6 +179,7 @@ impl Corpus {
     fn of_metric(&self, registry: &Registry, name: &str) -> Results {
         let (metric, params, mut found): (Metric, _, _) =
             self.configure::<MetricKind>(registry, "metric", name);
+        let metric = passing_blanks(&metric);
         let mut is_scored = false;
         for case in self.samples() {
             let card = score(&metric, &case);
@@ -263,12 +264,19 @@ impl Corpus {
     fn cards_of_texts(&self, registry: &Registry) -> Vec<ScoreCard> {
         let of = |name: &str| {
             let (metric, _, _): (Metric, _, _) = self.configure::<MetricKind>(registry, "metric", name);
+            let metric = passing_blanks(&metric);
             let samples = self.samples();
             let items = samples.iter().map(|case| metric.resolve("case", context_of(case))).collect();
             metric.score(items).results.into_iter().filter_map(Result::ok).collect::<Vec<_>>()
         };
         [of("bleu"), of("chrf"), of("word_perplexity")].concat()
     }
+}
+
+/// Returns a metric that scores blank references itself; see `crate::passing_blank_references`.
+fn passing_blanks(metric: &Metric) -> Metric {
+    let params = Object::from_iter([("on_missing_field".to_owned(), "ignore".into())]);
+    metric.with_params(&params).unwrap_or_else(|problems| panic!("{}: {problems:?}", metric.name()))
 }
 
 /// Returns the inputs of a metric for a case.

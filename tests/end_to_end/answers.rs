@@ -107,7 +107,10 @@ fn unclear_answers_are_refused() {
             "the sample has 2 answers, the first in line 1",
         ),
         ("{\"id\": \"p\", \"answer\": \"a\"}\n\"b\"\n", "it has no id, and other answers have one"),
-        ("{\"id\": \"p\", \"answer\": \"a\", \"output\": \"b\"}\n", "name the right one with `answer_field`"),
+        (
+            "{\"id\": \"p\", \"answer\": \"a\", \"output\": \"b\"}\n",
+            "name the right one: `answers: {path: FILE, answer_field: FIELD}`",
+        ),
         ("", "has no rows"),
     ] {
         workspace.write("answers.jsonl", content);

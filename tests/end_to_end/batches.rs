@@ -40,6 +40,24 @@ fn write_results(workspace: &Workspace, name: &str, results: &[Value]) {
 }
 
 #[test]
+fn batch_needs_no_key() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(ROWS));
+    let backend = server.backend(", api_key_env: NO_SUCH_KEY");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let written = workspace.run(&WRITE).expect_code(0);
+    let results: Vec<Value> = lines(&workspace, "requests.jsonl").iter().map(result_of).collect();
+    write_results(&workspace, "results.jsonl", &results);
+    let taken = workspace.run(&TAKE).expect_code(0);
+    for ended in [written, taken] {
+        assert!(!ended.stderr.contains("NO_SUCH_KEY"), "{}", ended.stderr);
+    }
+    let live = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+    assert!(live.stderr.contains("the environment variable NO_SUCH_KEY is not set"), "{}", live.stderr);
+}
+
+#[test]
 fn results_of_a_batch_are_the_answers_of_the_run() {
     let server = Server::answering();
     let workspace = workspace(&server);
@@ -151,6 +169,26 @@ fn judges_are_asked_while_results_are_taken() {
     workspace.run(&TAKE).expect_code(0);
     assert!(server.bodies().iter().all(|body| body["model"] == "grader"), "{:?}", server.bodies());
     assert_eq!(server.requests(), ROWS);
+}
+
+#[test]
+fn live_request_without_its_key_names_the_variable() {
+    let server = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(ROWS));
+    let model = server.backend(", api_key_env: GAGE_TEST_NO_KEY");
+    let steps = "[{step: inference}, {step: judge}, {step: auto_eval}]";
+    let text = judged_suite(&model, &server.backend(""), "", "[judge_score]", steps, "");
+    // The judge is asked live, at the backend whose other requests are a batch.
+    workspace
+        .write("suite.yaml", text.replace("backend_id: judges}\nmetrics", "backend_id: model}\nmetrics"));
+    workspace.run(&WRITE).expect_code(0);
+    let results: Vec<Value> = lines(&workspace, "requests.jsonl").iter().map(result_of).collect();
+    write_results(&workspace, "results.jsonl", &results);
+    let taken = workspace.run(&TAKE);
+    assert_ne!(taken.code, Some(0));
+    assert!(taken.stderr.contains("GAGE_TEST_NO_KEY"), "{}", taken.stderr);
+    assert_eq!(server.requests(), 0);
 }
 
 #[test]

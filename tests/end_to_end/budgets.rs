@@ -61,6 +61,7 @@ fn time_budget_ends_tool_loops() {
     workspace.write("suite.yaml", support_steps::suite(&server, "", steps, ""));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--max-time", "1"]).expect_code(4);
     assert!(ended.stderr.contains("max_time 1 s is over"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(" --max-time 2s --run-id r --resume\n"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r"), Vec::<Value>::new());
 }
 
@@ -93,4 +94,27 @@ fn budget_ends_a_run_between_an_answer_and_its_judges() {
     assert_eq!(spent, 2 * (model.requests() + judge.requests()) as u64);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
     workspace.assert_equal_files("r", "whole", &RESULT_FILES);
+}
+
+/// Each answer and each reply takes five tokens.
+#[test]
+fn a_cost_names_the_models_without_a_price() {
+    let judge = Server::start(|_| completion("Fine.\nCORRECT: yes\nSCORE: 1"));
+    let (model, workspace) = (judged_runs::model(), judged_runs::workspace(2));
+    let price =
+        |backend_id: &str| format!("  - {{backend_id: {backend_id}, prompt: 1000, completion: 1000}}\n");
+    let pricing = format!("pricing:\n{}{}", price("model"), price("judges"));
+    workspace.write("suite.yaml", judged_runs::suite(&model, &judge, "{step: judge}", &pricing));
+    let whole = workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    assert!(whole.stderr.contains("cost: 0.0200 (12 tokens of prompts"), "{}", whole.stderr);
+
+    // The price of a replaced model is not that of the other one.
+    let other = format!("openai:other@{}/v1", model.server.uri());
+    let run = ["run", "suite.yaml", "--run-id", "other", "--model", &other];
+    let partial = workspace.run(&run).expect_code(0);
+    let cost = "cost: 0.0100, judges only: no price for `other` (12 tokens of prompts";
+    assert!(partial.stderr.contains(cost), "{}", partial.stderr);
+    let manifest = workspace.json("other", "manifest.json");
+    assert_eq!(manifest["unpriced"].as_array().map(Vec::len), Some(1), "{manifest}");
+    assert_eq!(manifest["prices"], json!({"judges": {"prompt": 1000.0, "completion": 1000.0}}));
 }

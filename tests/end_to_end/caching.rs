@@ -179,7 +179,7 @@ fn resume_takes_a_run_id_or_a_run_folder() {
     for (arguments, expected) in [
         (&["suite.yaml", "--resume"][..], "has no run of this suite that can be resumed"),
         (&["--resume", "suite.yaml"], "has no run of this suite that can be resumed"),
-        (&["--resume", "r"], "no suite is given"),
+        (&["--resume", "r"], "there is no run 'r' to resume"),
         (&["suite.yaml", "--run-id", "s", "--resume", "r"], "and --run-id another"),
         (&["suite.yaml", "--resume", "/"], "names no run"),
         (&["suite.yaml", "--resume", "r"], "no run"),

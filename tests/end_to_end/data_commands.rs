@@ -34,6 +34,75 @@ fn samples_without_a_usable_reference_are_reported() {
 }
 
 #[test]
+fn an_empty_reference_has_no_score_unless_the_metric_says_so() {
+    let server = Server::start(|_| completion("Lima"));
+    let workspace = Workspace::new();
+    workspace.write("cells.csv", "question,answer\nPeru?,Lima\nFrance?,\nJapan?,  \n");
+    let rows = [("Peru?", json!("Lima")), ("France?", json!("")), ("Japan?", json!(["", " "]))];
+    let rows =
+        rows.map(|(question, answer)| format!("{}\n", json!({"question": question, "answer": answer})));
+    workspace.write("rows.jsonl", rows.concat());
+    let model = server.server.uri();
+    for file in ["cells.csv", "rows.jsonl"] {
+        for metric in ["exact_match", "contains", "token_f1", "rouge_l", "squad", "numeric_match"] {
+            let suite = format!("datasets: {file}\nmodel: openai:m@{model}/v1\nmetrics: [{metric}]\n");
+            workspace.write("suite.yaml", suite);
+            let run = format!("{metric}-of-{file}");
+            let ended = workspace.run(&["run", "suite.yaml", "--run-id", &run]).expect_code(4);
+            let warning = format!("2 samples have no reference for `{metric}`, and no score");
+            assert!(ended.stderr.contains(&warning), "{file}: {}", ended.stderr);
+            let figure = workspace.json(&run, "summary.json")["tasks"][0]["metrics"][0].clone();
+            assert_eq!(figure["outcomes"]["missing_reference"], 2, "{file} {metric}: {figure}");
+        }
+    }
+    // The empty text is the right answer of two rows, and the model does not give it.
+    let keeps = "{metric_id: exact_match, params: {on_missing_field: ignore}}";
+    let suite = format!("datasets: cells.csv\nmodel: openai:m@{model}/v1\nmetrics: [{keeps}]\n");
+    workspace.write("suite.yaml", suite);
+    workspace.run(&["run", "suite.yaml", "--run-id", "kept"]).expect_code(0);
+    let figure = workspace.json("kept", "summary.json")["tasks"][0]["metrics"][0].clone();
+    assert_eq!(figure["outcomes"], json!({"scored": 3}), "{figure}");
+}
+
+#[test]
+fn an_empty_question_is_an_invalid_row() {
+    let server = Server::start(|_| completion("Lima"));
+    let workspace = Workspace::new();
+    workspace.write("rows.csv", "question,answer\nPeru?,Lima\n,Lima\n");
+    let suite =
+        format!("datasets: rows.csv\nmodel: openai:m@{}/v1\nmetrics: [exact_match]\n", server.server.uri());
+    workspace.write("suite.yaml", suite);
+    let checked = workspace.run(&["data", "validate", "rows.csv"]).expect_code(4);
+    assert!(checked.stdout.contains("field 'question' is empty"), "{}", checked.stdout);
+    let refused = workspace.run(&["run", "suite.yaml"]);
+    assert!(refused.stderr.contains("field 'question' is empty"), "{}", refused.stderr);
+    assert!(server.bodies().iter().all(|body| body["messages"][0]["content"] == "Peru?"));
+}
+
+#[test]
+fn rows_without_any_answer_name_the_field_that_may_be_it() {
+    let workspace = Workspace::new();
+    for (file, rows, field) in [
+        ("gold.jsonl", "{\"question\": \"q\", \"gold\": \"x\"}\n", "gold"),
+        ("target.csv", "question,target\nq,x\nr,y\n", "target"),
+        ("odd.csv", "question,what\nq,x\n", "FIELD"),
+    ] {
+        workspace.write(file, rows);
+        let ended = workspace.run(&["data", "validate", file]).expect_code(0);
+        let expected = format!(
+            "no Sample has an answer, so a metric that needs one gives no score; name its field in `params` of the \
+             dataset: `preprocess_kwargs: {{answer_field: {field}}}`"
+        );
+        assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
+        let json = workspace.run(&["data", "validate", file, "--json"]).expect_code(0).stdout_json();
+        assert_eq!(json["datasets"][0]["warnings"], json!([expected]), "{json}");
+    }
+    workspace.write("half.csv", "question,answer\nq,x\nr,\n");
+    let ended = workspace.run(&["data", "validate", "half.csv"]).expect_code(0);
+    assert!(!ended.stderr.contains("no Sample has an answer"), "{}", ended.stderr);
+}
+
+#[test]
 fn data_commands_read_the_environment_of_a_run() {
     let workspace = Workspace::new();
     let rows: String =

@@ -143,7 +143,7 @@ fn error_in_a_backend_is_shown_with_its_line() {
         ("two_keys", "model: m, api_key_env: A, api_key_file: b", 2),
         ("secret_under_another_name", "model: m, openai_api_key: x", 2),
         ("proxy", "model: m, proxy: 'http://me:secret@proxy:3128'", 2),
-        ("unknown_keys", "model: m, max_retires: 3, chat_template_kwargs: {enable_thinking: false}", 0),
+        ("unknown_keys", "model: m, max_retires: 3, chat_template_kwargs: {enable_thinking: false}", 2),
         ("sampling_key", "model: m, temperature: 0.5, max_tokens: 0", 2),
         (
             "sampling_in_body",

@@ -12,15 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// A server that answers the first samples and blocks the requests of all others until it is released.
-struct BlockingServer {
-    server: Server,
+pub(crate) struct BlockingServer {
+    pub(crate) server: Server,
     /// Receives a message for each request that is blocked.
     blocked: mpsc::Receiver<()>,
     is_released: Arc<AtomicBool>,
 }
 
 impl BlockingServer {
-    fn start(answered: usize) -> BlockingServer {
+    pub(crate) fn start(answered: usize) -> BlockingServer {
         let (sender, blocked) = mpsc::channel();
         let sender = Mutex::new(sender);
         let is_released = Arc::new(AtomicBool::new(false));
@@ -37,7 +37,7 @@ impl BlockingServer {
         BlockingServer { server, blocked, is_released }
     }
 
-    fn wait_until_blocked(&self) {
+    pub(crate) fn wait_until_blocked(&self) {
         self.blocked.recv_timeout(Duration::from_secs(60)).expect("a request is blocked");
     }
 
@@ -46,7 +46,7 @@ impl BlockingServer {
     }
 }
 
-const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
+pub(crate) const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
 
 #[test]
 fn a_killed_run_is_resumed_to_the_same_bytes() {
@@ -253,6 +253,32 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert_ne!(gone.code, Some(0), "{}", gone.transcript());
     assert!(gone.stderr.contains("000001.jsonl") && gone.stderr.contains("it is gone"), "{}", gone.stderr);
     assert!(!journal.exists());
+}
+
+/// The runs have an id in common, which the command that began them does not name.
+#[cfg(unix)]
+#[test]
+fn interrupted_runs_of_two_models_continue_together() {
+    let blocking = BlockingServer::start(10);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(20));
+    let url = blocking.server.server.uri();
+    let models =
+        ["a", "b"].map(|model| format!("{{name: 'openai:{model}@{url}/v1', timeout: 2, max_retries: 0}}"));
+    let suite = format!("datasets: [rows.jsonl]\nmodel: [{}]\nmetrics: [exact_match]\n", models.join(", "));
+    workspace.write("suite.yaml", suite);
+    let child = workspace.start(&["run", "suite.yaml", "-j", "4"]);
+    blocking.wait_until_blocked();
+    let ended = CommandOutput::interrupt(child).expect_code(130);
+    let commands: Vec<&str> =
+        ended.stderr.lines().filter_map(|line| line.strip_prefix("next: gage-host ")).collect();
+    assert_eq!(commands.len(), 1, "{}", ended.stderr);
+    blocking.release();
+    let words: Vec<&str> = commands[0].split(' ').collect();
+    workspace.run(&words).expect_code(0);
+    let runs = fs::read_dir(workspace.path("runs")).expect("runs").map(|run| run.expect("a run").path());
+    let begun: Vec<_> = runs.filter(|run| run.join("manifest.json").exists()).collect();
+    assert_eq!(begun.len(), 2, "{begun:?}");
 }
 
 /// Returns a pipe that is full. A process that writes to it waits for as long as the reader exists.

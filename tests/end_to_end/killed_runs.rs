@@ -278,7 +278,7 @@ fn full_disk_loses_no_recorded_sample() {
         command.arg(program.get_program()).args(arguments(&run_id));
         let ended = crate::support::CommandOutput::of(command.output().expect("the shell runs"));
         assert_eq!(ended.code, Some(1), "{}", ended.transcript());
-        for part in ["(`ulimit -f`)", &format!("--run-id {run_id} --resume`; no recorded")] {
+        for part in ["(`ulimit -f`)", "; no recorded", &format!("--run-id {run_id} --resume\n")] {
             assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
         }
         check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));

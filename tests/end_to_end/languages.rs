@@ -41,9 +41,12 @@ fn a_project_builds_and_passes_its_cases(
 ) -> Vec<u8> {
     let folder = workspace.path("");
     let ended = run(&folder, &["plugin", "new", "--lang", language, "word-recall"]).expect_code(0);
+    let native = if language == "rust" { "" } else { "  gage-host plugin test --native\n" };
     assert_eq!(
         ended.stdout,
-        "made word-recall; next:\n  cd word-recall\n  gage-host plugin build\n  gage-host plugin test\n"
+        format!(
+            "made word-recall; next:\n  cd word-recall\n{native}  gage-host plugin build\n  gage-host plugin test\n"
+        )
     );
     let project = workspace.path("word-recall");
     run(&project, &["plugin", "test"]).expect_code(2);

@@ -56,6 +56,8 @@ mod secret_texts;
 mod secrets;
 mod server;
 mod short_suites;
+#[cfg(unix)]
+mod signals;
 mod specification;
 mod stored_reader;
 mod structured_answers;

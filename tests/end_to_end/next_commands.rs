@@ -57,6 +57,59 @@ fn every_end_of_a_run_prints_a_command() {
 }
 
 #[test]
+fn resuming_with_another_variable_names_it_and_the_same_command() {
+    let server = server();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    let url = server.server.uri();
+    workspace.write(
+        "suite.yaml",
+        format!(
+            "datasets: [rows.jsonl]\nmetrics: [exact_match]\n\
+             model: {{name: 'openai:${{A_MODEL:-small}}', base_url: '{url}/v1'}}\n"
+        ),
+    );
+    let run = ["run", "suite.yaml", "--run-id", "r"];
+    workspace.run_with_env([("A_MODEL", "big")], &run).expect_code(0);
+    let refused = workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(2);
+    let difference = "config.backends[0].config.model: \"big\" before, \"small\" now (from the variable `A_MODEL`; set \
+                      it as it was)";
+    assert!(refused.stderr.contains(difference), "{}", refused.stderr);
+    assert_eq!(next_of(&refused), "run suite.yaml --run-id r --resume");
+}
+
+#[test]
+fn open_runs_of_several_models_have_one_command() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(4));
+    let url = server.server.uri();
+    let models = format!("['openai:a@{url}/v1', 'openai:b@{url}/v1']");
+    let suite = format!("datasets: [rows.jsonl]\nmodel: {models}\nmetrics: [exact_match]\n");
+    workspace.write("suite.yaml", suite);
+    let run = |arguments: &[&str], code: i32| {
+        workspace.run(&[&["run", "suite.yaml"], arguments].concat()).expect_code(code)
+    };
+    let spent = run(&["--run-id", "m", "-j", "1", "--max-tokens-total", "1"], 4);
+    let resume = next_of(&spent).to_owned();
+    assert!(resume.starts_with("run suite.yaml -j 1 --max-tokens-total "), "{resume}");
+    assert!(resume.ends_with(" --run-id m --resume"), "{resume}");
+    assert_eq!(spent.stderr.matches("--resume").count(), 1, "{}", spent.stderr);
+    for (run_id, part) in [
+        ("m-a", "continue all of them with `gage-host run suite.yaml --run-id m --resume`"),
+        ("other", "there are no runs 'other-…' to resume"),
+    ] {
+        let refused = run(&["--run-id", run_id, "--resume"], 2);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    let whole = run(&["--run-id", "m", "--resume"], 0);
+    assert_eq!(next_of(&whole), "compare runs/m-a runs/m-b");
+    assert_eq!(server.requests(), 8);
+    let taken = run(&["--run-id", "m"], 2);
+    assert_eq!(next_of(&taken), "run suite.yaml --run-id m --resume");
+}
+
+#[test]
 fn failed_samples_are_printed_with_questions_and_answers() {
     let server = server();
     let workspace = workspace(&server);

@@ -71,12 +71,25 @@ fn plugin_test_detects_a_plugin_that_keeps_state() {
 }
 
 #[test]
+fn plugin_build_reads_the_cases_first() {
+    let workspace = Workspace::new();
+    workspace.run(&["plugin", "new", "--lang", "javascript", "word-recall"]).expect_code(0);
+    workspace.write("word-recall/cases.jsonl", "{\"inptus\": {}, \"expected\": {}}\n");
+    let refused = workspace.run(&["plugin", "build", "word-recall"]).expect_code(2);
+    for part in ["word-recall/cases.jsonl:1: unknown key `inptus`", "did you mean `inputs`?"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn plugin_bench_measures_any_metric() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     let arguments =
         ["plugin", "bench", "recall.wasm", "--seconds", "0.01", "--batch", "16", "--uncounted", "--json"];
-    let ended = workspace.run(&arguments).expect_code(0);
+    // The code is in the cache for the second command.
+    let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
+    let ended = workspace.run_with_env(cache.clone(), &arguments).expect_code(0);
     let value = ended.stdout_json();
     for pointer in
         ["/instantiate/median_s", "/compile_s", "/items/batched/item/median_s", "/items/counting_costs"]
@@ -87,8 +100,11 @@ fn plugin_bench_measures_any_metric() {
         );
     }
     assert!(value["items"]["batched"]["fuel_per_item"].as_u64().is_some_and(|fuel| fuel > 100));
-    let shown = workspace.run(&["plugin", "bench", "recall.wasm", "--seconds", "0.01"]).expect_code(0);
-    assert!(shown.stdout.contains("item in a batch of 256"), "{}", shown.stdout);
+    let shown = workspace.run_with_env(cache, &["plugin", "bench", "recall.wasm", "--seconds", "0.01"]);
+    let shown = shown.expect_code(0);
+    for part in ["item in a batch of 256", "done before; the code is in the cache"] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
 }
 
 #[test]

@@ -80,6 +80,12 @@ pub(crate) fn python_with_a_package(workspace: &Workspace) {
                   if known != ['quick', 'fox', 'late', '1.0', 'True', 'own'] or statistics.mean([1, 3]) != 2:\n        \
                   raise ValueError(known)\n";
     let plugin = format!("{head}{checks}    answer, reference = {tail}");
+    // A missing module is found before the component is built.
+    workspace.write(&project_file("plugin.py"), format!("import absent\n{plugin}"));
+    let refused = run_offline(workspace, &["plugin", "build"]).expect_code(2);
+    let missing = "there is no module `absent`, which plugin.py:1 imports";
+    assert!(refused.stderr.contains(missing), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("building with"), "{}", refused.stderr);
     let plugin = plugin.replacen("from gage_sdk", "import lexicon\nfrom gage_sdk", 1);
     workspace.write(&project_file("plugin.py"), plugin);
     let built = run_offline(workspace, &["plugin", "build"]).expect_code(0);

@@ -1,6 +1,7 @@
 //! Prompts: the variables that they see, the checks before a run, and the options of a question.
 
 use crate::server::{Server, completion};
+use crate::specification::PICTURE;
 use crate::support::{Workspace, judged_suite, suite};
 use serde_json::{Value, json};
 
@@ -172,6 +173,37 @@ fn variables_under_conditions_may_be_missing() {
     workspace.write("suite.yaml", text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert!(server.bodies().iter().any(|body| body["messages"][0]["content"] == "Cx"));
+}
+
+#[test]
+fn a_prompt_without_a_field_is_warned_about() {
+    let server = Server::start(|_| completion("a"));
+    let row = json!({"question": "q", "answer": "a"});
+    let picture = json!({"question": "q", "answer": "a", "image": PICTURE});
+    for (template, rows, is_warned) in [
+        ("Answer briefly.", vec![&row, &row], true),
+        ("{{ params.tone }}, please.", vec![&row, &row], true),
+        ("Answer briefly: {{ question }}", vec![&row, &row], false),
+        ("{% if row.question %}Answer briefly.{% endif %}", vec![&row, &row], false),
+        ("{{ sample.messages[-1].content[0].text }}", vec![&row, &row], false),
+        ("Answer briefly.", vec![&row], false),
+        ("Answer briefly.", vec![&picture, &picture], false),
+    ] {
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows.iter().map(|row| format!("{row}\n")).collect::<String>());
+        workspace
+            .write("suite.yaml", prompted(&server, template, "[exact_match]", ", params: {tone: brief}"));
+        let stderr = workspace.run(&["validate", "suite.yaml"]).expect_code(0).stderr;
+        let warning =
+            "the prompt `ask` has no field of the row, so every request of the task `rows` is the same";
+        assert_eq!(stderr.contains(warning), is_warned, "{template}: {stderr}");
+        assert_eq!(stderr.contains("suite.yaml:16:"), is_warned, "{template}: {stderr}");
+    }
+    let workspace = workspace(&row.to_string());
+    workspace.write("rows.jsonl", format!("{row}\n{row}\n"));
+    workspace.write("suite.yaml", prompted(&server, "Answer briefly.", "[exact_match]", ""));
+    let stderr = workspace.run(&["run", "suite.yaml"]).expect_code(0).stderr;
+    assert!(stderr.contains("every request of the task `rows` is the same"), "{stderr}");
 }
 
 #[test]

@@ -32,7 +32,8 @@ fn recorded_answers_are_judged_again_without_the_model() {
     workspace.run(&RUN).expect_code(0);
     let (of_model, of_judge) = (model.requests(), judge.requests());
     is_strict.store(true, Ordering::SeqCst);
-    workspace.run(&["score", "runs/r", "--judge", "judge", "--run-id", "again"]).expect_code(0);
+    let ended = workspace.run(&["score", "runs/r", "--judge", "judge", "--run-id", "again"]).expect_code(0);
+    assert!(ended.stdout.contains(&format!("{ROWS} of {ROWS} samples judged now")), "{}", ended.stdout);
     assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, ROWS));
     let value = |run: &str| {
         let summary = workspace.json(run, "summary.json");

@@ -1,7 +1,12 @@
 //! `openai_http` against a real server on loopback.
 
+#[cfg(unix)]
+use crate::support::send_signal;
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
+#[cfg(unix)]
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -253,11 +258,7 @@ fn server_that_is_away_for_too_long_interrupts_the_run() {
             false => ResponseTemplate::new(502).set_body_string("<html>bad gateway</html>"),
         }
     });
-    // A port that was free a moment ago, and at which nothing listens.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|socket| socket.local_addr())
-        .expect("a port")
-        .port();
+    let port = unused_port();
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
     for (run_id, uri, cause) in [
@@ -279,6 +280,43 @@ fn server_that_is_away_for_too_long_interrupts_the_run() {
     is_up.store(true, Ordering::SeqCst);
     workspace.run(&["run", "suite.yaml", "--run-id", "gateway", "--resume"]).expect_code(0);
     assert_eq!(workspace.json("gateway", "summary.json")["samples"]["outcomes"]["scored"], 40);
+}
+
+/// A user who stops a run during an outage finds the reason again.
+#[cfg(unix)]
+#[test]
+fn run_stopped_during_an_outage_keeps_its_reason() {
+    let port = unused_port();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    let backend = format!(
+        "type: openai_http\n    config: {{base_url: 'http://127.0.0.1:{port}/v1', model: m, proxy: none, retry_base: 0.01, outage_limit: 600}}"
+    );
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let mut child = workspace.start(&["run", "suite.yaml", "--run-id", "r", "--progress", "json"]);
+    let mut stderr = BufReader::new(child.stderr.take().expect("a stream"));
+    let mut printed = String::new();
+    while !printed.contains(r#""state":"away""#) {
+        assert!(stderr.read_line(&mut printed).expect("a line") > 0, "{printed}");
+    }
+    send_signal(&child, "INT");
+    stderr.read_to_string(&mut printed).expect("text");
+    gage_recorded_messages::record_output(&printed);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{printed}");
+    let reason = format!("server away: http://127.0.0.1:{port}: connection refused");
+    assert!(printed.contains(&format!("interrupted ({reason})\nnext: ")), "{printed}");
+    assert_eq!(workspace.json("r", "manifest.json")["ended_by"], reason);
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(listed.stderr.contains(&format!("note: r is interrupted: {reason}\n")), "{}", listed.stderr);
+    let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
+    let unbroken = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unbroken.contains(&format!("status interrupted reason {reason}")), "{}", shown.stdout);
+}
+
+/// Returns a port that was free a moment ago, and at which nothing listens.
+fn unused_port() -> u16 {
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("an address").port()
 }
 
 /// An outage that ends in time costs no sample, whatever the server's answers were.

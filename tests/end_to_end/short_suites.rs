@@ -51,17 +51,51 @@ fn new_suite_runs_as_it_is_written() {
 fn missing_answers_of_new_name_their_options() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", ROWS);
+    workspace.write("texts.jsonl", "[\"a\"]\n");
+    let unreadable = "no row of texts.jsonl can be read: line 1 of texts.jsonl: the row is not a JSON object";
+    workspace.write("headless.csv", "What is 2+2?,4\nWhat is 3+3?,6\n");
     for (arguments, message) in [
-        (&["new"][..], "the data file is missing"),
+        (&["new", "texts.jsonl"][..], unreadable),
+        (&["new", "texts.jsonl"], "`gage-host data validate texts.jsonl` reports every row"),
+        (&["new"], "the data file is missing"),
         (&["new", "rows.jsonl"], "give it by --model"),
         (&["new", "rows.jsonl", "--answer", "gould"], "did you mean `gold`?"),
         (&["new", "rows.txt"], "must end in .jsonl"),
-        (&["new", "rows.jsonl", "--model", "gpt-4"], "`gpt-4` does not name a model"),
+        (&["new", "rows.jsonl", "--model", "gpt-4"], "error: --model: `gpt-4` does not name a model"),
+        (
+            &["new", "rows.jsonl", "--model", "openai:m", "--metric", "exac"],
+            "help: did you mean `exact_match`?",
+        ),
+        (&["new", "headless.csv", "--model", "openai:m"], "add a header line such as question,answer"),
     ] {
         let refused = workspace.run(arguments).expect_code(2);
         assert!(refused.stderr.contains(message), "{arguments:?}\n{}", refused.stderr);
     }
     assert!(!workspace.path("suite.yaml").exists());
+}
+
+#[test]
+fn suite_without_metrics_measures_nothing_and_says_so() {
+    let server = Server::start(respond);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", ROWS);
+    let model = format!("openai:good@{}/v1", server.server.uri());
+    let start = "datasets: [rows.jsonl]\nprompt: '{{ text }}'\n";
+    workspace.write("suite.yaml", format!("{start}model: '{model}'\n"));
+    let ended = workspace.run(&["run", "suite.yaml"]).expect_code(0);
+    let note = "note: the suite has no `metrics`, so only answers were recorded, and nothing was measured";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+}
+
+#[test]
+fn command_for_one_model_names_the_option_of_several() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", ROWS);
+    workspace.write("suite.yaml", "datasets: [rows.jsonl]\nmodel: ./c.gguf\n");
+    let plan = ["plan", "suite.yaml", "--model", "openai:a", "--model", "openai:b"];
+    let refused = workspace.run(&plan).expect_code(2);
+    let expected = "error: `--model` gives 2 models, and this command needs one\n |\n = help: choose one with --model: openai:a, openai:b";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
 }
 
 #[test]
@@ -134,4 +168,97 @@ fn variables_of_a_file_are_for_suites_that_may_read_them() {
     let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("warning: .env has no effect: line 1"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+}
+
+#[test]
+fn mistakes_in_a_short_suite_say_what_to_write() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", ROWS);
+    let server = "model: openai:m@http://127.0.0.1:9/v1";
+    let prompts = "prompts: [{prompt_id: plain, template: '{{ text }}'}]\nprompt: plain";
+    let both = "prompt: [{prompt_id: plain, template: '{{ text }}'}, 'Q: {{ text }}']";
+    for (lines, arguments, part) in [
+        (prompts.to_owned() + "\n" + server, &["--prompt", "plian"][..], "there is no prompt `plian`"),
+        (prompts.to_owned() + "\n" + server, &["--prompt", "plian"], "did you mean `plain`?"),
+        (both.to_owned() + "\n" + server, &["--prompt", "plian"], "expected one of: plain, prompt-2"),
+        (server.to_owned(), &["--prompt", "plain"], "neither a template nor the id of an entry of `prompts`"),
+        (format!("{server}\nprompt: prompt.txt"), &[], "a prompt is not read from a file"),
+        (format!("{server}\nprompt: my prompt.md"), &[], "a prompt is not read from a file"),
+        (format!("{server}\nprompt: Hello"), &[], "write {template: Hello}"),
+        ("model: openai:m@localhost:8101".to_owned(), &[], "write openai:m@http://localhost:8101/v1"),
+        ("model: openai:m@localhost:8101".to_owned(), &[], "2 | model: openai:m@localhost:8101"),
+        ("model: openai:m@a.example/api".to_owned(), &[], "write openai:m@http://a.example/api"),
+        (String::new(), &["--model", "openai:m@10.0.0.1:80"], "write openai:m@http://10.0.0.1:80/v1"),
+        (String::new(), &[], "the suite names no model"),
+        (String::new(), &[], "write `model: openai:MODEL`"),
+        (
+            "model: {name: 'openai:m@http://127.0.0.1:9/v1', max_new_token: 64}".to_owned(),
+            &[],
+            "did you mean `max_new_tokens`?",
+        ),
+        (server.to_owned(), &["--set", "model.temprature=1"], "did you mean `temperature`?"),
+    ] {
+        workspace.write("suite.yaml", format!("datasets: rows.jsonl\n{lines}\nmetrics: exact_match\n"));
+        let refused = workspace.run(&[&["validate", "suite.yaml"], arguments].concat()).expect_code(2);
+        assert!(refused.stderr.contains(part), "{lines} {arguments:?}\n{}", refused.stderr);
+        assert!(refused.stderr.trim_end().ends_with("\n1 error"), "{lines}\n{}", refused.stderr);
+    }
+    // A name with an `@`, and the id of a prompt, are neither of these mistakes.
+    let prompted = format!("{prompts}\n{server}");
+    for lines in ["model: openai:@cf/meta/llama-3.1", "model: openai:m@2024-06-20", prompted.as_str()] {
+        workspace.write("suite.yaml", format!("datasets: rows.jsonl\n{lines}\nmetrics: exact_match\n"));
+        workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
+    }
+}
+
+#[test]
+fn each_dataset_without_a_task_is_one() {
+    let server = Server::start(respond);
+    let workspace = Workspace::new();
+    let rows = ROWS.replace("gold", "answer");
+    workspace.write("rows.jsonl", &rows);
+    workspace.write("more/rows.jsonl", &rows);
+    let suite = format!(
+        "datasets: [rows.jsonl, more/rows.jsonl]\nmodel: openai:good@{}/v1\nmetrics: [exact_match]\n",
+        server.server.uri()
+    );
+    workspace.write("suite.yaml", suite);
+    let checked = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+    assert_eq!(checked.stdout, "suite.yaml: valid (2 tasks, 2 metrics)\n");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let summary = workspace.json("r", "summary.json");
+    let tasks: Vec<&Value> = summary["tasks"].as_array().expect("tasks").iter().collect();
+    let ids: Vec<&str> = tasks.iter().filter_map(|task| task["task_id"].as_str()).collect();
+    assert_eq!(ids, ["rows", "more-rows-jsonl"]);
+    assert!(tasks.iter().all(|task| task["metrics"][0]["value"] == 0.5), "{summary}");
+    workspace.run(&["verify", "r"]).expect_code(0);
+    let refused = workspace.run(&["distill", "suite.yaml", "--builtin-name", "both"]).expect_code(2);
+    assert!(refused.stderr.contains("the suite has 2 tasks"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_command_without_a_suite_takes_the_one_of_the_folder() {
+    let server = Server::start(respond);
+    let workspace = Workspace::new();
+    workspace.write("rows.csv", "question,answer\nPeru?,Lima\n");
+    let refused = workspace.run(&["run"]).expect_code(2);
+    assert!(refused.stderr.contains("required arguments were not provided"), "{}", refused.stderr);
+    let model = format!("openai:good@{}/v1", server.server.uri());
+    workspace.write("suite.yaml", format!("datasets: rows.csv\nmodel: {model}\nmetrics: exact_match\n"));
+    for (command, code) in [(&["validate"][..], 0), (&["plan"], 0), (&["lock"], 0), (&["lock", "--check"], 0)]
+    {
+        workspace.run(command).expect_code(code);
+    }
+    workspace.run(&["run", "--run-id", "r"]).expect_code(0);
+    assert_eq!(value_of(&workspace, "r"), 1.0);
+    for (suite, part) in [
+        ("rows.csv", "make a suite for it: gage-host new rows.csv"),
+        ("siute.yaml", "did you mean suite.yaml?"),
+        ("./suite", "did you mean ./suite.yaml?"),
+    ] {
+        for command in ["run", "validate"] {
+            let refused = workspace.run(&[command, suite]).expect_code(2);
+            assert!(refused.stderr.contains(part), "{command} {suite}\n{}", refused.stderr);
+        }
+    }
 }

@@ -24,6 +24,28 @@ fn file_state(workspace: &Workspace, name: &str) -> Value {
 }
 
 #[test]
+fn samples_of_a_changed_file_are_shown_with_a_warning() {
+    let (_server, workspace) = finished_run();
+    for is_changed in [false, true] {
+        for command in ["samples", "report"] {
+            let shown = workspace.run(&[command, "r"]).expect_code(0);
+            let warning = "warning: samples.jsonl of r is not the file that the run wrote; `gage-host verify runs/r` says \
+                           what was changed\n";
+            assert_eq!(shown.stderr.contains(warning), is_changed, "{command}: {}", shown.stderr);
+        }
+        workspace.write("runs/r/samples.jsonl", "");
+    }
+}
+
+#[test]
+fn figures_of_a_clock_are_shown_with_their_unit() {
+    let (_server, workspace) = finished_run();
+    let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
+    let line = shown.stdout.lines().find(|line| line.starts_with("figure") && line.contains(" latency "));
+    assert!(line.is_some_and(|line| line.ends_with(" ms (5 of 5)")), "{}", shown.stdout);
+}
+
+#[test]
 fn verify_detects_a_change_of_any_file() {
     let (_server, workspace) = finished_run();
     workspace.run(&["verify", "r"]).expect_code(0);

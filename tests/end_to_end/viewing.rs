@@ -40,9 +40,13 @@ impl ViewerProcess {
 
     /// Requests a path. Returns the status and the body of the reply.
     fn get(&self, path: &str) -> (u16, String) {
+        self.ask(&format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n"))
+    }
+
+    /// Sends a request. Returns the status and the body of the reply.
+    fn ask(&self, request: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(TIMEOUT)).expect("a bound");
-        let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
@@ -68,15 +72,15 @@ impl ViewerProcess {
     }
 }
 
-/// Returns the texts of the samples of a report.
-fn report_texts(page: &str) -> Vec<Value> {
-    let blocks = page.split("<script type=\"text/plain\" data-block=\"texts\">").skip(1);
+/// Returns the JSON lines of the blocks of a report with this name.
+fn report_lines(page: &str, name: &str) -> Vec<Value> {
+    let begin = format!("<script type=\"text/plain\" data-block=\"{name}\">");
     let decode = |block: &str| {
         let packed = STANDARD.decode(block.split_once('<').expect("an end").0).expect("Base64");
         let lines = std::io::read_to_string(GzDecoder::new(&packed[..])).expect("gzip");
         lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>()
     };
-    blocks.flat_map(decode).collect()
+    page.split(&begin).skip(1).flat_map(decode).collect()
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
 
     is_released.store(true, Ordering::SeqCst);
     assert!(run.wait().expect("it ends").success());
-    let texts = report_texts(&viewing.get("/runs/r").1);
+    let texts = report_lines(&viewing.get("/runs/r").1, "texts");
     let requests: Vec<&Value> = texts.iter().map(|text| &text["requests"][0]["messages"][0]).collect();
     assert_eq!(requests.len(), 40);
     for message in requests {
@@ -138,6 +142,30 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     assert_eq!(history["trends"][0]["points"][0]["figure"]["value"], 1.0, "{history:#}");
     let ended = viewing.interrupt().expect_code(0);
     assert_eq!(ended.stderr, "showing runs until Ctrl-C\n");
+}
+
+#[test]
+fn a_note_leaves_a_run_verified() {
+    let server = Server::start(|_| completion("answer 1"));
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let viewing = ViewerProcess::start(&workspace, &["--port", "0"]);
+    let of_server = report_lines(&viewing.get("/runs/r").1, "server");
+    let token = of_server[0]["token"].as_str().expect("a token");
+    let samples = workspace.samples("r");
+    let (task_id, sample_id) = (&samples[0]["task_id"], &samples[0]["sample_id"]);
+    let note = json!({"task_id": task_id, "index": 0, "sample_id": sample_id, "label": 0.5, "note": "half"});
+    let note = note.to_string();
+    let head = "POST /data/runs/r/notes HTTP/1.0\r\nHost: localhost\r\nOrigin: http://localhost\r\n";
+    let request = format!("{head}X-Gage-Token: {token}\r\nContent-Length: {}\r\n\r\n{note}", note.len());
+    assert_eq!(viewing.ask(&request), (200, "true".to_owned()));
+    viewing.interrupt().expect_code(0);
+    assert!(workspace.read("runs/r/notes.jsonl").contains("half"));
+
+    let verified = workspace.run(&["verify", "r"]).expect_code(0);
+    assert!(!verified.stdout.contains("notes.jsonl"), "{}", verified.stdout);
 }
 
 #[test]

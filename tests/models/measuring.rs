@@ -55,7 +55,7 @@ fn workspace() -> Workspace {
 fn measured(workspace: &Workspace, run_id: &str, suite: String, lines: &[&str]) -> Value {
     workspace.write(
         "rows.jsonl",
-        json!({"id": "a", "question": lines.join("\n"), "answer": ""}).to_string() + "\n",
+        json!({"id": "a", "question": lines.join("\n"), "answer": "any"}).to_string() + "\n",
     );
     workspace.write("suite.yaml", suite);
     workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(0);

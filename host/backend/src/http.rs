@@ -12,6 +12,7 @@ mod first_answers;
 mod host_limiter;
 mod hosts;
 mod rate_limit_headers;
+mod recorded_exchange;
 mod recording;
 mod reply;
 mod retry;

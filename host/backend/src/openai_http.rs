@@ -81,13 +81,16 @@ impl Backend for OpenAiHttp {
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
         let (id, place) = (std::mem::take(&mut request.id), request.place.take());
         let body = request::Body::new(&request, self.http.config());
-        let call = HttpCall::new(&id, url, &body, body.longest())?.of_sample(place);
+        let call = HttpCall::new(&id, url, &body, body.longest())?
+            .of_sample(place)
+            .with_default_temperature(body.has_default_temperature());
         // Do not keep the request itself in memory until the answer arrives.
         drop(request);
         let think_tags = self.http.config().openai.think_tags;
         let parser = ResponseParser {
             refused_answer: OpenAiHttp::refused_answer,
             remedy: refused_parameter::remedy,
+            refuses_temperature: refused_parameter::is_temperature,
             ..ResponseParser::plain()
         };
         self.http.generate(call, || ChatReader::new(think_tags), parser).await

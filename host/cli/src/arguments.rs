@@ -49,7 +49,7 @@ pub(crate) use print::{
 pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 pub(crate) use samples::SamplesArguments;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
     RunsGcArguments, RunsRepairArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
@@ -155,11 +155,20 @@ pub(crate) enum Command {
     Compile(CompileArguments),
 }
 
+/// The suite of commands that are given none.
+const DEFAULT_SUITE: &str = "suite.yaml";
+
+/// Returns the suite of commands that are given none, if the working folder has it.
+pub(crate) fn default_suite() -> Option<&'static Path> {
+    Some(Path::new(DEFAULT_SUITE)).filter(|path| path.is_file())
+}
+
 /// The suite, and changes to it.
 #[derive(Args, Debug)]
 pub(crate) struct ConfigArguments {
-    /// The suite, a YAML file of the kind PipelineConfig or RunConfig.
-    #[arg(value_name = "CONFIG", required_unless_present = "config_option")]
+    /// The suite, a YAML file of the kind PipelineConfig or RunConfig; by default suite.yaml, if the
+    /// working folder has it.
+    #[arg(value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
     /// The suite, as an option.
@@ -195,9 +204,17 @@ pub(crate) struct ConfigArguments {
 }
 
 impl ConfigArguments {
-    /// The suite's path.
+    /// The path that the command line names.
+    pub(crate) fn given(&self) -> Option<&Path> {
+        self.config.as_deref().or(self.config_option.as_deref())
+    }
+
+    /// The suite's path. Empty if none is given and there is no default.
     pub(crate) fn path(&self) -> PathBuf {
-        self.config.clone().or_else(|| self.config_option.clone()).unwrap_or_default()
+        match self.given() {
+            Some(path) => path.to_owned(),
+            None => default_suite().map(Path::to_owned).unwrap_or_default(),
+        }
     }
 
     /// Returns the overrides of the suite, with those of the model, the answers and the prompt.

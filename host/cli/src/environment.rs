@@ -7,7 +7,7 @@ mod help;
 mod legacy_variables;
 mod old_options;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, default_suite};
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
@@ -106,16 +106,24 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
 
 /// Returns the command line, with the variables of gage-eval in place of unset ones.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
-    // A suite after `--resume` is later distinguished from a run, and one after `--update` from a part.
-    let optional = |command: Command| match command.get_name() {
-        "run" => {
-            let command = command.mut_arg("config", |arg| arg.required_unless_present("resume"));
-            help::with_usual_options(command)
-        }
-        "lock" => command.mut_arg("config", |arg| arg.required_unless_present("update")),
+    let has_default = default_suite().is_some();
+    let with_suite = |command: Command| match command.get_name() {
+        "run" => help::with_usual_options(requiring_suite(command, &["resume"], has_default)),
+        "lock" => requiring_suite(command, &["update"], has_default),
+        "validate" | "plan" => requiring_suite(command, &[], has_default),
         _ => command,
     };
-    help::with_groups(with_variables(Arguments::command().mut_subcommands(optional), variable))
+    help::with_groups(with_variables(Arguments::command().mut_subcommands(with_suite), variable))
+}
+
+/// Has a command require its suite, unless there is a default or it has one of `options`, whose value may be the suite: one
+/// after `--resume` is later distinguished from a run, and one after `--update` from a part.
+fn requiring_suite(command: Command, options: &[&'static str], has_default: bool) -> Command {
+    if has_default {
+        return command;
+    }
+    let others = [&["config_option"][..], options].concat();
+    command.mut_arg("config", |arg| arg.required_unless_present_any(others))
 }
 
 fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -> Command {

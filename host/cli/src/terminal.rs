@@ -4,6 +4,7 @@ mod compiling;
 mod progress;
 mod rows;
 mod safe_text;
+mod words;
 
 use crate::exit_code::ExitCode;
 use anyhow::Context as _;
@@ -17,6 +18,7 @@ use safe_text::{json_with_escapes, printable_with_styles};
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::UnicodeWidthStr as _;
+pub(crate) use words::wrap_words;
 
 /// Returns true if the standard error stream supports colors.
 pub(crate) fn colour_on_stderr() -> bool {
@@ -46,10 +48,11 @@ pub(crate) fn show_problems(problems: &Problems) {
     }
 }
 
-/// Writes a text to the standard error stream. Names from outside may be in it, so only line breaks, tabs and colours reach
-/// the terminal. A closed stream is not an error.
+/// Writes a text to the standard error stream, wrapped between words on a terminal. Names from outside may be in it, so only
+/// line breaks, tabs and colours reach the terminal. A closed stream is not an error.
 pub(crate) fn eprint_line(line: impl std::fmt::Display) {
-    progress::print_around_view(&printable_with_styles(&redact(&line.to_string())));
+    let text = printable_with_styles(&redact(&line.to_string()));
+    progress::print_around_view(&words::for_stderr(&text));
 }
 
 /// Prints an error with its causes, all on one line.
@@ -319,23 +322,19 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Wraps lines if the standard output is a terminal. Continuation lines are indented by `indent`.
+/// Wraps lines between words if the standard output is a terminal. Continuation lines are indented by `indent`.
 pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     let Some(width) = terminal_width() else { return text.to_owned() };
-    let one = |line: &str| {
-        let mut parts = wrap(line, width).into_iter();
-        let first = parts.next().unwrap_or_default();
-        let rest: String = parts.collect();
-        let rest =
-            if rest.is_empty() { Vec::new() } else { wrap(&rest, width.saturating_sub(indent).max(20)) };
-        let rest = rest.iter().map(|part| format!("\n{}{}", " ".repeat(indent), part.trim_end()));
-        first.trim_end().to_owned() + &rest.collect::<String>()
-    };
-    text.lines().map(one).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| wrap_words(line, width, indent)).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats a text beside a name of a fixed width, or below it on a terminal that is too narrow.
+pub(crate) fn beside(name: &str, text: &str) -> String {
+    words::beside(name, text, terminal_width())
 }
 
 /// Returns the width of the terminal at the standard output, or `None` if it is not a terminal.
-fn terminal_width() -> Option<usize> {
+pub(crate) fn terminal_width() -> Option<usize> {
     std::io::stdout().is_terminal().then(width)
 }
 

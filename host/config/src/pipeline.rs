@@ -30,6 +30,7 @@ use crate::secret_marking;
 use crate::short_form::{self, API_VERSION};
 use crate::source::Span;
 use gage_core::SamplingParams;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A configuration in which every reference resolves and every value is in bounds.
@@ -321,16 +322,17 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         TaskDefaults { template: &template, metrics: &metrics, are_metrics_misspelt, failure_policy };
     let listed = table.list("tasks", problems);
     let defaults = ["metrics", "custom", "builtin"].into_iter().filter_map(|key| root.get(key));
-    if let Err(message) = check_inherited(listed.len(), defaults) {
+    let task_count = if listed.is_empty() { datasets.len() } else { listed.len() };
+    if let Err(message) = check_inherited(task_count, defaults) {
         problems.error(root.span, "tasks", message).help("write fewer tasks, or other metrics into each");
         return None;
     }
-    let mut tasks: Vec<Arc<TaskSpec>> = listed
+    let mut tasks: Vec<_> = listed
         .iter()
         .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems).map(Arc::new))
         .collect();
     if listed.is_empty() && purpose != Purpose::Datasets {
-        tasks.extend(only_task(&datasets, root.span, &inherited, problems).map(Arc::new));
+        tasks = implied_tasks(&datasets, root.span, &inherited, problems);
     }
     let gate = GateSpec::read_list(&mut table, problems);
     let task_parallelism = table.integer("task_parallelism", 1..=1_000, problems);
@@ -393,25 +395,26 @@ fn read_template(table: &mut MappingReader<'_>, problems: &mut Problems) -> Temp
     }
 }
 
-/// Returns the single task of a configuration without `tasks` that has one dataset.
-fn only_task(
+/// Returns the tasks of a configuration without `tasks`: one for each dataset, with its name.
+fn implied_tasks(
     datasets: &[DatasetSpec],
     span: Span,
     inherited: &TaskDefaults<'_>,
     problems: &mut Problems,
-) -> Option<TaskSpec> {
-    match datasets {
-        [dataset] => TaskSpec::only(&dataset.dataset_id, dataset.spans.entry, inherited, problems),
-        _ if problems.has_errors() => None,
-        [] => {
-            problems.error(span, "datasets", "there is no dataset").help("add an entry to `datasets`");
-            None
-        }
-        _ => {
-            let message =
-                format!("there are {} datasets and no `tasks` to say what to do with them", datasets.len());
-            problems.error(span, "tasks", message).help("add a task for each dataset");
-            None
-        }
+) -> Vec<Arc<TaskSpec>> {
+    if datasets.is_empty() && !problems.has_errors() {
+        problems.error(span, "datasets", "there is no dataset").help("add an entry to `datasets`");
     }
+    let mut tasks = Vec::with_capacity(datasets.len());
+    let mut ids = BTreeSet::new();
+    // Another check reports an id that occurs twice.
+    for dataset in datasets.iter().filter(|dataset| ids.insert(dataset.dataset_id.as_str())) {
+        // What is wrong with one of them is wrong with all.
+        let Some(task) = TaskSpec::of_dataset(&dataset.dataset_id, dataset.spans.entry, inherited, problems)
+        else {
+            break;
+        };
+        tasks.push(Arc::new(task));
+    }
+    tasks
 }

@@ -205,6 +205,13 @@ impl Problems {
         self.hidden.len()
     }
 
+    /// Removes the warnings about a key, which do not concern this use of the configuration.
+    pub fn remove_warnings(&mut self, key: &str) {
+        let before = self.warnings.kept.len();
+        self.warnings.kept.retain(|warning| warning.key != key);
+        self.warnings.count -= before - self.warnings.kept.len();
+    }
+
     /// Returns true if there is an error; warnings do not count.
     pub fn has_errors(&self) -> bool {
         self.errors.count > 0

@@ -1,11 +1,12 @@
-//! The short form of a suite: `model` or `answers`, `prompt`, datasets that are only a file, and no steps. It is rewritten to
-//! the long form before anything is read, so that everything else knows one form.
+//! The short form of a suite: `model` or `answers`, `prompt`, datasets that are only a file, a single metric, and no steps.
+//! It is rewritten to the long form before anything is read, so that everything else knows one form.
 
 mod choice;
 mod datasets;
 mod given_answers;
 mod model;
 mod prompt;
+mod prompt_name;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub(crate) fn rewrite(root: &mut Node, environment: Option<&Environment<'_>>, pr
         return;
     }
     datasets::expand(root);
+    list_only_metric(root);
     match (take(root, "model"), take(root, "answers")) {
         (Some(_), Some(answers)) => given_answers::refuse_model(answers.node.span, problems),
         (Some(model), None) => model::expand(root, model, environment, problems),
@@ -47,6 +49,7 @@ pub(crate) fn add_defaults(root: &mut Node) {
         return;
     }
     datasets::expand(root);
+    list_only_metric(root);
     let span = root.span;
     for (place, (key, value)) in [("api_version", API_VERSION), ("kind", SUITE_KIND)].into_iter().enumerate()
     {
@@ -58,6 +61,13 @@ pub(crate) fn add_defaults(root: &mut Node) {
         }
     }
     steps::add(root);
+}
+
+/// Makes a metric that is not in a list the only one of a list.
+fn list_only_metric(root: &mut Node) {
+    let Some(metrics) = root.get_mut("metrics").filter(|metrics| metrics.as_text().is_some()) else { return };
+    let only = metrics.clone();
+    *metrics = Node::new(NodeValue::List(vec![only]), metrics.span);
 }
 
 /// The version of the format that `api_version` names.

@@ -90,6 +90,14 @@ impl ContentPart {
     pub fn text(text: impl Into<String>) -> ContentPart {
         ContentPart::Text { text: text.into(), extra: LazyObject::default() }
     }
+
+    /// Returns whether it is a text of white space.
+    pub(crate) fn is_blank(&self) -> bool {
+        match self {
+            ContentPart::Text { text, .. } => text.trim().is_empty(),
+            ContentPart::Media { .. } => false,
+        }
+    }
 }
 
 /// Concatenates the text of all text parts.

@@ -1,6 +1,8 @@
 //! Values at paths. Members of typed documents become a JSON value only if the caller needs one.
 
+use crate::content::ContentPart;
 use crate::json_encode::{JsonMembers, Member};
+use crate::sample::Reference;
 use crate::sample::derived::DerivedMetadata;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -50,6 +52,31 @@ impl<'a> FieldValue<'a> {
         }
     }
 
+    /// Returns it as a reference that an answer is compared with. `None` for a blank one: a text of white space, or a list
+    /// of such texts. Blank entries of other lists are dropped.
+    pub fn into_reference(self) -> Option<FieldValue<'a>> {
+        let is_blank_somewhere = match &self {
+            FieldValue::Text(text) => text.trim().is_empty(),
+            FieldValue::Json(value) => has_blank(value),
+            FieldValue::Typed(TypedValue(Member::References(references))) => {
+                references.iter().any(Reference::is_blank)
+            }
+            FieldValue::Typed(TypedValue(Member::Reference(reference))) => reference.is_blank(),
+            FieldValue::Typed(TypedValue(Member::Parts(parts))) => parts.iter().any(ContentPart::is_blank),
+            FieldValue::Typed(_) => false,
+        };
+        if !is_blank_somewhere {
+            return Some(self);
+        }
+        match self.into_value().into_owned() {
+            Value::Array(mut items) => {
+                items.retain(|item| !is_blank(item));
+                (!items.is_empty()).then(|| FieldValue::Json(Cow::Owned(Value::Array(items))))
+            }
+            _ => None,
+        }
+    }
+
     fn of(member: Member<'a>) -> Option<FieldValue<'a>> {
         Some(match member {
             Member::Text(text) => FieldValue::Text(text),
@@ -66,6 +93,31 @@ impl<'a> From<DerivedMetadata<'a>> for Member<'a> {
             DerivedMetadata::OptionTexts(texts) => Member::OptionTexts(texts),
             DerivedMetadata::CorrectChoice(id) => Member::Text(id),
         }
+    }
+}
+
+/// Returns whether a reference is blank, or a list of references has a blank entry.
+fn has_blank(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(is_blank),
+        other => is_blank(other),
+    }
+}
+
+/// Returns whether a reference is a text of white space, or an object or a list with nothing else. Null is not blank: a
+/// metric reads it as a missing value.
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_blank),
+        Value::Object(object) => match (object.get("answer"), object.get("text")) {
+            // A reference of a Sample, and a part of its answer.
+            (Some(Value::Array(parts)), _) => parts.iter().all(is_blank),
+            (Some(answer), _) => is_blank(answer),
+            (None, Some(text)) => is_blank(text),
+            (None, None) => false,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -127,4 +179,63 @@ fn walk_owned(document: Value, steps: &[PathStep]) -> Option<Value> {
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EvalContext, FieldPath, JsonView, Sample};
+    use serde_json::json;
+
+    /// Returns the reference at a path of a Sample.
+    fn reference_at(sample: &Value, path: &str) -> Option<Value> {
+        let read = Sample::from_value(sample.clone()).expect("a Sample");
+        let [typed, json] = [JsonView::Sample(&read), JsonView::Json(sample)].map(|sample| {
+            let roots = EvalContext {
+                sample,
+                model_output: (&Value::Null).into(),
+                judge_output: &Value::Null,
+                support_output: &Value::Null,
+            };
+            let found = FieldPath::new(path).find(roots)?.into_reference()?;
+            Some(found.into_value().into_owned())
+        });
+        // The text of an answer is a list of parts in a Sample.
+        assert_eq!(typed.is_some(), json.is_some(), "{path} of {sample}");
+        typed
+    }
+
+    #[test]
+    fn blank_references_are_missing_and_left_out_of_lists() {
+        let part = |text: &str| json!({"answer": [{"type": "text", "text": text}]});
+        for (fields, path, expected) in [
+            (json!({"label": "", "references": [""]}), "label", None),
+            (json!({"label": " \n", "references": [" \n"]}), "label", None),
+            (json!({"label": "0", "references": ["0"]}), "label", Some(json!("0"))),
+            (json!({"references": [{"answer": ""}]}), "references", None),
+            (json!({"references": [{"answer": ""}]}), "references.0", None),
+            (json!({"references": [{"answer": ""}]}), "references.0.answer", None),
+            (json!({"references": []}), "references", Some(json!([]))),
+            (json!({"references": [part(""), part("b")]}), "references", Some(json!([part("b")]))),
+            (json!({"metadata": {"list": ["", " "]}}), "metadata.list", None),
+            (json!({"metadata": {"list": ["", "a", 0]}}), "metadata.list", Some(json!(["a", 0]))),
+            (json!({"metadata": {"list": [["", ""]]}}), "metadata.list", None),
+            (json!({"metadata": {"list": [null, false]}}), "metadata.list", Some(json!([null, false]))),
+            (json!({"metadata": {"one": {"kind": "x"}}}), "metadata.one", Some(json!({"kind": "x"}))),
+        ] {
+            let mut sample = json!({
+                "schema_version": "v1", "id": "q", "messages": [{"role": "user", "content": "q"}],
+                "references": [],
+            });
+            for (name, value) in fields.as_object().into_iter().flatten() {
+                sample[name] = value.clone();
+            }
+            if let Some(references) = sample["references"].as_array_mut() {
+                for reference in references.iter_mut().filter(|reference| reference.is_string()) {
+                    *reference = json!({"answer": reference.take()});
+                }
+            }
+            assert_eq!(reference_at(&sample, path), expected, "{path} of {fields}");
+        }
+    }
 }

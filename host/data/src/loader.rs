@@ -124,6 +124,18 @@ pub(crate) fn begins_with_object(file: &DataFile) -> Result<bool, LoaderError> {
     Ok(text.trim_ascii_start().starts_with(b"{"))
 }
 
+/// Returns the number of rows of a plain file with delimited fields.
+pub(crate) fn count_delimited(
+    file: &DataFile,
+    format: FileFormat,
+    options: &FormatOptions,
+) -> Result<u64, LoaderError> {
+    let (opened, kind) = kind::open(file)?;
+    let input = input::Input::open(opened, kind, format)?;
+    let delimiter = if format == FileFormat::Tsv { b'\t' } else { b',' };
+    delimited::DelimitedLoader::open(input, options, delimiter)?.count()
+}
+
 /// Returns the number of rows that a Parquet file states.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;

@@ -263,23 +263,36 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
                 .map(|file| loader::parquet_rows(file).map_err(|fault| loader::error(file, 0, fault)));
             rows.sum::<Result<u64, DataError>>().map(Some)
         }
-        FileFormat::Jsonl => {
-            let mut bytes = 0;
-            for file in &source.files {
-                let metadata = std::fs::metadata(&file.path);
-                bytes += metadata.map_err(|error| DataError::unreadable(file, error))?.len();
-                if bytes > MAX_COUNTED_BYTES || kind_of(file)? != FileKind::Plain {
-                    return Ok(None);
-                }
-            }
+        FileFormat::Jsonl if is_countable(&source.files)? => {
             let rows = source.files.iter().map(|file| {
                 let counted = file.open().and_then(loader::count);
                 counted.map_err(|error| DataError::unreadable(file, error))
             });
             rows.sum::<Result<u64, DataError>>().map(Some)
         }
-        FileFormat::Json | FileFormat::Csv | FileFormat::Tsv => Ok(None),
+        FileFormat::Csv | FileFormat::Tsv if is_countable(&source.files)? => {
+            // A file that cannot be read to its end still gives the rows before the broken place.
+            let rows = source
+                .files
+                .iter()
+                .map(|file| loader::count_delimited(file, source.format, &source.options).ok());
+            Ok(rows.sum())
+        }
+        FileFormat::Jsonl | FileFormat::Json | FileFormat::Csv | FileFormat::Tsv => Ok(None),
     }
+}
+
+/// Returns whether the files are plain, and small enough to be read twice.
+fn is_countable(files: &[DataFile]) -> Result<bool, DataError> {
+    let mut bytes = 0;
+    for file in files {
+        let metadata = std::fs::metadata(&file.path);
+        bytes += metadata.map_err(|error| DataError::unreadable(file, error))?.len();
+        if bytes > MAX_COUNTED_BYTES || kind_of(file)? != FileKind::Plain {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn kind_of(file: &DataFile) -> Result<FileKind, DataError> {

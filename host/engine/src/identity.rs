@@ -127,10 +127,34 @@ pub fn planned_identity(plan: &Plan) -> RunIdentity {
     identity
 }
 
+/// Begin of the part of a difference that names variables.
+const FROM_VARIABLE: &str = "(from the variable ";
+
+/// Returns true if [`name_variables`] named a variable of a difference.
+pub fn has_variable(differences: &[String]) -> bool {
+    differences.iter().any(|difference| difference.contains(FROM_VARIABLE))
+}
+
+/// Returns true if a key of a suite in short form gives the value at a place of the whole suite.
+fn is_short_key(key: &str, place: &str) -> bool {
+    let last = place.rsplit('.').next().unwrap_or(place);
+    match key {
+        "model" | "model.name" => {
+            place.starts_with("backends[") && ["model", "base_url", "model_path"].contains(&last)
+        }
+        "prompt" => place.starts_with("prompts["),
+        _ => match key.strip_prefix("model.") {
+            Some(of_model) => place.starts_with("backends[") && of_model == last,
+            None => place.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '['])),
+        },
+    }
+}
+
 /// Adds to each [difference](RunIdentity::differences) of two configurations the variables that its value comes from.
 pub fn name_variables(differences: Vec<String>, config: &PipelineConfig) -> Vec<String> {
     let variables_at = |place: &str| -> Vec<String> {
-        let used = config.resources.used().filter(|resource| resource.key == place);
+        let is_source = |key: &str| key == place || is_short_key(key, place);
+        let used = config.resources.used().filter(|resource| is_source(&resource.key));
         let names = used.filter_map(|resource| match &resource.kind {
             ResourceKind::Variable(name) => Some(format!("`{name}`")),
             _ => None,
@@ -142,7 +166,7 @@ pub fn name_variables(differences: Vec<String>, config: &PipelineConfig) -> Vec<
         let names = place.map(variables_at).unwrap_or_default();
         match names.is_empty() {
             true => difference,
-            false => format!("{difference} (from the variable {})", names.join(", ")),
+            false => format!("{difference} {FROM_VARIABLE}{}; set it as it was)", names.join(", ")),
         }
     });
     named.collect()
@@ -212,6 +236,23 @@ fn add_member<K: PluginKind>(
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn keys_of_a_short_suite_give_values_of_the_whole_one() {
+        for (key, place, expected) in [
+            ("model", "backends[0].config.model", true),
+            ("model.name", "backends[0].config.base_url", true),
+            ("model.base_url", "backends[0].config.base_url", true),
+            ("model.base_url", "backends[0].config.model", false),
+            ("model", "backends[0].config.timeout", false),
+            ("datasets[0]", "datasets[0].params.path", true),
+            ("datasets[1]", "datasets[10].params.path", false),
+            ("prompt", "prompts[0].template", true),
+            ("metrics[0]", "backends[0].config.model", false),
+        ] {
+            assert_eq!(is_short_key(key, place), expected, "{key} of {place}");
+        }
+    }
 
     #[test]
     fn what_changes_no_number_is_a_fact() {

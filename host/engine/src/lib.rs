@@ -39,7 +39,9 @@ pub use concurrency_limit::{ConcurrencyLimit, LimitedRequests};
 pub use estimate::{
     ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, TaskEstimate, TokensBy,
 };
-pub use identity::{SCORING_VERSION, facts_before_run, identity, name_variables, planned_identity};
+pub use identity::{
+    SCORING_VERSION, facts_before_run, has_variable, identity, name_variables, planned_identity,
+};
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;
 pub use pipeline::record::ordered_records::RecordSink;

@@ -95,6 +95,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let stopped = stop_reason(stop, &reports).map(|reason| budget.with_final_usage(reason));
     manifest.unrecorded_usage = budget.unrecorded_usage();
     manifest.costs = budget.costs();
+    manifest.prices = budget.prices();
+    manifest.unpriced = budget.unpriced();
     emit_end(events, run_id, stopped.as_ref());
     Ok(RunReport { folder, manifest, tasks: reports, stopped, unchanged, spent: budget.usage() })
 }

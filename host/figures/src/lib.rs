@@ -66,6 +66,6 @@ pub use spread::{RunningMean, Spread};
 pub use statistics::{Interval, IntervalMethod, LEVEL_95, Z_95, student_t_975, wilson_interval};
 pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
-pub use table::{TableOptions, render_side_by_side, render_table};
+pub use table::{TableOptions, percent_rounded_down, render_side_by_side, render_table, unit_of};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
 pub use write::{Example, ReportBuilder, WrittenReports, write_reports};

@@ -3,11 +3,11 @@
 
 use crate::resamples_file::{ResampledFigure, ResamplesFile};
 use crate::{Aggregation, FiguresError, MetricFigure, Resamples, Summary, TaskSummary, Timings};
-use gage_config::{GateSpec, PipelineConfig, load_recorded};
-use gage_record::format::JOURNAL_FOLDER;
+use gage_config::{GateSpec, PipelineConfig, Problems, load_recorded, parse_document};
+use gage_record::format::{JOURNAL_FOLDER, LOCK_FILE};
 use gage_record::{
     JournalIndex, Manifest, RecordError, RunFolder, RunReader, RunStatus, SampleLine, SampleRecord,
-    SampleStage, SampleTiming, TamperedPart,
+    SampleStage, SampleTiming, TamperedPart, read_run_file,
 };
 use itertools::Itertools as _;
 use std::path::Path;
@@ -76,6 +76,17 @@ impl RecordedRun {
         self.config.as_ref()
     }
 
+    /// Returns the name of the suite. A suite that does not name itself has the name of its file, which the lock of the run
+    /// holds.
+    pub fn suite_name(&self) -> Option<String> {
+        let own = self.manifest().identity.suite_name().map(str::to_owned);
+        own.or_else(|| {
+            let text = String::from_utf8(read_run_file(self.reader.path(), LOCK_FILE).ok()?).ok()?;
+            let lock = parse_document(LOCK_FILE, &text, None, &mut Problems::default())?.to_json();
+            lock["suite"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned)
+        })
+    }
+
     /// Returns the gate of the run's suite; empty if there is none.
     pub fn gate(&self) -> Vec<GateSpec> {
         self.config.as_ref().map(|config| config.gate.clone()).unwrap_or_default()
@@ -109,6 +120,11 @@ impl RecordedRun {
     /// Returns the part of the run that was edited, if any: then none of its data can be trusted.
     pub fn edited(&self) -> Option<TamperedPart> {
         self.reader.edited()
+    }
+
+    /// Returns whether `samples.jsonl` is not the file that the run wrote. Reads the whole file.
+    pub fn has_changed_samples(&self) -> bool {
+        self.reader.has_changed_samples()
     }
 
     /// Returns whether the run has ended, as complete or incomplete.

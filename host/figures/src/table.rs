@@ -14,7 +14,9 @@ use cells::{
 };
 use gage_core::{Outcome, printable_line};
 use itertools::Itertools as _;
+pub use numbers::percent_rounded_down;
 use numbers::{duration, milliseconds};
+pub use rows::unit_of;
 use rows::{TableRow, rows_of};
 pub use side_by_side::render_side_by_side;
 
@@ -60,7 +62,7 @@ const COVERAGE: usize = 5;
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
     let mut lines = metric_lines(summary, timings, options, paint);
-    let mut ends = outcome_lines(summary);
+    let mut ends = outcome_lines(summary, timings);
     ends.extend(judge_lines(summary));
     ends.extend(error_lines(summary, timings));
     ends.extend(served_lines(summary));
@@ -207,19 +209,53 @@ fn served_lines(summary: &Summary) -> Vec<String> {
 }
 
 /// Returns a line for each task with samples that were not scored, or that the run did not reach.
-fn outcome_lines(summary: &Summary) -> Vec<String> {
+fn outcome_lines(summary: &Summary, timings: &Timings) -> Vec<String> {
     let line = |task: &TaskSummary| {
-        let ends: Vec<String> = task
-            .samples
-            .outcomes
-            .iter()
-            .filter(|(outcome, _)| **outcome != Outcome::Scored)
+        let of_task = |figure: &&MetricFigure| figure.task_id == task.task_id;
+        let timing_metrics = timings.timing_metrics.iter().filter(of_task);
+        let of_plugins = plugin_failures(&task.metrics.iter().chain(timing_metrics).collect_vec());
+        let differs = !of_plugins.is_empty();
+        let is_shown =
+            |outcome: Outcome| outcome != Outcome::Scored && !(differs && PLUGIN_FAILURES.contains(&outcome));
+        let of_samples = task.samples.outcomes.iter().filter(|(outcome, _)| is_shown(**outcome));
+        let ends: Vec<String> = of_samples
             .map(|(outcome, count)| format!("{count} {outcome}"))
+            .chain(of_plugins)
             .chain(not_reached(&task.samples))
             .collect();
         (!ends.is_empty()).then(|| format!("{}: {}", task.task_id, ends.join(", ")))
     };
     summary.tasks.iter().filter_map(line).collect()
+}
+
+/// Outcomes of a plugin that failed. Those of metrics may differ for one sample, whose outcome is that of the first.
+const PLUGIN_FAILURES: [Outcome; 2] = [Outcome::PluginError, Outcome::PluginTimeout];
+
+/// Returns the number of failures of each metric's plugin, with the names of the metrics that failed as often:
+/// `5 plugin_error (one, two)`. Empty if all metrics have the same, as for samples that failed before they were scored.
+fn plugin_failures(figures: &[&MetricFigure]) -> Vec<String> {
+    let counts_of = |figure: &MetricFigure| {
+        PLUGIN_FAILURES.map(|outcome| figure.outcomes.get(&outcome).copied().unwrap_or_default())
+    };
+    if figures.iter().map(|figure| counts_of(figure)).all_equal() {
+        return Vec::new();
+    }
+    let mut groups: Vec<(Outcome, u64, Vec<&str>)> = Vec::new();
+    for figure in figures {
+        let name = figure.metric_id.as_str();
+        for (outcome, count) in
+            PLUGIN_FAILURES.into_iter().zip(counts_of(figure)).filter(|(_, count)| *count > 0)
+        {
+            match groups.iter_mut().find(|group| (group.0, group.1) == (outcome, count)) {
+                Some((.., metrics)) => metrics.push(name),
+                None => groups.push((outcome, count, vec![name])),
+            }
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(outcome, count, metrics)| format!("{count} {outcome} ({})", metrics.join(", ")))
+        .collect()
 }
 
 /// Describes the samples that the run did not reach.
@@ -249,7 +285,10 @@ fn judge_lines(summary: &Summary) -> Vec<String> {
 fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     // For a resumed run, everything below except the latencies covers only the last process.
-    if timings.samples < timings.samples_of_run {
+    let are_judged = timings.samples == 0 && timings.tasks.iter().any(|task| task.judge.is_some());
+    if are_judged && timings.finished > 0 {
+        parts.push(format!("{} of {} samples judged now", timings.finished, timings.samples_of_run));
+    } else if timings.samples < timings.samples_of_run {
         parts.push(format!("{} of {} samples asked now", timings.samples, timings.samples_of_run));
     }
     if let Some(rate) = timings.throughput_total_samples_per_s {

@@ -17,7 +17,7 @@ const FILE_ENDINGS: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 const MAX_SIZE: FileLimit = FileLimit::new("an index", 1 << 30);
 
 /// Version of the tables.
-pub const INDEX_VERSION: i32 = 3;
+pub const INDEX_VERSION: i32 = 4;
 
 /// Distinguishes an index from other SQLite files: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;

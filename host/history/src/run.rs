@@ -17,6 +17,9 @@ pub struct HistoryRun {
     pub model: Option<String>,
     /// The status in its manifest.
     pub status: RunStatus,
+    /// Cause of an early end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
     /// True if a process is writing to it.
     pub is_written: bool,
     /// Start of the run, RFC 3339 in UTC.
@@ -41,6 +44,9 @@ pub struct HistoryRun {
     /// Cost of its tokens, in the currency of the suite's prices; `None` without prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Description of what the cost leaves out: models without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_prices: Option<String>,
     /// Digest of its `gage.lock`, which covers all inputs including the model.
     pub lock_digest: Option<String>,
     /// Digest of the same inputs without the models under test. Runs can be compared if it is equal.

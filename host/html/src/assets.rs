@@ -18,6 +18,8 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/comparison.js"),
     include_str!("assets/conditions.js"),
     include_str!("assets/selection.js"),
+    include_str!("assets/columns.js"),
+    include_str!("assets/cells.js"),
     include_str!("assets/list.js"),
     include_str!("assets/tex.js"),
     include_str!("assets/markdown.js"),

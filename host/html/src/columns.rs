@@ -2,7 +2,7 @@
 
 use super::metadata::MetadataColumns;
 use gage_core::{JsonView, MetricResult, OTHER_LABEL, Outcome, shortened};
-use gage_record::{ErrorNote, RecordView, SampleStage};
+use gage_record::{RecordView, SampleStage, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -13,6 +13,28 @@ const MAX_TAGS: usize = 1_000;
 const MAX_ERRORS: usize = 500;
 /// Maximum number of characters of an error's message; the texts of the sample have all.
 const MAX_ERROR_CHARS: usize = 400;
+
+/// An error of samples, or of one metric of them.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ErrorGroup {
+    stage: Stage,
+    /// Kind of failure; of a metric its outcome.
+    kind: String,
+    message: String,
+    /// The metric, if only it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metric: Option<String>,
+}
+
+/// Samples that a metric did not score for the same reason.
+#[derive(Debug, Serialize)]
+pub(super) struct UnscoredSamples {
+    /// Index of the metric in the block.
+    metric: usize,
+    outcome: &'static str,
+    /// Indexes of the samples in the block.
+    samples: Vec<usize>,
+}
 
 /// Columns of a run of samples. Names are indexes into the block's own lists, so that it can be read without other
 /// blocks.
@@ -50,11 +72,15 @@ pub(super) struct Columns {
     pub(super) pass: Vec<Vec<Option<u8>>>,
     /// Pairs of a sample's index in this block and a tag's index.
     pub(super) tagged: Vec<(usize, usize)>,
-    pub(super) errors: Vec<ErrorNote>,
-    /// Pairs of a failed sample's index in this block and its error's index.
+    pub(super) errors: Vec<ErrorGroup>,
+    /// Pairs of a failed sample's index in this block and an error's index. A sample may have several errors.
     pub(super) failed: Vec<(usize, usize)>,
+    /// Samples that reached a metric and have no score of it. Skipped ones are left out.
+    pub(super) unscored: Vec<UnscoredSamples>,
     /// Pairs of a sample's index in this block and the price of its judges' replies.
     pub(super) judge_cost: Vec<(usize, f64)>,
+    /// Tokens of the prompts and of the replies of the block's judges.
+    pub(super) judge_tokens: [u64; 2],
     pub(super) metadata: MetadataColumns,
     /// Index of each tag, and the index of the last sample that has it.
     #[serde(skip)]
@@ -93,11 +119,13 @@ impl Columns {
         for result in record.metrics {
             self.add_result(number, result);
         }
-        if let Some(error) = record.error {
-            self.add_error(number, error);
-        }
+        self.add_errors(number, record);
         let cost = record.judge_output.and_then(judge_cost_of);
         self.judge_cost.extend(cost.map(|cost| (number, cost)));
+        let tokens = record.judge_output.map(judge_tokens_of).unwrap_or_default();
+        for (sum, tokens) in self.judge_tokens.iter_mut().zip(tokens) {
+            *sum = sum.saturating_add(tokens);
+        }
         self.metadata.add(number, record.sample.get("metadata").as_deref());
     }
 
@@ -106,6 +134,9 @@ impl Columns {
         if self.scores.len() <= metric {
             self.scores.push(vec![None; number + 1]);
             self.pass.push(vec![None; number + 1]);
+        }
+        if is_unscored(result.outcome) {
+            self.add_unscored(number, metric, result.outcome.name());
         }
         let card = result.card.as_ref().filter(|_| result.outcome == Outcome::Scored);
         let Some(card) = card else { return };
@@ -137,11 +168,40 @@ impl Columns {
         self.last_tagged.insert(tag.to_owned(), (place, number));
     }
 
-    /// Adds the error of a sample, without its place in the row.
-    fn add_error(&mut self, number: usize, error: &ErrorNote) {
-        let message = error.message_without_secrets();
-        let message = shortened(&message, MAX_ERROR_CHARS).into_owned();
-        let mut error = ErrorNote { stage: error.stage, kind: error.kind.clone(), message, pointer: None };
+    fn add_unscored(&mut self, number: usize, metric: usize, outcome: &'static str) {
+        let known = self.unscored.iter_mut().find(|known| (known.metric, known.outcome) == (metric, outcome));
+        match known {
+            Some(known) => known.samples.push(number),
+            None => self.unscored.push(UnscoredSamples { metric, outcome, samples: vec![number] }),
+        }
+    }
+
+    /// Adds the errors of a sample, without their places in the row. The error of a sample that was being scored is that of
+    /// one metric, so the metrics are asked.
+    fn add_errors(&mut self, number: usize, record: &RecordView<'_>) {
+        let Some(error) = record.error else { return };
+        let group = |kind: &str, message: &str, metric: Option<&str>| ErrorGroup {
+            stage: error.stage,
+            kind: kind.to_owned(),
+            message: shortened(message, MAX_ERROR_CHARS).into_owned(),
+            metric: metric.map(str::to_owned),
+        };
+        let of_metric = |result: &MetricResult| {
+            let message = result.error.as_deref().unwrap_or_default();
+            group(result.outcome.name(), message, Some(result.metric_id.as_str()))
+        };
+        let results = record.metrics.iter().chain(record.timing_metrics);
+        let failed = results.filter(|result| error.stage == Stage::Scoring && is_unscored(result.outcome));
+        let mut errors: Vec<ErrorGroup> = failed.map(of_metric).collect();
+        if errors.is_empty() {
+            errors.push(group(&error.kind, &error.message_without_secrets(), None));
+        }
+        for error in errors {
+            self.add_error(number, error);
+        }
+    }
+
+    fn add_error(&mut self, number: usize, mut error: ErrorGroup) {
         let is_known = self.errors.contains(&error);
         if !is_known && self.errors.len() >= MAX_ERRORS {
             error.message = OTHER_LABEL.to_owned();
@@ -167,6 +227,11 @@ impl Columns {
     }
 }
 
+/// Returns whether an outcome is that of a metric that has no score although it had something to score.
+fn is_unscored(outcome: Outcome) -> bool {
+    !matches!(outcome, Outcome::Scored | Outcome::Skipped)
+}
+
 /// Returns the price of the replies of a sample's judges, as far as the suite has prices.
 fn judge_cost_of(output: &Value) -> Option<f64> {
     if let Some(cost) = output.get("cost") {
@@ -174,6 +239,17 @@ fn judge_cost_of(output: &Value) -> Option<f64> {
     }
     let judges = output.get("judges")?.as_object()?;
     judges.values().filter_map(|judge| judge.get("cost")?.as_f64()).reduce(|sum, cost| sum + cost)
+}
+
+/// Returns the tokens of the prompts and of the replies of a sample's judges, as far as they were counted.
+fn judge_tokens_of(output: &Value) -> [u64; 2] {
+    let of_one = |judge: &Value| {
+        ["prompt_tokens", "completion_tokens"].map(|key| judge["usage"][key].as_u64().unwrap_or_default())
+    };
+    let each = output["judges"].as_object().into_iter().flat_map(|judges| judges.values());
+    each.map(of_one).fold(of_one(output), |[prompts, replies], [prompt, reply]| {
+        [prompts.saturating_add(prompt), replies.saturating_add(reply)]
+    })
 }
 
 /// Returns the number of tokens of an answer, if they were counted. Builds nothing of an output that is only text.
@@ -220,7 +296,8 @@ fn place<T: From<N> + PartialEq<N>, N>(known: &mut Vec<T>, name: N) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_record::Stage;
+    use gage_figures::test_records::{failed, sample};
+    use gage_record::ErrorNote;
     use serde_json::json;
 
     #[test]
@@ -241,14 +318,15 @@ mod tests {
     #[test]
     fn further_errors_of_a_block_are_counted_together() {
         let mut columns = Columns::new(0, 1);
-        let error = |number: usize| ErrorNote {
-            stage: Stage::Inference,
-            kind: "timeout".to_owned(),
-            message: format!("call {number}: {}", "x".repeat(1_000)),
-            pointer: Some(format!("/{number}")),
-        };
         for number in (0..MAX_ERRORS + 10).chain([0]) {
-            columns.add_error(number, &error(number));
+            let mut record = failed("t", 0, Outcome::BackendError);
+            record.error = Some(ErrorNote {
+                stage: Stage::Inference,
+                kind: "timeout".to_owned(),
+                message: format!("call {number}: {}", "x".repeat(1_000)),
+                pointer: Some(format!("/{number}")),
+            });
+            columns.add_errors(number, &(&record).into());
         }
         assert_eq!(columns.errors.len(), MAX_ERRORS + 1);
         assert_eq!(columns.errors[0].message.chars().count(), MAX_ERROR_CHARS);
@@ -258,10 +336,69 @@ mod tests {
     }
 
     #[test]
+    fn each_failed_metric_has_its_error_and_its_outcome() {
+        let mut record = sample("t", 0, 1.0, 1.0);
+        record.outcome = Outcome::PluginError;
+        record.error = Some(ErrorNote {
+            stage: Stage::Scoring,
+            kind: "plugin_error".to_owned(),
+            message: "b: x".to_owned(),
+            pointer: None,
+        });
+        for (metric_id, outcome, error) in [
+            ("b", Outcome::PluginError, Some("x")),
+            ("c", Outcome::PluginTimeout, Some("out of fuel")),
+            ("d", Outcome::Skipped, None),
+        ] {
+            let mut result = record.metrics[0].clone();
+            (result.metric_id, result.outcome) = (metric_id.into(), outcome);
+            (result.card, result.error) = (None, error.map(str::to_owned));
+            record.metrics.push(result);
+        }
+        let mut columns = Columns::new(0, 1);
+        columns.add(&(&record).into(), SampleStage::Ended, None);
+        // Without the results of metrics, the error of the sample counts.
+        record.metrics.truncate(1);
+        columns.add(&(&record).into(), SampleStage::Ended, None);
+        let shown = serde_json::to_value(&columns).unwrap();
+        assert_eq!(shown["metrics"], json!(["m", "b", "c", "d"]));
+        assert_eq!(
+            shown["unscored"],
+            json!([
+                {"metric": 1, "outcome": "plugin_error", "samples": [0]},
+                {"metric": 2, "outcome": "plugin_timeout", "samples": [0]},
+            ])
+        );
+        assert_eq!(
+            shown["errors"],
+            json!([
+                {"stage": "scoring", "kind": "plugin_error", "message": "x", "metric": "b"},
+                {"stage": "scoring", "kind": "plugin_timeout", "message": "out of fuel", "metric": "c"},
+                {"stage": "scoring", "kind": "plugin_error", "message": "b: x"},
+            ])
+        );
+        assert_eq!(shown["failed"], json!([[0, 0], [0, 1], [1, 2]]));
+    }
+
+    #[test]
     fn the_price_of_judges_is_that_of_all_of_them() {
         assert_eq!(judge_cost_of(&json!({"cost": 0.5, "judges": {"a": {"cost": 0.25}}})), Some(0.5));
         let of_each = json!({"judges": {"a": {"cost": 0.25}, "b": {"cost": 0.5}, "c": {}}});
         assert_eq!(judge_cost_of(&of_each), Some(0.75));
         assert_eq!(judge_cost_of(&json!({"judges": {"a": {}}})), None);
+    }
+
+    #[test]
+    fn the_tokens_of_judges_are_those_of_all_of_them() {
+        let usage = |prompt: u64, completion: u64| {
+            let tokens = json!({"prompt_tokens": prompt, "completion_tokens": completion});
+            json!({"usage": tokens})
+        };
+        assert_eq!(judge_tokens_of(&usage(5, 2)), [5, 2]);
+        assert_eq!(
+            judge_tokens_of(&json!({"judges": {"a": usage(5, 2), "b": usage(7, 1), "c": {}}})),
+            [12, 3]
+        );
+        assert_eq!(judge_tokens_of(&json!("no judge")), [0, 0]);
     }
 }

@@ -78,8 +78,18 @@ fn line_of(value: &Value) -> String {
 fn part_text(part: &Value) -> String {
     match (part["text"].as_str(), part["type"].as_str()) {
         (Some(text), _) => text.chars().take(4 * MAX_EXCERPT_CHARS).collect(),
-        (None, Some(kind)) => format!("[{kind}]"),
+        (None, Some(kind)) => format!("[{}]", kind_name(kind)),
         (None, None) => String::new(),
+    }
+}
+
+/// Returns a reader's word for the kind of a part, for example `picture` for `image_url`.
+fn kind_name(kind: &str) -> &str {
+    match kind {
+        "image_url" => "picture",
+        "audio_url" => "audio",
+        "video_url" => "video",
+        other => other,
     }
 }
 
@@ -123,7 +133,7 @@ mod tests {
         let known = json!({"messages": messages, "references": ["a cat", "a tiger"]});
         assert_eq!(
             excerpts_of(known, json!("x".repeat(1 << 20))),
-            ["What is it? [image_url]".into(), "a cat (+1)".into(), "x".repeat(MAX_EXCERPT_CHARS - 1) + "…"]
+            ["What is it? [picture]".into(), "a cat (+1)".into(), "x".repeat(MAX_EXCERPT_CHARS - 1) + "…"]
         );
         assert_eq!(
             excerpts_of(json!({"label": 7}), json!({"value": 8})),

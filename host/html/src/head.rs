@@ -1,6 +1,7 @@
 //! Head block of the page: data about whole runs.
 
 use gage_compare::{Comparison, run_label};
+use gage_core::shortened;
 use gage_figures::{RecordedRun, Summary, TaskSummary, Timings, describe_served};
 use gage_record::RunIdentity;
 use serde::Serialize;
@@ -11,6 +12,9 @@ use std::path::Path;
 
 /// Format version of the page, which its script supports.
 pub(super) const PAGE_VERSION: u32 = 1;
+
+/// Maximum number of characters of a prompt's first line.
+const MAX_PROMPT_CHARS: usize = 80;
 
 /// The first block of the page.
 #[derive(Serialize)]
@@ -37,16 +41,21 @@ struct RunHead<'a> {
     finished_at: Option<&'a str>,
     host_version: &'a str,
     parent_run: Option<&'a str>,
-    suite: Option<&'a str>,
+    suite: Option<String>,
     models: Vec<String>,
     /// Datasets of the tasks, with the names of their files.
     datasets: Vec<String>,
     /// Judges, with their models.
     judges: Vec<String>,
-    /// Ids of the prompts of roles, with the roles.
+    /// Prompts of roles: each id, its role, and the first line of its text.
     prompts: Vec<String>,
     /// Cost of the tokens of each backend with a price.
     costs: &'a BTreeMap<String, f64>,
+    /// Backends with a price that only judges ask.
+    judge_backends: Vec<&'a str>,
+    /// Description of what the cost leaves out: models without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_prices: Option<String>,
     /// Sentences without their full stop about what weakens the figures, such as a model that changed during the run.
     notices: Vec<String>,
     tasks: Vec<Value>,
@@ -85,7 +94,11 @@ impl<'a> RunHead<'a> {
     fn new(source: &'a RecordedRun, all: &[RecordedRun]) -> RunHead<'a> {
         let manifest = source.manifest();
         let status = manifest.status.state(source.is_being_written());
-        let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
+        let task = |task_id: &str| {
+            let price = price_of(source, task_id);
+            json!({"task_id": task_id, "repeat": source.repeat(task_id), "price": price})
+        };
+        let is_of_judges = |backend_id: &&String| manifest.identity.only_judges_ask(backend_id);
         RunHead {
             run_id: &manifest.run_id,
             label: run_label(source, all),
@@ -99,12 +112,14 @@ impl<'a> RunHead<'a> {
             finished_at: manifest.finished_at.as_deref(),
             host_version: &manifest.host_version,
             parent_run: manifest.parent_run.as_deref(),
-            suite: manifest.identity.suite_name(),
+            suite: source.suite_name(),
             models: source.models(),
             datasets: datasets_of(&manifest.identity),
             judges: judges_of(&manifest.identity),
             prompts: prompts_of(&manifest.identity),
             costs: &manifest.costs,
+            judge_backends: manifest.costs.keys().filter(is_of_judges).map(String::as_str).collect(),
+            missing_prices: manifest.missing_prices(),
             notices: changed_models(source),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),
@@ -113,15 +128,25 @@ impl<'a> RunHead<'a> {
     }
 }
 
+/// Returns the price of the model of a task: that of a million prompt tokens and of a million completion tokens.
+fn price_of(source: &RecordedRun, task_id: &str) -> Option<[f64; 2]> {
+    let config = source.config()?;
+    let task = config.tasks.iter().find(|task| task.task_id == task_id)?;
+    let price = source.manifest().prices.get(&config.inference_role_of(task)?.backend_id)?;
+    Some([price.prompt, price.completion])
+}
+
 /// Returns the entries of a list of the configuration.
 fn entries<'c>(identity: &'c RunIdentity, list: &str) -> impl Iterator<Item = &'c Value> + use<'c> {
     identity.config[list].as_array().into_iter().flatten()
 }
 
-/// Describes the datasets of the tasks: each id, and the name on a hub or of the file. Folders are omitted.
+/// Describes the datasets of the tasks: each id, and the name on a hub or of the file. Folders are omitted. A suite without
+/// tasks uses all of its datasets.
 fn datasets_of(identity: &RunIdentity) -> Vec<String> {
+    let list = if entries(identity, "tasks").next().is_some() { "tasks" } else { "datasets" };
     let mut ids: Vec<&str> = Vec::new();
-    for id in entries(identity, "tasks").filter_map(|task| task["dataset_id"].as_str()) {
+    for id in entries(identity, list).filter_map(|entry| entry["dataset_id"].as_str()) {
         if !ids.contains(&id) {
             ids.push(id);
         }
@@ -132,10 +157,9 @@ fn datasets_of(identity: &RunIdentity) -> Vec<String> {
         let of_hub = identity.datasets.get(id).and_then(|dataset| dataset.hub_id.clone());
         let file = || Some(Path::new(path?).file_name()?.to_string_lossy().into_owned());
         match of_hub.or_else(file) {
-            Some(name) if name != id && Path::new(&name).file_stem() != Some(OsStr::new(id)) => {
-                format!("{id} ({name})")
-            }
-            _ => id.to_owned(),
+            Some(name) if name == id || Path::new(&name).file_stem() == Some(OsStr::new(id)) => name,
+            Some(name) => format!("{id} ({name})"),
+            None => id.to_owned(),
         }
     };
     ids.into_iter().map(describe).collect()
@@ -147,18 +171,29 @@ fn judges_of(identity: &RunIdentity) -> Vec<String> {
     let describe = |role: &Value| {
         let judge = role["adapter_id"].as_str()?;
         let model = role["backend_id"].as_str().map(|backend| identity.model_of(backend));
-        Some(model.map_or_else(|| judge.to_owned(), |model| format!("{judge} ({model})")))
+        let named = model.filter(|model| *model != judge);
+        Some(named.map_or_else(|| judge.to_owned(), |model| format!("{judge} ({model})")))
     };
     judges.filter_map(describe).collect()
 }
 
-/// Describes the prompts of roles: each id, and its role.
+/// Describes the prompts of roles: each id, its role, and the first line of its text.
 fn prompts_of(identity: &RunIdentity) -> Vec<String> {
     let describe = |role: &Value| {
         let (prompt, adapter) = (role["prompt_id"].as_str()?, role["adapter_id"].as_str()?);
-        Some(format!("{prompt} ({adapter})"))
+        let begin =
+            entries(identity, "prompts").find(|entry| entry["prompt_id"] == prompt).and_then(first_line);
+        let begin = begin.map(|line| format!(": {}", shortened(line, MAX_PROMPT_CHARS)));
+        Some(format!("{prompt} ({adapter}){}", begin.unwrap_or_default()))
     };
     entries(identity, "role_adapters").filter_map(describe).collect()
+}
+
+/// Returns the first line of a prompt's template, or of its last message.
+fn first_line(prompt: &Value) -> Option<&str> {
+    let last = || prompt["messages"].as_array()?.last()?["content"].as_str();
+    let text = prompt["template"].as_str().or_else(last)?;
+    text.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 /// Names the tasks whose server changed its model during the run.

@@ -7,9 +7,8 @@
 //! 2. 16-bit integers: the task.
 //! 3. 8-bit integers: the outcome, the pass mark for each metric (-1 if unknown), and the value of each key of the metadata.
 
-use super::columns::Columns;
+use super::columns::{Columns, ErrorGroup, UnscoredSamples};
 use super::metadata::PackedKey;
-use gage_record::ErrorNote;
 use serde::Serialize;
 
 /// Size of the length of the head, and of the largest numbers.
@@ -28,9 +27,11 @@ struct PackedHead<'a> {
     metrics: &'a [String],
     tags: &'a [String],
     tagged: &'a [(usize, usize)],
-    errors: &'a [ErrorNote],
+    errors: &'a [ErrorGroup],
     failed: &'a [(usize, usize)],
+    unscored: &'a [UnscoredSamples],
     judge_cost: &'a [(usize, f64)],
+    judge_tokens: [u64; 2],
     /// In the order of their bytes.
     metadata: Vec<PackedKey<'a>>,
 }
@@ -52,7 +53,9 @@ pub(super) fn pack(columns: &Columns) -> serde_json::Result<Vec<u8>> {
         tagged: &columns.tagged,
         errors: &columns.errors,
         failed: &columns.failed,
+        unscored: &columns.unscored,
         judge_cost: &columns.judge_cost,
+        judge_tokens: columns.judge_tokens,
         metadata: columns.metadata.keys(),
     })?;
     let padded = head.len().next_multiple_of(NUMBER_BYTES);

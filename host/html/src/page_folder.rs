@@ -27,7 +27,7 @@ const COLUMN_ROWS: usize = 16_384;
 const EXCERPT_ROWS: usize = 4_096;
 
 /// Version of the folder's format. Folders of other versions are made again.
-const PAGE_FOLDER_VERSION: u32 = 1;
+const PAGE_FOLDER_VERSION: u32 = 2;
 
 const INDEX_FILE: &str = "index.json";
 const MAX_INDEX_SIZE: FileLimit = FileLimit::new("an index of a page", 4 << 20);

@@ -24,6 +24,9 @@ pub(super) struct TextLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     judge_output: Option<&'a Value>,
     metrics: &'a [MetricResult],
+    /// Results of metrics that read a clock.
+    #[serde(skip_serializing_if = "<[MetricResult]>::is_empty")]
+    timing_metrics: &'a [MetricResult],
     #[serde(skip_serializing_if = "Option::is_none")]
     timing: Option<SampleTiming>,
     /// The requests about the sample, as they were sent.
@@ -48,6 +51,7 @@ impl<'a> TextLine<'a> {
             model_output: record.model_output.as_ref(),
             judge_output: record.judge_output.as_ref(),
             metrics: &record.metrics,
+            timing_metrics: &record.timing_metrics,
             timing: (record.timing.finished_unix_ms > 0).then_some(record.timing),
             requests,
             media,

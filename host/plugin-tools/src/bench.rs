@@ -65,8 +65,8 @@ pub fn bench(
     setup: &InstanceSetup,
     options: &BenchOptions,
 ) -> Result<BenchReport, ToolError> {
-    let family = AnyComponent::load(host, name, bytes, setup).map_err(load_error)?;
     let component = component_costs(host, name, bytes, setup, options.time).map_err(load_error)?;
+    let family = AnyComponent::load(host, name, bytes, setup).map_err(load_error)?;
     if !matches!(family.world(), World::Metric | World::Extractor) {
         return Ok(BenchReport { component, items: None });
     }

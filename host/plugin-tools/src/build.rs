@@ -4,12 +4,14 @@ mod componentize_py;
 mod javascript;
 mod lock;
 mod python;
+mod python_imports;
 pub(crate) mod python_packages;
 mod rust;
 mod tool;
 
 pub use python_packages::{LockedPackages, lock_packages};
 
+use crate::cases::{CASES, cases_in};
 use crate::project::SETTINGS;
 use crate::{Language, Project, ToolError};
 use gage_plugin::{Capability, note_packages, summarise};
@@ -52,12 +54,17 @@ struct BuildOutput {
 /// download packages. On an error, the existing file is unchanged.
 ///
 /// # Errors
-/// If the project cannot be read, a tool is missing or fails, or the component does not match
+/// If the project or its cases cannot be read, a tool is missing or fails, or the component does not match
 /// `gage-plugin.toml`.
 pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent, ToolError> {
     let started = Instant::now();
     let mut project = Project::read(folder)?;
     let component = project.component();
+    // A build takes long, and a mistake in the cases should be known before.
+    let cases = folder.join(CASES);
+    if cases.exists() {
+        cases_in(&cases, project.world)?;
+    }
     // Tools run in the project folder, and some receive paths of files elsewhere.
     project.folder = folder.canonicalize().map_err(|error| ToolError::io("read", folder, &error))?;
     let mut made = match project.language {

@@ -7,6 +7,9 @@ use gage_plugin::World;
 use serde_json::Value;
 use std::path::Path;
 
+/// Name of the file of cases in a project, and beside a component.
+pub const CASES: &str = "cases.jsonl";
+
 /// Keys allowed in every case.
 const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
 
@@ -136,8 +139,17 @@ fn check_types(place: &str, body: &Object, params: &Value) -> Result<(), ToolErr
 /// Reads the cases in a file for a plugin kind. Blank lines are skipped.
 ///
 /// # Errors
-/// If the file cannot be read, a line is not an object, a key is unknown, or a value has another type.
+/// If the file cannot be read, a line is not an object, a key is unknown, a value has another type, or there is no case.
 pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
+    let cases = cases_in(path, world)?;
+    match cases.is_empty() {
+        true => Err(ToolError::new(format!("there is no case in {}", path.display()))),
+        false => Ok(cases),
+    }
+}
+
+/// Reads the cases in a file, which may have none.
+pub(crate) fn cases_in(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let shown = path.display().to_string();
     let text = read_named_text(path, MAX_CASES_SIZE)
         .map_err(|error| ToolError::new(format!("cannot read the cases {shown}: {error}")))?;
@@ -146,9 +158,6 @@ pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = format!("{shown}:{}", number + 1);
         cases.push(read_case(&place, line, world)?);
-    }
-    if cases.is_empty() {
-        return Err(ToolError::new(format!("there is no case in {shown}")));
     }
     Ok(cases)
 }

@@ -26,6 +26,15 @@ impl Language {
         }
     }
 
+    /// Returns further names on the command line.
+    pub fn other_names(self) -> &'static [&'static str] {
+        match self {
+            Language::Rust => &[],
+            Language::Python => &["py"],
+            Language::JavaScript => &["javascript", "typescript"],
+        }
+    }
+
     /// Returns advice on a module or package that was not found.
     pub(crate) fn package_advice(self, name: &str) -> String {
         let package = name.split('.').next().unwrap_or(name);
@@ -44,7 +53,7 @@ impl Language {
 
     /// Returns the language with this name.
     pub fn of_name(name: &str) -> Option<Language> {
-        Language::ALL.into_iter().find(|language| language.name() == name)
+        Language::ALL.into_iter().find(|one| one.name() == name || one.other_names().contains(&name))
     }
 }
 

@@ -23,7 +23,7 @@ mod watch;
 pub use bench::{BenchOptions, BenchReport, ItemsReport, bench};
 pub use build::{BuildOptions, BuiltComponent, LockedPackages, build, lock_packages};
 pub use case_lines::{CaseLine, CaseLines};
-pub use cases::{Case, read_cases};
+pub use cases::{CASES, Case, read_cases};
 pub use error::ToolError;
 pub use language::Language;
 pub use native::{NativeOptions, interpreter};

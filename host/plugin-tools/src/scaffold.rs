@@ -1,5 +1,6 @@
 //! Creation of new projects.
 
+use crate::native::interpreter;
 use crate::project::{SETTINGS, new_settings};
 use crate::{Language, ToolError, files, name};
 use gage_plugin::World;
@@ -59,11 +60,11 @@ pub fn create(new: &NewProject) -> Result<CreatedProject, ToolError> {
         fs::write(&file, text).map_err(fail)?;
     }
     fs::rename(&whole, &target).map_err(fail)?;
-    let next = vec![
-        format!("cd {}", quoted(&target)),
-        "gage-host plugin build".to_owned(),
-        "gage-host plugin test".to_owned(),
-    ];
+    let runs_natively = new.world == World::Metric && interpreter(new.language).is_some();
+    let mut next = vec![format!("cd {}", quoted(&target))];
+    let native = runs_natively.then_some("gage-host plugin test --native");
+    let commands = native.into_iter().chain(["gage-host plugin build", "gage-host plugin test"]);
+    next.extend(commands.map(str::to_owned));
     Ok(CreatedProject { folder: target, next })
 }
 

@@ -59,7 +59,7 @@ impl CompileCache {
         bytes: &[u8],
         digest: Digest,
     ) -> Result<Component, String> {
-        let prefix = format!("{}-{}-", digest.hex(), self.engine);
+        let prefix = self.prefix(digest);
         if let Some(folder) = &self.folder
             && let Some(component) = load_cached(engine, folder, &prefix)?
         {
@@ -80,13 +80,26 @@ impl CompileCache {
         load_bytes(engine, &code)
     }
 
+    /// Returns the beginning of the name of a component's file.
+    fn prefix(&self, digest: Digest) -> String {
+        format!("{}-{}-", digest.hex(), self.engine)
+    }
+
+    /// Returns whether the folder has a file for a component.
+    pub(crate) fn has(&self, digest: Digest) -> bool {
+        let prefix = self.prefix(digest);
+        let entries = self.folder.as_ref().and_then(|folder| std::fs::read_dir(folder).ok());
+        let is_code = |name: &str| name.starts_with(&prefix) && name.strip_suffix(".cwasm").is_some();
+        entries.into_iter().flatten().flatten().any(|entry| entry.file_name().to_str().is_some_and(is_code))
+    }
+
     /// Returns whether compiled components are cached.
     pub(crate) fn is_kept(&self) -> bool {
         self.folder.is_some()
     }
 
     /// Compiles a component. `functions` is the folder of the functions of earlier compilations, if they may be used.
-    pub(crate) fn compile(
+    fn compile(
         &self,
         engine: &Engine,
         name: &str,

@@ -71,9 +71,9 @@ impl PluginHost {
         self.cache.is_kept()
     }
 
-    /// Compiles a component without reading or writing the cache.
-    pub(crate) fn compile_anew(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        self.cache.compile(self.engines.pooled(), name, None, bytes).map(drop)
+    /// Returns whether a component need not be compiled.
+    pub(crate) fn is_cached(&self, digest: gage_core::Digest) -> bool {
+        self.cache.has(digest)
     }
 
     /// Returns the value of a secret.

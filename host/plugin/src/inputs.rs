@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Parameter that controls the handling of missing fields.
 const ON_MISSING: &str = "on_missing_field";
 
+/// Parameter with the path of the reference.
+const LABEL_FIELD: &str = "label_field";
+
 /// Parameter of metrics with the path of a sample's weight, for the aggregation `weighted_mean`.
 const WEIGHT_FIELD: &str = "weight_field";
 
@@ -25,13 +28,23 @@ pub struct Input {
     /// Paths, in order; the first one that exists counts.
     pub paths: Vec<FieldPath>,
     kind: ValueKind,
+    /// True if answers are compared with it, so that a blank value is missing.
+    is_reference: bool,
+}
+
+impl Input {
+    fn new(spec: &InputSpec, paths: Vec<FieldPath>) -> Input {
+        let is_named_reference = spec.name.ends_with("reference") || spec.name.ends_with("references");
+        let is_reference = is_named_reference || spec.path_params.iter().any(|key| key == LABEL_FIELD);
+        Input { name: spec.name.clone(), paths, kind: spec.kind, is_reference }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum OnMissing {
     /// The parameter is not set.
     Default,
-    /// A missing reference scores what the member returns for it.
+    /// A missing reference scores what the member returns for it, and a blank one is passed on.
     Ignore,
     Warn,
     Error,
@@ -104,7 +117,11 @@ impl Inputs {
         sample_id: &str,
         roots: EvalContext<'_>,
     ) -> Result<GuestValue, ItemError> {
-        let value = input.paths.iter().find_map(|path| path.find(roots));
+        let drops_blanks = input.is_reference && self.missing != OnMissing::Ignore;
+        let value = input.paths.iter().find_map(|path| {
+            let value = path.find(roots)?;
+            if drops_blanks { value.into_reference() } else { Some(value) }
+        });
         if value.is_none() {
             let paths: Vec<&str> = input.paths.iter().map(FieldPath::as_str).collect();
             let paths = paths.join(", ");
@@ -198,7 +215,7 @@ pub(crate) fn split_params(
                 }),
             }
         }
-        list.push(Input { name: input.name.clone(), paths, kind: input.kind });
+        list.push(Input::new(input, paths));
     }
     let weight = match world {
         World::Metric => {

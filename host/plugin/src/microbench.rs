@@ -61,13 +61,14 @@ pub struct ComponentCosts {
     pub instantiate: Timing,
     /// Creating and dropping an instance of an empty component.
     pub instantiate_empty: Timing,
-    /// Compiling once, on all cores, without a cache.
-    pub compile: f64,
+    /// Compiling once, on all cores; `None` if the code was in the cache.
+    pub compile: Option<f64>,
     /// Loading from the cache, including the checksum; `None` without a cache folder.
     pub load: Option<Timing>,
 }
 
-/// Measures the costs of a component before it does any work.
+/// Measures the costs of a component before it does any work. It must not have been loaded before, so that its compilation
+/// can be measured.
 ///
 /// # Errors
 /// If the component cannot be used.
@@ -80,14 +81,14 @@ pub fn component_costs(
 ) -> Result<ComponentCosts, LoadError> {
     let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
     let summary = inspect(bytes).map_err(|refusal| fail(refusal.message))?;
+    let is_cached = host.is_cached(summary.digest);
+    let began = Instant::now();
     let linked = LinkedComponent::load(host, name, bytes, summary.world, setup)?;
+    let compile = (!is_cached).then(|| began.elapsed().as_secs_f64());
     let instantiate = measure(time, || {
         let made = linked.call(&CallSubject::default(), |store| linked.instance.instantiate(store).map(drop));
         debug_assert!(made.is_ok());
     });
-    let began = Instant::now();
-    host.compile_anew(name, bytes).map_err(fail)?;
-    let compile = began.elapsed().as_secs_f64();
     let load = host.has_cache().then(|| {
         measure(time, || {
             let taken = host.component(host.engines().pooled(), name, bytes, summary.digest);

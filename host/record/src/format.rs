@@ -30,6 +30,8 @@ pub const EVENTS_FILE: &str = "events.jsonl";
 pub const UNSENT_EVENTS_FILE: &str = "events-unsent.jsonl";
 /// Report on a finished run.
 pub const REPORT_FILE: &str = "report.html";
+/// Notes and labels that people give to the samples of a run, in `gage-host view`.
+pub const NOTES_FILE: &str = "notes.jsonl";
 /// Folder with the blocks of a page of many samples, which can be made again at any time.
 pub const PAGE_FOLDER: &str = "page";
 /// Folder for media of replies, each named after the digest of its content.

@@ -184,6 +184,13 @@ impl RunIdentity {
         self.backends.get(backend_id).map_or(backend_id, |backend| &backend.model)
     }
 
+    /// Returns whether a backend is asked by judges, and by no other role.
+    pub fn only_judges_ask(&self, backend_id: &str) -> bool {
+        let roles = self.config["role_adapters"].as_array().into_iter().flatten();
+        let mut asking = roles.filter(|role| role["backend_id"] == backend_id).peekable();
+        asking.peek().is_some() && asking.all(|role| role["role_type"] == "judge_model")
+    }
+
     /// Returns the models under test, each once, in the order of the roles that use them.
     pub fn models(&self) -> Vec<&str> {
         let roles = self.config["role_adapters"].as_array().into_iter().flatten();

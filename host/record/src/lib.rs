@@ -47,7 +47,7 @@ pub use journal::{
     JournalIndex, JournalTail, JournalWriter, OpenedJournal, PartialRecords, QuarantinedTail, SampleStage,
     Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
 };
-pub use manifest::{GrantedPermissions, Manifest, ManifestIntegrity, RunStatus};
+pub use manifest::{GrantedPermissions, Manifest, ManifestIntegrity, RunStatus, TokenPrice};
 pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};

@@ -9,12 +9,21 @@ use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
 use gage_core::{Digest, Object, Usage, check_name, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::SystemTime;
 
 /// Key that holds the digest of all other keys.
 const DIGEST: &str = "digest";
+
+/// Price of the tokens of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenPrice {
+    /// Price per million prompt tokens.
+    pub prompt: f64,
+    /// Price per million completion tokens.
+    pub completion: f64,
+}
 
 /// Result of checking a manifest against its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +114,8 @@ pub struct Manifest {
     pub has_recording: bool,
     /// The state of the run.
     pub status: RunStatus,
-    /// Cause of an early end, if neither the user nor the samples caused it: an exhausted budget, a backend
-    /// that refuses every request, or an input that changed.
+    /// Cause of an early end, if the samples did not cause it: an exhausted budget, a backend that refuses every request,
+    /// an input that changed, or a server that was away when the user stopped the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     /// What the suite was allowed to reach, if it was treated as a stranger's (`--untrusted`). Permissions change no
@@ -131,6 +140,12 @@ pub struct Manifest {
     /// price are left out. Nothing compares it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<String, f64>,
+    /// Prices by which `costs` was computed, by backend.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, TokenPrice>,
+    /// Servers that answered and have no price although others have one, by the id of their backend. `costs` lacks them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced: BTreeSet<String>,
     /// Digests of all other files that the run has written, by name. Complete once the run is.
     pub files: BTreeMap<String, FileDigest>,
 }
@@ -155,8 +170,23 @@ impl Manifest {
             prompt_versions: BTreeMap::new(),
             unrecorded_usage: BTreeMap::new(),
             costs: BTreeMap::new(),
+            prices: BTreeMap::new(),
+            unpriced: BTreeSet::new(),
             files: BTreeMap::new(),
         }
+    }
+
+    /// Describes what the cost of the run leaves out, such as ``judges only: no price for `m` ``. `None` if the run has no
+    /// cost, or if every server that answered has a price.
+    pub fn missing_prices(&self) -> Option<String> {
+        if self.costs.is_empty() || self.unpriced.is_empty() {
+            return None;
+        }
+        let models: BTreeSet<&str> = self.unpriced.iter().map(|id| self.identity.model_of(id)).collect();
+        let models: Vec<String> = models.into_iter().map(|model| format!("`{model}`")).collect();
+        let is_of_judges = self.costs.keys().all(|backend_id| self.identity.only_judges_ask(backend_id));
+        let scope = if is_of_judges { "judges only: " } else { "" };
+        Some(format!("{scope}no price for {}", models.join(", ")))
     }
 
     /// Marks the run as in progress again.
@@ -287,6 +317,28 @@ mod tests {
         ] {
             fs::write(&path, &text).unwrap();
             assert_eq!(Manifest::integrity(folder.path()).unwrap(), integrity, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cost_names_the_models_that_it_lacks() {
+        let config = json!({"role_adapters": [
+            {"adapter_id": "dut", "role_type": "dut_model", "backend_id": "server"},
+            {"adapter_id": "critic", "role_type": "judge_model", "backend_id": "of_judge"},
+        ]});
+        let identity = RunIdentity { config, ..RunIdentity::default() };
+        let good = Manifest::new("one", "0.1.0", identity);
+        let set = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<String>>();
+        for (priced, unpriced, expected) in [
+            (&["of_judge"][..], &["server"][..], Some("judges only: no price for `server`")),
+            (&["server"], &["of_judge"], Some("no price for `of_judge`")),
+            (&["server", "of_judge"], &["a", "b"], Some("no price for `a`, `b`")),
+            (&["server"], &[], None),
+            (&[], &["server"], None),
+        ] {
+            let costs = priced.iter().map(|id| ((*id).to_owned(), 0.5)).collect();
+            let manifest = Manifest { costs, unpriced: set(unpriced), ..good.clone() };
+            assert_eq!(manifest.missing_prices().as_deref(), expected, "{priced:?} {unpriced:?}");
         }
     }
 

@@ -92,6 +92,12 @@ impl RunReader {
         })
     }
 
+    /// Returns whether `samples.jsonl` is not the file that the run wrote. Reads the whole file.
+    pub fn has_changed_samples(&self) -> bool {
+        let written = self.manifest.files.get(SAMPLES_FILE);
+        written.is_some_and(|written| self.folder.digest_of(SAMPLES_FILE).ok().flatten() != Some(*written))
+    }
+
     /// Returns the figures, as the type that the caller wants or as a JSON value. `None` if the run has none: it is in
     /// progress, or was killed. If it had ended before and was resumed, the folder still holds its earlier figures.
     ///
@@ -211,7 +217,9 @@ mod tests {
         assert_eq!(answers.collect::<Vec<_>>(), [("s-0", "a", Some(0.1)), ("s-1", "b", Some(0.1))]);
         assert_eq!(reader.journal().unwrap().len(), 2);
 
-        assert_eq!(reader.edited(), None);
+        assert_eq!((reader.edited(), reader.has_changed_samples()), (None, false));
+        fs::write(folder.path_of(SAMPLES_FILE), "{}").unwrap();
+        assert_eq!((reader.edited(), reader.has_changed_samples()), (None, true));
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
         let changed = "summary.json is not the one that the run wrote";
         let edited = Some(TamperedPart { part: "figures", problem: changed });

@@ -6,7 +6,7 @@ use crate::error::with_causes;
 use crate::live_reports::{BegunReports, LiveReports};
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use crate::{HOST_VERSION, RunnerError};
-use gage_backend::BatchReport;
+use gage_backend::{BatchReport, HealthState};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome, ShortageWatch};
 use gage_engine::{ConcurrencyLimit, RunError, RunReport, StopReason, TaskReport};
@@ -38,6 +38,8 @@ pub(crate) enum Origin {
         backends: BTreeMap<String, Object>,
         /// The limits of the suite on its tasks.
         limits: Vec<ConcurrencyLimit>,
+        /// The servers that were away at the end, in words.
+        outage: Option<String>,
     },
     /// Another run.
     Answers {
@@ -154,6 +156,7 @@ impl EndedRun<'_> {
             run_id: folder.run_id().to_owned(),
             folder: folder.path().to_owned(),
             status: ending.status(),
+            missing_prices: manifest.missing_prices(),
             ended_by: manifest.ended_by,
             ending,
             shortfalls,
@@ -224,9 +227,23 @@ fn seal(
     for name in [EVENTS_FILE, UNSENT_EVENTS_FILE] {
         manifest.files.extend(folder.sync_and_digest(name)?.map(|digest| (name.to_owned(), digest)));
     }
-    manifest.ended_by = ending.ended_by();
+    manifest.ended_by = ending.ended_by().or_else(|| match (ending, origin) {
+        // A user who stops such a run, stops it because of the outage.
+        (Ending::Stopped(StopReason::Requested), Origin::Models { outage, .. }) => outage.clone(),
+        _ => None,
+    });
     manifest.finish(ending.status());
     manifest.write(folder)
+}
+
+/// Describes the servers that are away or lost; `None` if there are none.
+pub(crate) fn outage_of(servers: &[(String, HealthState)]) -> Option<String> {
+    let away = servers.iter().filter_map(|(host, state)| match state {
+        HealthState::Away { cause, .. } | HealthState::Lost { cause } => Some(format!("{host}: {cause}")),
+        HealthState::Healthy | HealthState::Degraded { .. } => None,
+    });
+    let away: Vec<String> = away.collect();
+    (!away.is_empty()).then(|| format!("server away: {}", away.join(", ")))
 }
 
 fn phases(origin: &Origin, ran: &[TaskReport], began: Instant) -> Phases {

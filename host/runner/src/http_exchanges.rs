@@ -19,6 +19,11 @@ pub enum HttpExchanges {
 }
 
 impl HttpExchanges {
+    /// Returns true if the model under test is asked.
+    pub(crate) fn asks_model(&self) -> bool {
+        matches!(self, HttpExchanges::Live | HttpExchanges::Record(_))
+    }
+
     /// Returns true if an answer may come from the cache: a recording must hold every exchange, and a replay must answer
     /// from it alone.
     pub(crate) fn may_use_cache(&self) -> bool {

@@ -28,6 +28,8 @@ pub struct RunOutcome {
     pub tasks: Vec<TaskReport>,
     /// Usage of all processes of the run.
     pub usage: RunUsage,
+    /// Description of what the cost leaves out: models without a price. `None` if it covers all.
+    pub missing_prices: Option<String>,
     /// True if the suite limits the run's cost or tokens.
     pub has_usage_budget: bool,
     /// The figures and the other reports.

@@ -3,7 +3,7 @@
 use crate::aggregators::Aggregators;
 use crate::async_runtime::{cores, start_runtime};
 use crate::describe::{describe, describe_judges};
-use crate::finish::{EndedRun, Origin};
+use crate::finish::{EndedRun, Origin, outage_of};
 use crate::gate_power::check_gates;
 use crate::http_exchanges::HttpExchanges;
 use crate::live_reports::LiveReports;
@@ -218,9 +218,12 @@ impl SuiteRun<'_> {
             config.budget = self.request.budget.clone().over(&config.budget);
             config
         });
-        let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
-            return Err(RunnerError::problems(problems));
-        };
+        let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
+        if !self.request.exchanges.asks_model() {
+            // A key that another model needs is an error when its backend is opened.
+            problems.remove_warnings("api_key_env");
+        }
+        let Some(plan) = plan else { return Err(RunnerError::problems(problems)) };
         self.check_judges(&plan)?;
         let run_id = self.run_id(&plan)?;
         // Set once, because a suite is prepared once.
@@ -365,6 +368,7 @@ impl SuiteRun<'_> {
         progress.on_event(&RunEvent::Started { servers: &opened.servers, limits: &limits });
         let ran = self.call_engine(prepared, &opened, live_reports.as_ref(), watch.shortages);
         progress.on_event(&RunEvent::TasksEnded);
+        let outage = outage_of(&opened.servers.unhealthy());
         let OpenedModels { observability, recording, batch, runtime, session, .. } = opened;
         let work = observability.meters.work();
         // Keeps recorded answers, even if the run failed.
@@ -377,7 +381,7 @@ impl SuiteRun<'_> {
             tasks,
             aggregators: &aggregators,
             live_reports,
-            origin: Origin::Models { lock, loading, work, backends: session.statistics(), limits },
+            origin: Origin::Models { lock, loading, work, backends: session.statistics(), limits, outage },
             report,
             plugins: prepared.registry.host().clone(),
             began: watch.began,

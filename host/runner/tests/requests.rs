@@ -141,7 +141,7 @@ fn a_run_of_another_variable_names_it() {
         let error = resume(&ResumeRequest { run: again, retry: Vec::new(), rejudge: None }).unwrap_err();
         let text = error.to_string();
         let difference = "config.backends[0].config.model: \"large\" before, \"small\" now (from the variable \
-                          `MODEL_OF_A_TEST`)";
+                          `MODEL_OF_A_TEST`; set it as it was)";
         assert!(text.contains(expected) && text.contains(difference), "{text}");
     }
 }

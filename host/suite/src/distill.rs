@@ -137,7 +137,9 @@ fn parse(path: &Path, text: &str, to_long_form: bool) -> Result<Node, SuiteError
 }
 
 fn mode_of(config: &Node, force_merge: bool) -> Result<Mode, SuiteError> {
-    let tasks = config.get("tasks").and_then(Node::as_list).map_or(0, <[Node]>::len);
+    let count = |key: &str| config.get(key).and_then(Node::as_list).map_or(0, <[Node]>::len);
+    // Without tasks there is one for each dataset.
+    let tasks = if count("tasks") > 0 { count("tasks") } else { count("datasets") };
     match (tasks, force_merge) {
         (0 | 1, _) => Ok(Mode::Atomic),
         (_, true) => Ok(Mode::Monolithic),

@@ -6,10 +6,10 @@ use crate::template::OtherTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{
     Environment, Node, Permissions, PipelineConfig, Problems, Purpose, SuiteChoices, apply_override,
-    load_document, parse_document, shown_path,
+    load_document, loader_of_file, parse_document, shown_path,
 };
 use gage_core::foreign_file;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a suite gets from outside its file.
 #[derive(Clone, Copy)]
@@ -112,6 +112,51 @@ pub fn choices(path: &Path, inputs: &SuiteInputs<'_>) -> SuiteChoices {
     root.map(|root| gage_config::choices(&root)).unwrap_or_default()
 }
 
+/// Returns the text of a suite. A file that cannot be read, or that holds rows, is an error.
+fn text_of(path: &Path, problems: &mut Problems) -> Option<String> {
+    let shown = shown_path(path);
+    let text = match foreign_file::read_named_text(path, files::MAX_SUITE_SIZE) {
+        Ok(text) => text,
+        Err(error) => {
+            let message = gage_core::system_message(&error);
+            let problem = problems.error_without_place(format!("cannot read the suite {shown}: {message}"));
+            if let Some(near) = near_suite(path) {
+                problem.help(format!("did you mean {}?", near.display()));
+            }
+            return None;
+        }
+    };
+    if is_data_file(path) {
+        let help = format!("make a suite for it: gage-host new {}", path.display());
+        problems.error_without_place(format!("{shown} is a data file, not a suite")).help(help);
+        return None;
+    }
+    Some(text)
+}
+
+/// Returns whether a file holds rows by its name. A suite may be JSON.
+fn is_data_file(path: &Path) -> bool {
+    loader_of_file(path).is_some_and(|loader| loader != "json")
+}
+
+/// Maximum number of files whose names are compared with that of a missing suite.
+const MAX_COMPARED_FILES: usize = 1_000;
+
+/// Returns the suite that a path of no file was most likely meant to name, from the same folder.
+fn near_suite(path: &Path) -> Option<PathBuf> {
+    let folder = files::folder_of(path);
+    let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
+    let is_yaml = |name: &String| [".yaml", ".yml"].iter().any(|ending| name.ends_with(ending));
+    let entries = std::fs::read_dir(&folder).ok()?.flatten().take(MAX_COMPARED_FILES);
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_yaml).collect();
+    names.sort();
+    let completed =
+        || names.iter().find(|known| Path::new(known).file_stem().is_some_and(|stem| stem == name));
+    let near = gage_core::nearest(name, names.iter().map(String::as_str));
+    near.or_else(|| completed().map(String::as_str)).map(|near| path.with_file_name(near))
+}
+
 fn read(
     path: &Path,
     inputs: &SuiteInputs<'_>,
@@ -120,17 +165,7 @@ fn read(
 ) -> LoadedSuite {
     let SuiteInputs { overrides, variable, permissions } = *inputs;
     let mut problems = Problems::restricted(permissions.clone());
-    let text = match foreign_file::read_named_text(path, files::MAX_SUITE_SIZE) {
-        Ok(text) => text,
-        Err(error) => {
-            problems.error_without_place(format!(
-                "cannot read the suite {}: {}",
-                shown_path(path),
-                gage_core::system_message(&error)
-            ));
-            return LoadedSuite::unusable(problems);
-        }
-    };
+    let Some(text) = text_of(path, &mut problems) else { return LoadedSuite::unusable(problems) };
     let own = files::folder_of(path);
     let config_dir = spell(&own);
     let environment = Environment { variable, config_dir: config_dir.clone() };

@@ -292,7 +292,7 @@ fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, prob
             "datasets" => apply_to(definition, section, "dataset_id", None, problems),
             "backends" => apply_to(definition, section, "backend_id", None, problems),
             "tasks" => {
-                add_only_task(definition);
+                add_implied_tasks(definition);
                 apply_to(definition, section, "task_id", Some(&TASK_KEYS), problems);
             }
             "global" => check_global(section, template, problems),
@@ -309,16 +309,18 @@ fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, prob
     }
 }
 
-/// Writes out the task of a definition with one dataset and no tasks. It has the name of its dataset.
-fn add_only_task(definition: &mut Node) {
-    let has_tasks = listed(definition, "tasks", "task_id").next().is_some();
-    let ids: Vec<String> =
-        listed(definition, "datasets", "dataset_id").map(|(id, _)| id.to_owned()).collect();
-    let (false, [id]) = (has_tasks, ids.as_slice()) else { return };
+/// Writes out the tasks of a definition without tasks: one for each dataset, with its name.
+fn add_implied_tasks(definition: &mut Node) {
+    if listed(definition, "tasks", "task_id").next().is_some() {
+        return;
+    }
     let span = definition.span;
-    let task =
-        vec![Entry::new("task_id", Node::text(id, span)), Entry::new("dataset_id", Node::text(id, span))];
-    let tasks = Node::new(NodeValue::List(vec![Node::new(NodeValue::Map(task), span)]), span);
+    let task = |id: &str| {
+        let keys = ["task_id", "dataset_id"];
+        Node::map(keys.map(|key| Entry::new(key, Node::text(id, span))).to_vec(), span)
+    };
+    let tasks = listed(definition, "datasets", "dataset_id").map(|(id, _)| task(id)).collect();
+    let tasks = Node::new(NodeValue::List(tasks), span);
     if let Some(entries) = definition.entries_mut() {
         entries.retain(|one| one.key != "tasks");
         entries.push(Entry::new("tasks", tasks));
@@ -436,17 +438,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_task_has_the_name_of_its_dataset() {
+    fn implied_tasks_have_the_names_of_their_datasets() {
         let read = |text: &str| parse_document("test", text, None, &mut Problems::default()).expect("YAML");
         let one = "datasets: [{dataset_id: rows}]";
         for (definition, task_ids) in [
             (one.to_owned(), vec!["rows"]),
             (format!("{one}\ntasks: []"), vec!["rows"]),
             (format!("{one}\ntasks: [{{task_id: t, dataset_id: rows}}]"), vec!["t"]),
-            ("datasets: [{dataset_id: a}, {dataset_id: b}]".to_owned(), vec![]),
+            ("datasets: [{dataset_id: a}, {dataset_id: b}]".to_owned(), vec!["a", "b"]),
         ] {
             let mut definition = read(&definition);
-            add_only_task(&mut definition);
+            add_implied_tasks(&mut definition);
             let found: Vec<&str> = listed(&definition, "tasks", "task_id").map(|(id, _)| id).collect();
             assert_eq!(found, task_ids, "{:?}", definition.to_json());
         }

@@ -4,8 +4,8 @@ use gage_config::{Problems, parse_document};
 use gage_core::Digest;
 use gage_core::foreign_file::check_holes;
 use gage_record::format::{
-    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, PAGE_FOLDER,
-    RECORDED_PATH, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
+    CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, NOTES_FILE,
+    PAGE_FOLDER, RECORDED_PATH, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
 };
 use gage_record::{
     FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, open_run_file, read_run_file,
@@ -165,7 +165,8 @@ fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     }
 }
 
-/// Returns true if a file is the manifest, or was created from the run after it ended.
+/// Returns true if a file is the manifest, or belongs to no figure: it was created from the run after it ended, or people
+/// wrote it.
 fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // Temporary file of a killed process.
@@ -176,7 +177,7 @@ fn is_made_later(name: &str) -> bool {
         let folder = name.split_once('/').map(|(folder, _)| folder);
         name.starts_with(SET_ASIDE_BEGIN) || folder == Some(DAMAGED_FOLDER)
     });
-    let is_own = [MANIFEST_FILE, REPORT_FILE].contains(&name);
+    let is_own = [MANIFEST_FILE, NOTES_FILE, REPORT_FILE].contains(&name);
     is_own || [EXPORTS_FOLDER, PAGE_FOLDER].contains(&first) || is_temporary || is_set_aside
 }
 

@@ -82,6 +82,7 @@ pub struct PromptRenderer {
     /// Plain names in the templates, which are parameters or fields of the row.
     plain_names: Vec<String>,
     reads_row: bool,
+    reads_samples: bool,
     /// Variables that the templates read, with the index of their message.
     names: Vec<(usize, NameUse)>,
     digest: Digest,
@@ -174,6 +175,8 @@ impl PromptRenderer {
         let plain_names: Vec<String> = found.reads.iter().filter(is_plain).cloned().collect();
         let reads_row = found.reads.iter().any(|name| name == "row" || name == "raw")
             || plain_names.iter().any(|name| !merged.contains_key(name));
+        let varies = |name: &String| ["sample", "payload", "history"].contains(&name.as_str());
+        let reads_samples = reads_row || found.reads.iter().any(varies);
         Ok(PromptRenderer {
             member,
             prompt_id: spec.prompt_id.clone(),
@@ -181,6 +184,7 @@ impl PromptRenderer {
             params: merged,
             plain_names,
             reads_row,
+            reads_samples,
             names: found.uses,
             digest,
         })
@@ -189,6 +193,11 @@ impl PromptRenderer {
     /// Returns whether a template reads the row, so that Samples must hold it under [`ROW_KEY`].
     pub fn reads_row(&self) -> bool {
         self.reads_row
+    }
+
+    /// Returns whether a template reads something that differs between Samples. Otherwise all of them give the same messages.
+    pub fn reads_samples(&self) -> bool {
+        self.reads_samples
     }
 
     /// Returns the variables that Samples do not define, that are null in all of them, or that may mean two things.

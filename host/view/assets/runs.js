@@ -6,6 +6,8 @@ let picked = [];
 let most = 100;
 /** Figures of one run in the list. */
 const MOST_FIGURES = 3;
+/** The order of the runs: {key, isDown}. Null for the newest first, as the server sends them. */
+let order = null;
 
 const statuses = { live: "running now", killed: "killed", interrupted: "interrupted", complete: "complete", incomplete: "incomplete", unreadable: "unreadable", running: "running" };
 
@@ -37,8 +39,41 @@ function wantedRuns() {
   });
 }
 
+/** What a heading orders by. A run without a value comes last. */
+const ORDER_KEYS = {
+  Run: (run) => run.label, Model: (run) => run.model, Status: (run) => statuses[run.status] ?? run.status, "Started (UTC)": (run) => run.created_at,
+  Value: (run) => run.figures[0]?.value, Coverage: (run) => run.figures[0]?.coverage,
+};
+const collator = new Intl.Collator("en", { numeric: true });
+
+function inOrder(runs) {
+  if (order === null) return runs;
+  const [key, sign] = [ORDER_KEYS[order.key], order.isDown ? -1 : 1];
+  const isMissing = (value) => value === null || value === undefined || value === "";
+  return runs.toSorted((one, other) => {
+    const [first, second] = [key(one), key(other)];
+    if (isMissing(first) || isMissing(second)) return isMissing(first) - isMissing(second);
+    return sign * (typeof first === "number" ? first - second : collator.compare(first, second));
+  });
+}
+
+/** A heading that orders the runs: up, then down, then the newest first. */
+function orderButton(text) {
+  const isOwn = order?.key === text;
+  const listen = () => {
+    order = !isOwn ? { key: text, isDown: false } : order.isDown ? null : { key: text, isDown: true };
+    drawRuns();
+    [...document.querySelectorAll("#runs thead button")].find((button) => button.dataset.key === text)?.focus();
+  };
+  const title = ["Value", "Coverage"].includes(text) ? `order by the ${text.toLowerCase()} of the first metric` : "order by it";
+  const arrow = make("span", { "aria-hidden": "true" }, isOwn ? (order.isDown ? " ▼" : " ▲") : "");
+  return make("button", { type: "button", class: "link", "data-key": text, title, click: listen }, text, arrow);
+}
+
+const sortOf = (text) => (order?.key !== text ? "none" : order.isDown ? "descending" : "ascending");
+
 function drawRuns() {
-  const runs = wantedRuns();
+  const runs = inOrder(wantedRuns());
   const place = byId("runs");
   const focused = document.activeElement?.closest?.("#runs tr")?.dataset.name;
   const wasBox = document.activeElement?.matches?.("input[type=checkbox]");
@@ -58,10 +93,15 @@ function drawRuns() {
 }
 
 function runTable(runs) {
-  const headings = [make("span", { class: "unseen" }, "Choose"), "Run", "Model", "Status", "Started (UTC)", "Figures"];
+  const sortable = (text) => make("th", { scope: "col", "aria-sort": sortOf(text) }, orderButton(text));
+  const ofFigures = make("div", { class: "figures" }, make("span", {}, "Metric"), make("span", { class: "number" }, orderButton("Value")), make("span", { class: "number interval" }, "95 % interval"), make("span", { class: "drawn" }, "On its scale"), make("span", { class: "number covered" }, orderButton("Coverage")));
+  const headings = [
+    make("th", { scope: "col" }, make("span", { class: "unseen" }, "Choose")), ...["Run", "Model", "Status", "Started (UTC)"].map(sortable),
+    make("th", { scope: "col", "aria-sort": ["Value", "Coverage"].map(sortOf).find((sort) => sort !== "none") ?? "none" }, ofFigures),
+  ];
   const figures = runs.flatMap((run) => run.figures);
   return make("div", { class: "scroll" }, make("table", { class: "runs" },
-    make("thead", {}, make("tr", {}, headings.map((heading) => make("th", { scope: "col" }, heading)))),
+    make("thead", {}, make("tr", {}, headings)),
     make("tbody", {}, runs.map((run) => runRow(run, figures)))));
 }
 
@@ -69,25 +109,35 @@ function runRow(run, figures) {
   const box = make("input", { type: "checkbox", "aria-label": `Compare ${visible(run.label)}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
   box.checked = picked.includes(run.name);
   const shown = run.figures.slice(0, MOST_FIGURES);
+  const hasTasks = run.further > 0 || new Set(run.figures.map((figure) => figure.task_id)).size > 1;
   const further = run.figures.length - shown.length + run.further;
   const more = further > 0 ? make("span", { class: "soft" }, `and ${count(further)} more`) : null;
   const drawn = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
-    : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, figures))), more]
+    : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, figures, hasTasks))), more]
       : [make("span", { class: "soft" }, run.status === "live" ? "see its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
     make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
     make("td", { class: "model" }, visible(run.model ?? "")),
-    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status), tookOf(run)),
+    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status), run.ended_by ? make("span", { class: "under reason", title: visible(run.ended_by) }, visible(run.ended_by)) : whyIncomplete(run), tookOf(run)),
     make("td", { class: "when" }, time(run.created_at)),
     make("td", {}, drawn));
 }
 
-/** How long a run took and what it cost, below its status. */
-function tookOf({ created_at: begin, finished_at: end, cost }) {
+/** Why a run is incomplete: its samples, or the metric with the least coverage. */
+function whyIncomplete({ status, figures, samples, not_reached: missing, total_is_least: isLeast }) {
+  if (!["incomplete", "interrupted"].includes(status)) return null;
+  if (isLeast) return make("span", { class: "under why" }, `${count(samples ?? 0)} samples of an unknown number`);
+  if (missing > 0) return make("span", { class: "under why" }, `${count(samples - missing)} of ${counted(samples, "sample")}`);
+  const least = figures.toSorted((one, other) => (one.coverage ?? 0) - (other.coverage ?? 0))[0];
+  return least && least.coverage !== 1 ? make("span", { class: "under why" }, `${visible(least.metric_id)}: coverage ${covered(least)}`) : null;
+}
+
+/** How many samples a run has, how long it took and what it cost, below its status. */
+function tookOf({ created_at: begin, finished_at: end, cost, samples, missing_prices: missing }) {
   const took = end ? Date.parse(end) - Date.parse(begin) : NaN;
   const time = took >= 0 ? (took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
-  const parts = [time, typeof cost === "number" && `cost ${score(cost)}`].filter(Boolean);
+  const parts = [typeof samples === "number" && counted(samples, "sample"), time, typeof cost === "number" && `cost ${score(cost)}${missing ? `, ${visible(missing)}` : ""}`].filter(Boolean);
   return parts.length > 0 ? make("span", { class: "under" }, parts.join(" · ")) : null;
 }
 
@@ -101,14 +151,15 @@ function baselineMark({ baseline }) {
   return make("span", { class: "baseline-mark", title }, text);
 }
 
-function figureCells(figure, alike) {
-  const name = `${visible(figure.task_id)} ${visible(figure.metric_id)}${figure.higher_is_better ? "" : " ↓"}`;
+/** The cells of a figure, with its task if the run has several. */
+function figureCells(figure, alike, hasTask) {
+  const name = `${hasTask ? `${visible(figure.task_id)} ` : ""}${visible(figure.metric_id)}${figure.higher_is_better ? "" : " ↓"}`;
   const interval = intervalOf(figure);
   const [low, high] = boundsOfFigure(figure, alike);
   return [
     make("span", { class: "name", title: name }, name),
     make("span", { class: "number strong" }, score(figure.value)),
-    make("span", { class: "number soft interval" }, interval ? range(interval) : ""),
+    make("span", { class: "number soft interval" }, interval ? range(interval) : figure.value === null ? "" : make("span", { title: "The metric has no confidence interval." }, "no interval")),
     make("span", { class: "drawn" }, figure.value === null ? "" : make("span", { title: `from ${tick(low)} to ${tick(high)}` }, whisker(figure.value, interval, low, high))),
     make("span", { class: "number soft covered", title: `${ofSamples(figure)} samples` }, covered(figure)),
   ];
@@ -125,6 +176,7 @@ function drawPicked() {
     row.querySelector("input").checked = place >= 0;
     row.querySelector(".role").textContent = place < 0 ? "" : place === 0 ? "base" : "new";
   }
+  byId("swap").hidden = picked.length !== 2;
   const button = byId("compare");
   const names = picked.map((name) => visible(listed.runs.find((run) => run.name === name)?.label ?? name));
   button.disabled = picked.length < 2 || picked.length > 8;
@@ -166,6 +218,7 @@ chooseTheme();
 for (const id of ["query", "suite", "status"]) byId(id).addEventListener("input", drawRuns);
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("compare").addEventListener("click", compareRuns);
+byId("swap").addEventListener("click", () => { picked.reverse(); drawPicked(); });
 listenToKeysOfList();
 // Boxes that a browser remembers are not those that are chosen.
 follow("/data/runs", showRuns, 3000);

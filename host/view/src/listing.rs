@@ -43,6 +43,9 @@ struct RunLine {
     model: Option<String>,
     /// `live` if it is in progress, `killed` if it claims to be but no process writes to it.
     status: &'static str,
+    /// Cause of an early end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_by: Option<String>,
     created_at: String,
     finished_at: Option<String>,
     parent_run: Option<String>,
@@ -53,6 +56,9 @@ struct RunLine {
     /// Cost of its tokens, if the suite has prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
+    /// Description of what the cost leaves out: models without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_prices: Option<String>,
     figures: Vec<HistoryFigure>,
     /// Number of further figures.
     further: usize,
@@ -178,6 +184,7 @@ impl RunLine {
             label: run.label(),
             baseline,
             status,
+            ended_by: run.ended_by,
             figures: run.figures.into_iter().take(MAX_FIGURES).collect(),
             further,
             run_id: run.run_id,
@@ -191,6 +198,7 @@ impl RunLine {
             total_is_least: run.total_is_least,
             coverage: run.coverage,
             cost: run.cost,
+            missing_prices: run.missing_prices,
             problem: None,
             edited: run.edited,
         }

@@ -2,14 +2,12 @@
 
 use crate::refusal::Refusal;
 use gage_core::foreign_file::{self, FileLimit};
+use gage_record::format::NOTES_FILE;
 use gage_record::{TemporaryFile, unix_milliseconds};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
-
-/// Name of the file in the run folder.
-pub(crate) const NOTES_FILE: &str = "notes.jsonl";
 
 /// Maximum size of the file.
 const MAX_NOTES_SIZE: FileLimit = FileLimit::new("a file of notes", 16 << 20);

@@ -11,6 +11,7 @@ use super::transport::{TransportBody, TransportReply, TransportRequest};
 use crate::api::{BackendError, BackendErrorKind, SamplePlace};
 use crate::conversation::{bytes_of, estimate};
 use bytes::Bytes;
+use gage_core::Object;
 use gage_secrets::redact;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub(crate) struct HttpCall<'c> {
     pub(crate) tokens: u64,
     /// The sample, if this is the only request about it to the model under test.
     pub(crate) place: Option<SamplePlace>,
+    /// True if the body has the default temperature, because the suite sets none.
+    has_default_temperature: bool,
 }
 
 /// Protocol-specific handling of refusals and answers.
@@ -55,6 +58,8 @@ pub(crate) struct ResponseParser<T> {
     pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
     /// Returns the setting of the backend that avoids a refusal, as a request.
     pub(crate) remedy: fn(&Refusal<'_>) -> Option<String>,
+    /// Returns whether a model refuses to be given a temperature.
+    pub(crate) refuses_temperature: fn(&Refusal<'_>) -> bool,
     /// Returns the number of tokens that an answer used.
     pub(crate) tokens: fn(&T) -> Option<u64>,
 }
@@ -66,6 +71,7 @@ impl<T> ResponseParser<T> {
             refusal: |refusal| refusal.kind(),
             refused_answer: |_| None,
             remedy: |_| None,
+            refuses_temperature: |_| false,
             tokens: |_| None,
         }
     }
@@ -114,12 +120,30 @@ impl<'c> HttpCall<'c> {
         longest: Option<u32>,
     ) -> Result<HttpCall<'c>, BackendError> {
         let body = bytes_of(body)?;
-        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body, place: None })
+        let tokens = estimate(&body, longest);
+        Ok(HttpCall { id, url, tokens, body, place: None, has_default_temperature: false })
     }
 
     /// Names the sample of the request.
     pub(crate) fn of_sample(self, place: Option<SamplePlace>) -> HttpCall<'c> {
         HttpCall { place, ..self }
+    }
+
+    /// Says whether the body has the default temperature, because the suite sets none.
+    pub(crate) fn with_default_temperature(self, has_default_temperature: bool) -> HttpCall<'c> {
+        HttpCall { has_default_temperature, ..self }
+    }
+
+    /// Returns the request without the default temperature, if its body has that.
+    pub(super) fn without_temperature(&self) -> Option<Box<HttpCall<'c>>> {
+        if !self.has_default_temperature {
+            return None;
+        }
+        let mut body: Object = serde_json::from_slice(&self.body).ok()?;
+        body.shift_remove("temperature")?;
+        let (id, url, tokens) = (self.id, self.url, self.tokens);
+        let body = bytes_of(&body).ok()?;
+        Some(Box::new(HttpCall { id, url, body, tokens, place: None, has_default_temperature: false }))
     }
 }
 
@@ -293,7 +317,8 @@ impl HttpClient {
         }
         let retry_after = rate_limit_headers::retry_after(headers, SystemTime::now())
             .or_else(|| rate_limit_headers::retry_delay(&parsed));
-        Err(HttpFailure { kind, message, may_pass, retry_after })
+        let refuses_temperature = (reading.refuses_temperature)(&refusal);
+        Err(HttpFailure { kind, message, may_pass, retry_after, refuses_temperature })
     }
 }
 

@@ -9,11 +9,13 @@ use super::hosts::HttpHosts;
 use super::recording::HttpRecording;
 use super::statistics::Counters;
 use super::transport::{NetworkTransport, Transport};
+use crate::api::{BackendError, BackendErrorKind};
 use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, Proxy};
 use gage_secrets::SecretString;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
 
 /// A header that a protocol adds, and whether its value is secret.
@@ -42,9 +44,13 @@ pub(crate) struct HttpClient {
     pub(super) permits: Semaphore,
     pub(super) recording: Option<Arc<HttpRecording>>,
     pub(super) batch: Option<Arc<HttpBatch>>,
+    /// Why there is no key, if only requests of the batch can do without it.
+    pub(super) missing_key: Option<String>,
     pub(super) counters: Counters,
     pub(super) first_answers: FirstAnswers,
     pub(super) backoff: Backoff,
+    /// True once the model has answered a request without the default temperature, after it refused the one with it.
+    pub(super) omits_temperature: AtomicBool,
 }
 
 impl HttpClient {
@@ -58,12 +64,17 @@ impl HttpClient {
         headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
-        // Recorded requests were sent with a key, but a replay needs none. Neither does a batch.
-        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay())
-            || batch.as_ref().is_some_and(|batch| batch.is_of(backend_id));
+        // Recorded requests were sent with a key, but a replay needs none. Neither do requests of a batch.
+        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay());
+        let is_in_bulk = batch.as_ref().is_some_and(|batch| batch.is_of(backend_id));
+        let mut missing_key = None;
         let key = match config.key.value() {
             Ok(key) => key,
             Err(_) if is_replay => None,
+            Err(wrong) if is_in_bulk => {
+                missing_key = Some(format!("{}; {}", wrong.message, wrong.help));
+                None
+            }
             Err(wrong) => {
                 return Err(OpenError { span: wrong.span, message: wrong.message, help: Some(wrong.help) });
             }
@@ -111,11 +122,19 @@ impl HttpClient {
             proxy_hint: proxy_hint(&config.connection.proxy, &|name| std::env::var(name).ok()),
             transport,
             answer_ids: AnswerIds::default(),
+            omits_temperature: AtomicBool::new(false),
             host_name,
             recording,
             batch,
+            missing_key,
             config,
         })
+    }
+
+    /// Checks that a request that is sent has its key.
+    pub(super) fn check_key(&self) -> Result<(), BackendError> {
+        let Some(why) = &self.missing_key else { return Ok(()) };
+        Err(BackendError { kind: BackendErrorKind::Unauthorized, message: why.clone(), attempts: 0 })
     }
 
     /// Returns its configuration.
@@ -138,7 +157,21 @@ impl HttpClient {
         let mut statistics = self.counters.statistics();
         statistics.insert("host".to_owned(), self.host_name.as_str().into());
         statistics.extend(self.host.statistics());
+        if self.omits_temperature.load(Ordering::Relaxed) {
+            statistics.insert("omitted_params".to_owned(), serde_json::json!(["temperature"]));
+        }
         statistics
+    }
+
+    /// Leaves the default temperature out from now on, because the model answers only without it.
+    pub(super) fn omit_temperature(&self) {
+        if !self.omits_temperature.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                backend = %self.backend_id,
+                "the model refuses the default temperature, 0: requests are sent without it, and equal ones may get \
+                 different answers; set `omit_params: [temperature]` to leave it out from the first request on"
+            );
+        }
     }
 }
 

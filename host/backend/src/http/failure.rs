@@ -24,15 +24,23 @@ pub(crate) struct HttpFailure {
     pub(crate) may_pass: bool,
     /// Wait requested by the server.
     pub(crate) retry_after: Option<Duration>,
+    /// True if the model accepts no temperature, or only its own.
+    pub(crate) refuses_temperature: bool,
 }
 
 impl HttpFailure {
     pub(crate) fn passing(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
-        HttpFailure { kind, message: message.into(), may_pass: true, retry_after: None }
+        HttpFailure {
+            kind,
+            message: message.into(),
+            may_pass: true,
+            retry_after: None,
+            refuses_temperature: false,
+        }
     }
 
     pub(crate) fn lasting(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
-        HttpFailure { kind, message: message.into(), may_pass: false, retry_after: None }
+        HttpFailure { may_pass: false, ..HttpFailure::passing(kind, message) }
     }
 
     /// Creates the failure for an error received in place of an answer. `what` says where it was.

@@ -4,14 +4,13 @@
 //! closures only receive the error of an attempt. Here the number of attempts depends on whether the host answered
 //! other requests in the meantime. Schedule, condition and limit would all have to be closures of this module.
 
-use super::attempt::{Attempt, HttpCall, ParsedReply, ResponseParser, is_event_stream};
+use super::attempt::{Attempt, HttpCall, ResponseParser, is_event_stream};
 use super::batch::{BatchAnswer, BatchRequest, BatchResult, HttpBatch};
 use super::client::HttpClient;
 use super::clock::now;
 use super::failure::HttpFailure;
 use super::first_answers::MAX_SAME_FAILURES;
 use super::host_limiter::{AttemptEnd, AttemptOutcome, Rejected};
-use super::recording::{self, Exchange};
 use super::reply::{BodyReader, ReplyReader, StreamedReply};
 use super::server_health::Loss;
 use super::statistics::Counters;
@@ -23,6 +22,7 @@ use gage_core::ModelOutput;
 use gage_secrets::{redact, redact_value_and_numbers};
 use reqwest::header::HeaderMap;
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Cost of an attempt, in quarters of a retry.
@@ -98,18 +98,22 @@ impl HttpClient {
         {
             return answer;
         }
+        self.check_key()?;
         Counters::add(&self.counters.requests, 1);
         let _outstanding = self.host.enter();
         let digest = self.recording.as_ref().map(|_| self.digest_of(call));
         let mut course = RetryCourse { is_suspect: has_failed_before(), ..RetryCourse::default() };
+        let omits = self.omits_temperature.load(Ordering::Relaxed);
+        let mut reduced = omits.then(|| call.without_temperature()).flatten();
         loop {
+            let sent = reduced.as_deref().unwrap_or(call);
             let answers_before = self.host.answers();
             // Code that only recordings need is boxed, so that other requests reserve no space for it.
             let ended = match &digest {
                 Some(digest) => {
-                    Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, &course)).await?
+                    Box::pin(self.replayed_or_sent(sent, digest, &reader, &reading, &course)).await?
                 }
-                None => self.send_once(call, &reader, &reading, &course).await?,
+                None => self.send_once(sent, &reader, &reading, &course).await?,
             };
             let EndedAttempt { attempt, latency, is_away } = ended;
             course.attempts += 1;
@@ -117,6 +121,9 @@ impl HttpClient {
                 Ok(output) => {
                     Counters::add(&self.counters.answered, 1);
                     self.first_answers.on_answer();
+                    if reduced.is_some() {
+                        self.omit_temperature();
+                    }
                     if let Some(recorded) = attempt.recorded {
                         Box::pin(self.record(call, digest, *recorded)).await?;
                     }
@@ -126,6 +133,13 @@ impl HttpClient {
                 }
                 Err(failure) => failure,
             };
+            if failure.refuses_temperature && reduced.is_none() && !self.is_replay() {
+                reduced = call.without_temperature();
+                if reduced.is_some() {
+                    self.counters.count_retry(failure.kind);
+                    continue;
+                }
+            }
             course.has_answered = self.host.answers() > answers_before;
             let failure = self.check_retry_after(failure, course.has_answered);
             let is_hopeless = self.first_answers.on_failed_attempt(&failure);
@@ -441,57 +455,6 @@ impl HttpClient {
                 self.counters.count_failure(failure.kind);
                 batch.note_failed(&id, &message);
                 open(message)
-            }
-        }
-    }
-
-    /// Returns the digest of a request in a recording: of the backend, the body and the path, without the server's
-    /// address or secrets. A replay without the secrets has the mark of a secret in their place.
-    fn digest_of(&self, call: &HttpCall<'_>) -> String {
-        let path = redact(call.url.path());
-        let body =
-            recording::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
-        let mut hasher = blake3::Hasher::new();
-        for part in [self.backend_id.as_bytes(), path.as_bytes(), &body] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        hasher.finalize().to_hex().to_string()
-    }
-
-    /// Records an exchange, if the run records. An answer that is not in the recording must not enter the journal.
-    async fn record(
-        &self,
-        call: &HttpCall<'_>,
-        digest: Option<String>,
-        recorded: ParsedReply,
-    ) -> Result<(), BackendError> {
-        let (Some(recording), Some(digest)) = (&self.recording, digest) else { return Ok(()) };
-        let (body, is_base64) = match String::from_utf8(recorded.body.into()) {
-            Ok(text) => (recording::without_secrets_of(text, &recorded.content_type), false),
-            Err(error) => {
-                // Keys are ASCII, so they are found even if bytes are treated as characters.
-                let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
-                let text = redact(&text);
-                let bytes: Vec<u8> =
-                    text.chars().filter_map(|one| u8::try_from(u32::from(one)).ok()).collect();
-                (base64::engine::general_purpose::STANDARD.encode(bytes), true)
-            }
-        };
-        let exchange = Exchange {
-            digest,
-            backend_id: self.backend_id.clone(),
-            path: redact(call.url.path()).into_owned(),
-            status: recorded.status,
-            content_type: recorded.content_type,
-            body,
-            is_base64,
-        };
-        match recording.note(exchange).await {
-            true => Ok(()),
-            false => {
-                let message = format!("{}: the answer could not be written to the recording", call.url);
-                Err(BackendError::new(BackendErrorKind::RecordingFailed, message))
             }
         }
     }

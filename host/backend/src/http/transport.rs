@@ -78,8 +78,8 @@ pub enum TransportErrorKind {
     Broken,
     /// The answer did not arrive in time.
     TimedOut,
-    /// The server's certificate is not trusted, which a retry will not change.
-    UntrustedCertificate,
+    /// The server's certificate is not trusted, or its port does not speak TLS. A retry will not change that.
+    Tls,
     /// The request cannot be built.
     InvalidRequest,
 }
@@ -101,7 +101,7 @@ impl TransportError {
             TransportErrorKind::TimedOut => {
                 (HttpFailure::passing(BackendErrorKind::Timeout, message), AttemptOutcome::TimedOut)
             }
-            TransportErrorKind::UntrustedCertificate => {
+            TransportErrorKind::Tls => {
                 (HttpFailure::lasting(BackendErrorKind::Connection, message), AttemptOutcome::Unrelated)
             }
             TransportErrorKind::InvalidRequest => {

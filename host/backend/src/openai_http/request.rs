@@ -28,6 +28,14 @@ impl<'b> Body<'b> {
         self.params.max_new_tokens
     }
 
+    /// Returns whether the temperature is the default, because the suite sets none.
+    pub(super) fn has_default_temperature(&self) -> bool {
+        let set = self.request.params.temperature.or(self.config.default_params.temperature);
+        self.params.temperature.is_some()
+            && set.is_none()
+            && !self.config.extra_body.contains_key("temperature")
+    }
+
     fn is_chat(&self) -> bool {
         self.request.prompt.is_none()
     }

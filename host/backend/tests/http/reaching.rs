@@ -1,6 +1,6 @@
 //! Reaching a server through proxies, and trusting custom certificates.
 
-use super::tunnels::{encrypted, tunnelling};
+use super::tunnels::{encrypted, tunnelling, without_tls};
 use super::{ask, backend, config, server};
 use gage_backend::{BackendErrorKind, HttpHosts, OpenOptions, open};
 use gage_config::{AllowedResources, Permissions};
@@ -68,6 +68,17 @@ async fn own_authority_is_trusted_only_where_named() {
     let tunnelled = backend("openai_http", &url, &keys, &OpenOptions::default()).await;
     assert_eq!(ask(tunnelled.as_ref(), "q").await.expect("an answer").output.answer, "4");
     assert_eq!((proxy.connections.load(Ordering::SeqCst), plain.requests()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_port_without_tls_is_named() {
+    let plain = without_tls().await;
+    let url = format!("https://{}", plain.address);
+    let backend = backend("openai_http", &url, ONCE, &OpenOptions::default()).await;
+    let error = ask(backend.as_ref(), "q").await.expect_err("no TLS");
+    assert_eq!(error.kind, BackendErrorKind::Connection);
+    let expected = "the server does not speak TLS on this port; is `http://` meant?";
+    assert!(error.message.contains(expected), "{error}");
 }
 
 /// A client checks the host itself, whatever was checked before.

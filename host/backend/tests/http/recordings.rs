@@ -65,3 +65,44 @@ async fn a_run_is_played_back_without_its_server() {
     assert_eq!(missing.kind.name(), "not_recorded");
     assert!(missing.message.contains("has no answer to this request"), "{missing}");
 }
+
+/// A recording identifies requests by what the suite asks: it does not depend on when the refusal was noticed.
+#[tokio::test]
+async fn refused_default_temperature_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tape.zst");
+    let message = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is \
+                   supported.";
+    let refusal = json!({"error": {"message": message, "code": "unsupported_value", "param": "temperature"}});
+    let server = server(move |request| match request.json().get("temperature") {
+        Some(_) => Reply::json(400, &refusal).into(),
+        None => completion("yes").into(),
+    });
+    let tape =
+        |tape: HttpRecording| OpenOptions { recording: Some(Arc::new(tape)), ..OpenOptions::default() };
+    let recording = tape(HttpRecording::record(&path).expect("a tape"));
+    let recorded = backend("openai_http", &server.url(), ", model: m, max_retries: 0", &recording).await;
+    for (question, attempts) in [("one", 2), ("two", 1)] {
+        let reply = ask(recorded.as_ref(), question).await.expect("an answer");
+        assert_eq!(reply.timing.attempts, attempts, "{question}");
+    }
+    assert_eq!(server.requests(), 3);
+    assert_eq!(recorded.statistics()["omitted_params"], json!(["temperature"]));
+    assert_eq!(recording.recording.as_ref().map(|tape| tape.finish().expect("written")), Some(2));
+
+    let replaying = tape(HttpRecording::replay(&path).expect("a tape"));
+    let played = backend("openai_http", "http://127.0.0.1:9", ", model: m", &replaying).await;
+    for question in ["two", "one"] {
+        ask(played.as_ref(), question).await.expect("a recorded answer");
+    }
+
+    // A temperature of the suite is never left out.
+    let keys = ", model: m, default_params: {temperature: 0}";
+    let set = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+    let error = ask(set.as_ref(), "one").await.expect_err("it is refused");
+    assert!(
+        error.message.contains("`model: {name: openai:MODEL, omit_params: [temperature]}`"),
+        "{}",
+        error.message
+    );
+}

@@ -55,6 +55,20 @@ pub(super) async fn encrypted(server: SocketAddr) -> (Listening, String) {
     (listening.await, authority.pem())
 }
 
+/// Starts a server that answers a client of TLS without it.
+pub(super) async fn without_tls() -> Listening {
+    let listening = listen(|mut client, _| async move {
+        // A record of TLS begins with its type, its version and its length.
+        let mut head = [0; 5];
+        client.read_exact(&mut head).await?;
+        let [_, _, _, high, low] = head;
+        let mut hello = vec![0; usize::from(u16::from_be_bytes([high, low]))];
+        client.read_exact(&mut hello).await?;
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await
+    });
+    listening.await
+}
+
 /// Starts a proxy that only creates tunnels.
 pub(super) async fn tunnelling() -> Listening {
     listen(|mut client, made| async move {

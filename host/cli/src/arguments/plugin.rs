@@ -1,7 +1,7 @@
 //! The command line of `gage-host plugin`.
 
 use super::{PermissionArguments, PrintArguments};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use gage_plugin::World;
 use gage_plugin_tools::Language;
@@ -47,7 +47,8 @@ pub(crate) struct NewArguments {
 }
 
 fn languages() -> impl TypedValueParser<Value = Language> {
-    PossibleValuesParser::new(Language::ALL.map(Language::name))
+    let value = |one: Language| PossibleValue::new(one.name()).aliases(one.other_names());
+    PossibleValuesParser::new(Language::ALL.map(value))
         .try_map(|name| Language::of_name(&name).ok_or("unknown language"))
 }
 

@@ -38,7 +38,7 @@ impl RunArguments {
         }
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
-            if self.config.path().as_os_str().is_empty() && named.is_file() {
+            if self.config.given().is_none() && named.is_file() {
                 self.config.config = Some(named.clone());
                 self.resume = Some(Resume::On);
             } else {

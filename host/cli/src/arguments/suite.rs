@@ -120,13 +120,16 @@ impl LockArguments {
     /// # Errors
     /// If no suite is given: the error, and the command to type.
     pub(crate) fn resolved(mut self) -> Result<LockArguments, (String, String)> {
-        if !self.config.path().as_os_str().is_empty() {
+        if self.config.given().is_some() {
             return Ok(self);
         }
         let named = self.update.clone().unwrap_or_default();
         if Path::new(&named).is_file() {
             self.config.config = Some(PathBuf::from(named));
             self.update = Some(String::new());
+            return Ok(self);
+        }
+        if !self.config.path().as_os_str().is_empty() {
             return Ok(self);
         }
         let message = match named.as_str() {

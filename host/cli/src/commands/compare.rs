@@ -142,6 +142,23 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCo
     RecordedRun::open(folder).map_err(unreadable)
 }
 
+/// Warns about a run whose manifest, figures or samples are not those that it wrote. `consequence` follows the warning about
+/// the first two.
+pub(super) fn warn_if_changed(run: &RecordedRun, consequence: &str) {
+    if let Some(edited) = run.edited() {
+        let warning = format!("warning: {}; {consequence}", edited.of(run.run_id()));
+        terminal::eprint_line(gage_core::printable_line(&warning));
+    }
+    if run.has_changed_samples() {
+        let warning = format!(
+            "warning: samples.jsonl of {} is not the file that the run wrote; `gage-host verify {}` says what was changed",
+            run.run_id(),
+            terminal::shell_word(run.folder())
+        );
+        terminal::eprint_line(gage_core::printable_line(&warning));
+    }
+}
+
 /// Prints why a run cannot be opened. If there is no such folder, it also lists the existing runs.
 pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> ExitCode {
     let is_nothing = match &error {

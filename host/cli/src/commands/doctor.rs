@@ -35,7 +35,7 @@ fn render(program: &ModelProgramState) -> String {
         }
         Err(reason) => rows.push(("model program", format!("cannot be used: {reason}"))),
     }
-    rows.into_iter().map(|(name, value)| format!("{name:<15}{value}\n")).collect()
+    rows.into_iter().map(|(name, value)| terminal::beside(&format!("{name:<15}"), &value) + "\n").collect()
 }
 
 fn to_json(program: &ModelProgramState) -> Value {

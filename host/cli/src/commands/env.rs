@@ -171,7 +171,7 @@ fn render(groups: &[Group], style: &Style) -> String {
     let width = all().map(|variable| variable.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for ((_, heading), variables) in groups.iter().filter(|(_, variables)| !variables.is_empty()) {
-        text.push_str(&format!("{}\n", style.bold(heading)));
+        text.push_str(&format!("{}\n", style.bold(&terminal::wrapped(heading, 2))));
         for variable in variables {
             let mut notes = Vec::new();
             notes.extend(variable.flag.clone());
@@ -180,9 +180,11 @@ fn render(groups: &[Group], style: &Style) -> String {
             notes.extend(variable.default.as_ref().map(|default| format!("default {default}")));
             let notes =
                 if notes.is_empty() { String::new() } else { style.dim(&format!(" ({})", notes.join("; "))) };
-            text.push_str(&format!("  {:width$}  {}{notes}\n", variable.name, variable.meaning));
+            let beside =
+                |name: &str, about: &str| terminal::beside(&format!("  {name:width$}  "), about) + "\n";
+            text.push_str(&beside(&variable.name, &format!("{}{notes}", variable.meaning)));
             if let Some(value) = &variable.value {
-                text.push_str(&format!("  {:width$}  {}\n", "", style.bold(&format!("= {value}"))));
+                text.push_str(&beside("", &style.bold(&format!("= {value}"))));
             }
         }
         text.push('\n');

@@ -1,7 +1,6 @@
 //! Failures of the library, as messages and exit codes.
 
 use super::compare::unreadable;
-use super::next_command::resume_command;
 use super::{lock_differences, next_command, setup};
 use crate::exit_code::ExitCode;
 use crate::machine_shortage::RETRY_HELP;
@@ -62,13 +61,10 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         RunnerError::Run(error) => refuse_run(error),
         RunnerError::Shortage { message, run_id } => {
             let help = match run_id {
-                Some(run_id) => format!(
-                    "remove the cause, then continue with {}; no recorded result depends on it",
-                    resume_command(&run_id)
-                ),
-                None => RETRY_HELP.to_owned(),
+                Some(_) => "remove the cause, then continue the run; no recorded result depends on it",
+                None => RETRY_HELP,
             };
-            terminal::usage_error(&message, Some(&help));
+            terminal::usage_error(&message, Some(help));
             Ok(ExitCode::Internal)
         }
         error if error.category() == ErrorCategory::Internal => Err(error.into()),

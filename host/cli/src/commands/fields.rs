@@ -8,6 +8,9 @@ use std::borrow::Cow;
 /// Maximum number of characters for each column of a line. Characters without a width take no column.
 const MAX_CHARS_PER_COLUMN: usize = 4;
 
+/// Maximum width of a text in columns. Longer lines are hard to read, and a few of them would hold any text.
+const MAX_TEXT_COLUMNS: usize = 250;
+
 /// Prints a message beside its role.
 pub(super) fn show_message(message: &Message, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     field(message.role.name(), &text_of(message), most, style)
@@ -52,7 +55,7 @@ fn text_of(message: &Message) -> String {
 /// characters without a width.
 pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     const NAME: usize = 10;
-    let width = terminal::width().saturating_sub(NAME + 3).max(20);
+    let width = terminal::width().saturating_sub(NAME + 3).clamp(20, MAX_TEXT_COLUMNS);
     // A secret that is broken over two lines would not be found.
     let text = gage_secrets::redact(text);
     let text = gage_core::printable(&text);

@@ -179,9 +179,11 @@ fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
                 source if source.ends_with(".wasm") => format!(" ({source})"),
                 _ => String::new(),
             };
-            let line =
-                format!("  {name:width$}  {version:versions$}  {}{source}", text(entry, "description"));
-            terminal::print_line(gage_core::printable_line(line.trim_end()))?;
+            let name = format!("  {name:width$}  {version:versions$}  ");
+            let description = format!("{}{source}", text(entry, "description"));
+            let shown =
+                terminal::beside(&gage_core::printable_line(&name), &gage_core::printable_line(&description));
+            terminal::print_line(shown.trim_end())?;
         }
     }
     Ok(())

@@ -68,7 +68,12 @@ impl Listener {
 impl RunProgress for Listener {
     fn on_event(&self, event: &RunEvent<'_>) {
         match (event, &self.run) {
-            (RunEvent::Compiling(compiled), _) if !self.quiet => self.compiling.note(*compiled),
+            (RunEvent::Compiling(compiled), _) => {
+                signals::end_with_line();
+                if !self.quiet {
+                    self.compiling.note(*compiled);
+                }
+            }
             (RunEvent::Fetching { path, done, total }, _) => self.fetching.file(path, *done, *total),
             (RunEvent::Warnings(problems), _) => terminal::show_problems(problems),
             (event, Some(run)) => run.on_event(event, self.quiet),

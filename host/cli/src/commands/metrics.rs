@@ -23,6 +23,12 @@ const EXPLAINED: [(World, ListKind); 4] = [
 /// Maximum number of known names that a message lists.
 const MAX_LISTED_NAMES: usize = 200;
 
+/// Line before the use of a member in a suite.
+const EXAMPLE_HEADING: &str = "In a suite:";
+
+/// Column of the texts after `reads`, `gives` and `takes`.
+const ENTRY_INDENT: usize = 11;
+
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     let MetricsArguments { name, config, plugin_folders, permissions: granted, print } = arguments;
     let PrintArguments { json, quiet } = print;
@@ -118,8 +124,15 @@ fn explain(found: &[(&ListedPlugin, &MemberDescription, String)], json: bool) ->
         if number > 0 {
             terminal::print_line("")?;
         }
+        let mut is_example = false;
         for line in explanation(plugin, member, name).trim().lines() {
-            terminal::print_line(gage_core::printable_line(line))?;
+            is_example |= line == EXAMPLE_HEADING;
+            let indent = match line.len() - line.trim_start().len() {
+                0 => 2,
+                spaces if is_example => spaces + 2,
+                _ => ENTRY_INDENT,
+            };
+            terminal::print_line(terminal::wrapped(&gage_core::printable_line(line), indent))?;
         }
     }
     if json {
@@ -144,7 +157,7 @@ fn explanation(plugin: &ListedPlugin, member: &MemberDescription, name: &str) ->
         _ => writeln!(text, "  kind     {}", world.kind()),
     };
     let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.described.version);
-    let _ = write!(text, "\nIn a suite:\n{}", example(world, member, name));
+    let _ = write!(text, "\n{EXAMPLE_HEADING}\n{}", example(world, member, name));
     text
 }
 

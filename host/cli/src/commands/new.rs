@@ -1,82 +1,110 @@
 //! `gage-host new`: writes a suite for a file of rows.
 
+mod checks;
 mod columns;
+mod questions;
 mod suite_text;
 
 use crate::arguments::NewSuiteArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use checks::{MAX_SHOWN_FIELDS, known_field, known_metrics, known_model, metric_names, survey};
 use columns::Columns;
-use gage_config::{Environment, Permissions, load, load_datasets, loader_of_file};
-use gage_core::{DEFAULT_MAX_JSON_VALUES, parse_json};
-use gage_data::{LocateOptions, NoProgress, locate, open_located};
-use serde_json::{Value, json};
-use std::io::{IsTerminal as _, Write as _};
+use gage_config::{Environment, load};
+use questions::Question;
+use serde_json::{Map, Value};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use suite_text::SuiteChoice;
 
-/// Maximum number of fields that a message lists.
-const MAX_SHOWN_FIELDS: usize = 30;
-
-/// Number of rows whose fields are looked at.
-const SURVEYED_ROWS: u64 = 100;
-
 pub(crate) fn execute(arguments: &NewSuiteArguments) -> anyhow::Result<ExitCode> {
-    let data = match &arguments.data {
-        Some(data) => data.display().to_string(),
-        None => {
-            asked("Data file (.jsonl, .json, .csv, .tsv, .parquet)", None, "name it: gage-host new DATA")?
-        }
+    let has_named_columns = arguments.question.is_some() || arguments.answer.is_some();
+    let given = arguments.data.as_ref().map(|data| data.display().to_string());
+    let asked = Question {
+        what: "Data file (.jsonl, .json, .csv, .tsv, .parquet)",
+        usual: None,
+        flag: None,
+        help: "name it: gage-host new DATA",
     };
-    let columns = survey(&data)?;
-    let question = match (&arguments.question, columns.has_messages()) {
-        (Some(field), _) => Some(known_field(field, &columns)?),
-        (None, true) => None,
-        (None, false) => match columns.question() {
-            Some(field) => Some(field.to_owned()),
-            None => Some(known_field(
-                &asked("Field of the question", None, "give it by --question FIELD")?,
-                &columns,
-            )?),
-        },
+    let (data, columns) = asked.answer(given.as_deref(), |data| {
+        survey(data, has_named_columns).map(|columns| (data.to_owned(), columns))
+    })?;
+    let question = question_field(arguments.question.as_deref(), &columns)?;
+    let answer = answer_field(arguments.answer.as_deref(), question.as_deref(), &columns)?;
+    let asked = Question {
+        what: "Model (openai:MODEL, anthropic:MODEL, openai:MODEL@http://HOST:PORT/v1, ./FILE.gguf)",
+        usual: None,
+        flag: Some("--model"),
+        help: "give it by --model, as in --model openai:gpt-4.1-mini or --model ./model.gguf",
     };
-    let answer = match &arguments.answer {
-        Some(field) => known_field(field, &columns)?,
-        None => match columns.answer(question.as_deref()) {
-            Some(field) => field.to_owned(),
-            None => {
-                let names = gage_core::name_list(columns.names(), MAX_SHOWN_FIELDS, ", ");
-                let what = format!("Field of the right answer ({})", gage_core::printable_line(&names));
-                let help = format!("give it by --answer FIELD; the rows have: {names}");
-                known_field(&asked(&what, None, &help)?, &columns)?
-            }
-        },
-    };
-    let model = match &arguments.model {
-        Some(model) => model.clone(),
-        None => asked(
-            "Model (openai:MODEL, anthropic:MODEL, openai:MODEL@http://HOST:PORT/v1, ./FILE.gguf)",
-            None,
-            "give it by --model, as in --model openai:gpt-4.1-mini or --model ./model.gguf",
-        )?,
-    };
+    let model = asked.answer(arguments.model.as_deref(), known_model)?;
     let mut choice = SuiteChoice {
         data: &data,
         columns: &columns,
         question: question.as_deref(),
         answer: &answer,
         model: &model,
-        metrics: &arguments.metrics,
+        metrics: &[],
     };
-    let metrics: Vec<String>;
-    if arguments.metrics.is_empty() && std::io::stdin().is_terminal() {
-        let usual = choice.metrics().join(", ");
-        let typed = asked("Metrics", Some(&usual), "give them by --metric")?;
-        metrics =
-            typed.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-        choice.metrics = &metrics;
-    }
+    let metrics = chosen_metrics(&arguments.metrics, &choice)?;
+    choice.metrics = &metrics;
     write(&arguments.output, &choice)
+}
+
+/// Returns the field of the question. `None` if the rows are conversations.
+fn question_field(given: Option<&str>, columns: &Columns) -> anyhow::Result<Option<String>> {
+    if given.is_none() {
+        if columns.has_messages() {
+            return Ok(None);
+        }
+        if let Some(field) = columns.question() {
+            return Ok(Some(field.to_owned()));
+        }
+    }
+    let asked = Question {
+        what: "Field of the question",
+        usual: None,
+        flag: Some("--question"),
+        help: "give it by --question FIELD",
+    };
+    asked.answer(given, |field| known_field(field, columns)).map(Some)
+}
+
+/// Returns the field of the right answer.
+fn answer_field(given: Option<&str>, question: Option<&str>, columns: &Columns) -> anyhow::Result<String> {
+    if let (None, Some(field)) = (given, columns.answer(question)) {
+        return Ok(field.to_owned());
+    }
+    let names = gage_core::name_list(columns.names(), MAX_SHOWN_FIELDS, ", ");
+    let asked = Question {
+        what: &format!("Field of the right answer ({})", gage_core::printable_line(&names)),
+        usual: None,
+        flag: Some("--answer"),
+        help: &format!("give it by --answer FIELD; the rows have: {names}"),
+    };
+    asked.answer(given, |field| known_field(field, columns))
+}
+
+/// Returns the metrics that are given or typed; none for those that fit the answers.
+fn chosen_metrics(given: &[String], choice: &SuiteChoice<'_>) -> anyhow::Result<Vec<String>> {
+    if given.is_empty() && !std::io::stdin().is_terminal() {
+        return Ok(Vec::new());
+    }
+    let known = metric_names()?;
+    let usual = choice.metrics().join(", ");
+    let asked = Question {
+        what: "Metrics",
+        usual: Some(&usual),
+        flag: Some("--metric"),
+        help: "give them by --metric",
+    };
+    if !given.is_empty() {
+        return asked.answer(Some(""), |_| known_metrics(given, &known));
+    }
+    asked.answer(None, |typed| {
+        let names = typed.split(',').map(|name| name.trim().to_owned());
+        known_metrics(&names.filter(|name| !name.is_empty()).collect::<Vec<_>>(), &known)
+    })
 }
 
 /// Writes the suite, unless it has errors.
@@ -106,89 +134,9 @@ fn write(output: &Path, choice: &SuiteChoice<'_>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// Asks for a value in a terminal. An empty line takes the usual value.
-///
-/// # Errors
-/// If there is no terminal to ask in, or nothing is typed. The message has the given help.
-fn asked(what: &str, usual: Option<&str>, help: &str) -> anyhow::Result<String> {
-    let missing = || {
-        let what = what.split(" (").next().unwrap_or(what).to_lowercase();
-        anyhow::Error::from(terminal::usage_error(&format!("the {what} is missing"), Some(help)))
-    };
-    if !std::io::stdin().is_terminal() {
-        return Err(missing());
-    }
-    let mut stderr = std::io::stderr();
-    let default = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
-    write!(stderr, "{what}{default}: ")?;
-    stderr.flush()?;
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line)?;
-    let typed = line.trim();
-    match (typed.is_empty(), usual) {
-        (false, _) => Ok(typed.to_owned()),
-        (true, Some(usual)) => Ok(usual.to_owned()),
-        (true, None) => Err(missing()),
-    }
-}
-
-/// Checks that the rows have a field.
-fn known_field(field: &str, columns: &Columns) -> anyhow::Result<String> {
-    if columns.has(field) {
-        return Ok(field.to_owned());
-    }
-    let names = columns.names();
-    let near = gage_core::nearest(field, names.iter().copied());
-    let hint = near.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
-    let help = format!(
-        "{hint}the rows have: {}",
-        gage_core::name_list(names.iter().copied(), MAX_SHOWN_FIELDS, ", ")
-    );
-    Err(terminal::usage_error(&format!("the rows have no field `{field}`"), Some(&help)).into())
-}
-
-/// Reads the first rows.
-fn survey(data: &str) -> anyhow::Result<Columns> {
-    let refuse = |message: String, help: Option<&str>| {
-        anyhow::Error::from(terminal::usage_error(&gage_core::printable_line(&message), help))
-    };
-    if loader_of_file(Path::new(data)).is_none() {
-        let help = "it must end in .jsonl, .json, .csv, .tsv or .parquet; all but the last may be compressed (.gz, .zst)";
-        return Err(refuse(format!("the name of {data} does not say how it is read"), Some(help)));
-    }
-    let suite = json!({"datasets": [data.replace("${", "$${")]});
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let (config, problems) = load_datasets("(the command line)", &suite.to_string(), &[], &environment);
-    let Some(config) = config.filter(|_| !problems.has_errors()) else {
-        terminal::show_problems(&problems);
-        return Err(ExitCode::Configuration.into());
-    };
-    let options = LocateOptions {
-        with_digests: false,
-        cache_folder: None,
-        is_offline: true,
-        progress: &NoProgress,
-        is_cancelled: &|| false,
-    };
+/// Returns the field of a row that is probably the answer, although the preprocessor `default` does not know its name.
+pub(super) fn likely_answer(row: Map<String, Value>) -> Option<String> {
     let mut columns = Columns::default();
-    for spec in &config.datasets {
-        let located = locate(spec, &options, &Permissions::default());
-        let located = located.map_err(|error| refuse(error.to_string(), error.help().as_deref()))?;
-        let rows = open_located(spec, &located, Some(SURVEYED_ROWS));
-        for row in rows.map_err(|error| refuse(error.to_string(), None))? {
-            let row = row.map_err(|error| refuse(error.to_string(), None))?;
-            let Ok(body) = row.body else { continue };
-            if let Ok(Value::Object(row)) = parse_json(body.as_bytes(), DEFAULT_MAX_JSON_VALUES) {
-                columns.add(row);
-            }
-        }
-    }
-    if columns.rows == 0 {
-        let help = "`gage-host data validate FILE` shows what is wrong with each row";
-        return Err(refuse(
-            format!("none of the first {SURVEYED_ROWS} rows of {data} can be read"),
-            Some(help),
-        ));
-    }
-    Ok(columns)
+    columns.add(row);
+    columns.likely_answer().map(str::to_owned)
 }

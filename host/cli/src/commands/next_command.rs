@@ -2,13 +2,17 @@
 
 use crate::terminal::{self, shell_word};
 use gage_core::Outcome;
-use gage_engine::RunError;
+use gage_engine::{RunError, has_variable};
 use gage_figures::Summary;
 use gage_runner::{BatchReport, Ending, RunOutcome, RunnerError, StopReason};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Flag of the id of a run.
 const RUN_ID: &str = "--run-id";
+
+/// Id that begins the ids of all runs of this process, if it has several models or prompts.
+static COMMON_RUN_ID: OnceLock<String> = OnceLock::new();
 
 /// Flag of the file of requests that a provider answers in bulk.
 const REQUESTS_OUT: &str = "--requests-out";
@@ -28,6 +32,17 @@ pub(super) enum OutcomeOf<'c> {
     Score,
 }
 
+/// Sets the id that begins the ids of all runs of this process. From now on it is the one that is continued, because the
+/// id of one run would begin others.
+pub(super) fn set_common_run_id(run_id: &str) {
+    let _ = COMMON_RUN_ID.set(run_id.to_owned());
+}
+
+/// Returns the id with which the command of this process continues a run.
+fn continued_id(run_id: &str) -> &str {
+    COMMON_RUN_ID.get().map_or(run_id, String::as_str)
+}
+
 /// Prints the line with the command.
 pub(super) fn print(command: &str) {
     terminal::eprint_line(format_args!("next: {command}"));
@@ -35,7 +50,14 @@ pub(super) fn print(command: &str) {
 
 /// Returns the command that continues a run: that of this process, with `--resume`. It is quoted for a sentence.
 pub(super) fn resume_command(run_id: &str) -> String {
-    format!("`{}`", redacted(&continued(&words(), run_id, Vec::new())))
+    format!("`{}`", redacted(&continued(&words(), continued_id(run_id), Vec::new())))
+}
+
+/// Returns the command that continues runs by another id than the command of this process names, quoted for a sentence.
+pub(super) fn resume_command_of_all(run_id: &str) -> String {
+    let is_file = |word: &str| Path::new(word).is_file();
+    let command = without(&words(), &["--resume", RUN_ID], &is_file);
+    format!("`{}`", redacted(&format!("{command} {RUN_ID} {} --resume", shell_word(run_id))))
 }
 
 /// Returns the command that continues a run without the files of its batch, quoted for a sentence.
@@ -57,19 +79,38 @@ pub(super) fn after(outcome: &RunOutcome, of: OutcomeOf<'_>) -> String {
     redacted(&end.next(&words(), of))
 }
 
+/// Returns the command that continues the open runs of several models or prompts. `endings` are those of the runs that have
+/// ended.
+pub(super) fn after_open_runs<'e>(run_id: &str, endings: impl IntoIterator<Item = &'e Ending>) -> String {
+    let budget = endings.into_iter().find_map(|ending| match ending {
+        Ending::Stopped(StopReason::Budget(text)) => larger_budget(text),
+        _ => None,
+    });
+    redacted(&continued(&words(), run_id, budget.into_iter().collect()))
+}
+
 /// Returns the command that follows the error of a run, if there is one.
 pub(super) fn after_error(error: &RunnerError) -> Option<String> {
     let is_file = |word: &str| Path::new(word).is_file();
     next_of_error(error, &words(), &is_file).map(|command| redacted(&command))
 }
 
-/// Returns the command that follows a run which is stopped at once.
-pub(super) fn after_abort() -> String {
-    redacted(&aborted(&words()))
+/// Returns the command of this process.
+pub(super) fn same_again() -> String {
+    redacted(&again(&words()))
 }
 
-/// Returns the command that follows one which was stopped at once. Its run is the newest unfinished one.
-fn aborted(words: &[String]) -> String {
+/// Returns the command that follows a run which is stopped at once.
+pub(super) fn after_abort() -> String {
+    redacted(&aborted(&words(), COMMON_RUN_ID.get().map(String::as_str)))
+}
+
+/// Returns the command that follows one which was stopped at once. Its run is the newest unfinished one, unless several runs
+/// have an id in common.
+fn aborted(words: &[String], common_id: Option<&str>) -> String {
+    if let Some(run_id) = common_id {
+        return continued(words, run_id, Vec::new());
+    }
     match is_run(words) {
         true if words.iter().any(|word| is_flag(word, "--resume")) => again(words),
         true => format!("{} --resume", again(words)),
@@ -163,6 +204,10 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
         RunnerError::Shortage { run_id: None, .. }
         | RunnerError::InterruptedLoad
         | RunnerError::LoadTimeExceeded { .. } => again(words),
+        // With the variable as it was, the same command resumes the run.
+        RunnerError::Run(RunError::IdentityMismatch(differences)) if has_variable(differences) => {
+            again(words)
+        }
         RunnerError::RunExists { .. } => format!("{} --resume", again(words)),
         RunnerError::NothingToResume { root, .. } => {
             format!("gage-host runs list --output-dir {}", shell_word(root.display()))
@@ -232,9 +277,12 @@ fn continued(words: &[String], run_id: &str, changes: Vec<FlagChange>) -> String
     }
 }
 
-/// Returns the flag of a budget that is used up, with twice of what is allowed or spent. The time of a run is that of each
-/// process, so resuming needs no more of it.
+/// Returns the flag of a budget that is used up, with twice of what is allowed or spent.
 fn larger_budget(text: &str) -> Option<FlagChange> {
+    if let Some(time) = text.strip_prefix("max_time ") {
+        let seconds: f64 = time.split(' ').next()?.parse().ok()?;
+        return Some(("--max-time", Some(format!("{}s", 2.0 * seconds))));
+    }
     let (limit, spent) = text.split_once(": ")?;
     let (key, most) = limit.split_once(' ')?;
     let number = |text: &str| text.parse::<f64>().ok();
@@ -275,12 +323,14 @@ mod tests {
 
     #[test]
     fn a_run_that_is_stopped_at_once_can_be_resumed() {
-        for (words, expected) in [
-            ("gage-host run a.yaml --run-id r", "gage-host run a.yaml --run-id r --resume"),
-            ("gage-host run a.yaml --resume r", "gage-host run a.yaml --resume r"),
-            ("gage-host score r --run-id=new --judge all", "gage-host score r --judge all"),
+        for (words, common_id, expected) in [
+            ("gage-host run a.yaml --run-id r", None, "gage-host run a.yaml --run-id r --resume"),
+            ("gage-host run a.yaml --resume r", None, "gage-host run a.yaml --resume r"),
+            ("gage-host score r --run-id=new --judge all", None, "gage-host score r --judge all"),
+            ("gage-host run a.yaml", Some("all"), "gage-host run a.yaml --run-id all --resume"),
+            ("gage-host run a.yaml --resume all", Some("all"), "gage-host run a.yaml --resume all"),
         ] {
-            assert_eq!(aborted(&words_of(words)), expected);
+            assert_eq!(aborted(&words_of(words), common_id), expected);
         }
     }
 
@@ -310,7 +360,11 @@ mod tests {
             ),
             (stopped(StopReason::ServerLost { backend_id: backend_id(), message: message() }), true, resume),
             (stopped(StopReason::ModelLost { backend_id: backend_id(), message: message() }), true, resume),
-            (budget("max_time 5 s is over"), true, resume),
+            (
+                budget("max_time 5 s is over"),
+                true,
+                "gage-host run a.yaml -j 4 --max-time 10s --run-id r --resume",
+            ),
             (
                 budget("max_tokens_total 100: 110 tokens are spent"),
                 false,
@@ -389,6 +443,7 @@ mod tests {
             run_id: run_id.map(str::to_owned),
         };
         let changed = || RunError::Changed { what: "the rows".to_owned(), message: "other".to_owned() };
+        let mismatch = |text: &str| RunnerError::Run(RunError::IdentityMismatch(vec![text.to_owned()]));
         let fewer = || RunError::FewerSamples { task_id: "t".to_owned(), recorded: 9, most: 5 };
         let nothing = || RunnerError::NothingToResume { root: PathBuf::from("my runs"), other: None };
         let input = || RunnerError::ChangedInput { run_id: "r".to_owned(), reason: "x".to_owned() };
@@ -406,6 +461,12 @@ mod tests {
                 RunnerError::Run(fewer()),
                 "gage-host run a.yaml --resume --max-samples 5",
                 Some("gage-host run a.yaml --resume --max-samples 9"),
+            ),
+            (mismatch("a: 1 before, 2 now"), "gage-host run a.yaml --resume r", Some("gage-host run a.yaml")),
+            (
+                mismatch("a: 1 before, 2 now (from the variable `A`; set it as it was)"),
+                "gage-host run a.yaml --resume r",
+                Some("gage-host run a.yaml --resume r"),
             ),
             (nothing(), "gage-host run a.yaml --resume", Some("gage-host runs list --output-dir 'my runs'")),
             (short(None), "gage-host score r --run-id new", Some("gage-host score r")),

@@ -1,12 +1,15 @@
 //! Prints the outcome of a run: the table or JSON, notes, and how the run ended.
 
 mod batch;
+mod stopped;
 
 use super::next_command::{self, OutcomeOf, live_command, resume_command};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::Outcome;
-use gage_figures::{MetricFigure, SampleFigures, TableOptions, TaskSummary, render_table};
+use gage_figures::{
+    MetricFigure, SampleFigures, TableOptions, TaskSummary, percent_rounded_down, render_table,
+};
 use gage_runner::{
     BatchReport, ConcurrencyLimit, CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason,
 };
@@ -46,16 +49,16 @@ pub(super) fn print_figures(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>)
 pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf<'_>) -> ExitCode {
     print_notes(outcome);
     print_usage(outcome);
+    if let Ending::Stopped(reason) = &outcome.ending {
+        let outcomes = &outcome.reports.summary.samples.outcomes;
+        let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();
+        stopped::print(reason, outcome.ended_by.as_deref(), failed, of);
+    }
     let again = match &outcome.ending {
         Ending::Stopped(_) => resume_command(&outcome.run_id),
         // Every result of a batch was taken.
         _ => live_command(&outcome.run_id),
     };
-    if let Ending::Stopped(reason) = &outcome.ending {
-        let outcomes = &outcome.reports.summary.samples.outcomes;
-        let failed = outcomes.get(&Outcome::BackendError).copied().unwrap_or_default();
-        print_stop(reason, &again, &unanswered_line(failed), of);
-    }
     if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested | StopReason::AwaitsBatch)) {
         for shortfall in &outcome.shortfalls {
             let line = shortfall_line(shortfall, &again);
@@ -110,6 +113,7 @@ pub(super) fn json_of(outcome: &RunOutcome) -> Value {
             "prompt_tokens": outcome.usage.prompt_tokens,
             "completion_tokens": outcome.usage.completion_tokens,
             "cost": outcome.usage.cost,
+            "missing_prices": outcome.missing_prices,
             "uncounted": outcome.usage.uncounted,
         },
         "summary": outcome.reports.summary,
@@ -139,6 +143,13 @@ fn print_notes(outcome: &RunOutcome) {
         let crowded = task.crowded_slices().into_iter();
         lines.extend(crowded.map(|message| format!("warning: {}: {message}", task.task_id)));
     }
+    let is_measured = tasks.iter().any(|task| !task.metrics.is_empty());
+    if !is_measured && outcome.reports.timings.timing_metrics.is_empty() {
+        lines.push(
+            "note: the suite has no `metrics`, so only answers were recorded, and nothing was measured"
+                .to_owned(),
+        );
+    }
     lines.extend(tasks.iter().flat_map(|task| incomplete_answers(&task.task_id, &task.samples)));
     lines.extend(tasks.iter().flat_map(unanswered));
     lines.extend(tasks.iter().flat_map(unreadable));
@@ -152,56 +163,6 @@ fn held_back(limits: &[ConcurrencyLimit]) -> BTreeSet<String> {
         format!("note: {limit}; {remedy} to have up to {wanted} requests in flight (--concurrency)")
     });
     notes.collect()
-}
-
-/// Returns what is recorded of samples without an answer, if this number of samples failed by themselves before the end.
-fn unanswered_line(failed: u64) -> String {
-    if failed == 0 {
-        return "Unanswered samples are not recorded".to_owned();
-    }
-    let (are, them) = if failed == 1 { ("is", "it") } else { ("are", "them") };
-    format!(
-        "{} {are} recorded as `backend_error`, and resuming asks {them} again. Other unanswered samples are not recorded",
-        terminal::count_of(failed, "sample")
-    )
-}
-
-/// Prints why a run was stopped, what is recorded of samples without an answer, and how to resume it.
-fn print_stop(reason: &StopReason, again: &str, unanswered: &str, of: OutcomeOf<'_>) {
-    match reason {
-        StopReason::Requested if of == OutcomeOf::Score => {
-            terminal::eprint_line("interrupted; some answers are not scored: score the run again");
-        }
-        StopReason::Requested => terminal::eprint_line(format_args!("interrupted; continue with {again}")),
-        StopReason::Budget(text) => {
-            terminal::eprint_line(format_args!(
-                "incomplete: a budget is used up: {text}; continue with a larger one: {again}"
-            ));
-        }
-        StopReason::BackendRefused { backend_id, message } => {
-            let message = format!("the backend `{backend_id}` refuses every request: {message}");
-            let help = format!("fix the cause, then continue with {again}. {unanswered}");
-            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
-        }
-        StopReason::ServerLost { backend_id, message } => {
-            terminal::eprint_line(format_args!(
-                "interrupted: the server of the backend `{}` is lost: {}",
-                gage_core::printable_line(backend_id),
-                gage_core::printable_line(message)
-            ));
-            terminal::eprint_line(format_args!(
-                "{unanswered}. When the server is back, continue with {again}"
-            ));
-        }
-        StopReason::ModelLost { backend_id, message } => {
-            let message = format!("the model of the backend `{backend_id}` is lost: {message}");
-            let help =
-                format!("check the model file and the memory, then continue with {again}. {unanswered}");
-            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
-        }
-        // The lines of the shortfall and of the batch say what is missing.
-        StopReason::FailFast(_) | StopReason::AwaitsBatch => {}
-    }
 }
 
 fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
@@ -231,15 +192,14 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
 
 fn coverage_line(coverage: &CoverageShortfall) -> String {
     let CoverageShortfall { task_id, scored, total, .. } = coverage;
+    // Rounded as in the table.
+    let (found, wanted) = (percent_rounded_down(coverage.coverage), coverage.min_coverage * 100.0);
     if let Some(metric_id) = &coverage.metric_id {
         return format!(
-            "{task_id}: `{metric_id}` scored {scored} of {total} samples ({:.1} %); the suite requires {:.1} % \
-             (min_coverage)",
-            coverage.coverage * 100.0,
-            coverage.min_coverage * 100.0
+            "{task_id}: `{metric_id}` scored {scored} of {total} samples ({found:.1} %); the suite requires {wanted:.1} % \
+             (min_coverage)"
         );
     }
-    let (found, wanted) = (coverage.coverage * 100.0, coverage.min_coverage * 100.0);
     if *total == 0 {
         return format!("{task_id}: there are no samples, so there is no figure");
     }
@@ -345,8 +305,11 @@ fn print_usage(outcome: &RunOutcome) {
     let usage = &outcome.usage;
     if let Some(cost) = usage.cost {
         let tokens = |count| terminal::count_of(count, "token");
+        let missing =
+            outcome.missing_prices.as_ref().map(|missing| format!(", {missing}")).unwrap_or_default();
+        let missing = gage_core::printable_line(&missing);
         terminal::eprint_line(format_args!(
-            "cost: {cost:.4} ({} of prompts, {} of completions)",
+            "cost: {cost:.4}{missing} ({} of prompts, {} of completions)",
             tokens(usage.prompt_tokens),
             tokens(usage.completion_tokens)
         ));
@@ -371,7 +334,7 @@ mod tests {
             scored,
             total,
             total_is_least,
-            coverage: 0.5,
+            coverage: scored as f64 / total.max(1) as f64,
             min_coverage: 0.95,
         })
     }
@@ -388,6 +351,10 @@ mod tests {
             (
                 coverage(2, 4, false),
                 "t: 2 of 4 samples were scored (50.0 %); the suite requires 95.0 % (min_coverage)",
+            ),
+            (
+                coverage(2, 3, false),
+                "t: 2 of 3 samples were scored (66.6 %); the suite requires 95.0 % (min_coverage)",
             ),
         ] {
             assert_eq!(shortfall_line(&shortfall, "AGAIN"), expected);
@@ -438,18 +405,6 @@ mod tests {
         assert!(empty.contains("20 of 30 answers are empty") && empty.contains("[empty_output]"), "{empty}");
         assert_eq!(warnings(Outcome::Truncated, 14), "");
         assert_eq!(warnings(Outcome::Refused, 30), "");
-    }
-
-    #[test]
-    fn samples_that_failed_are_not_called_unrecorded() {
-        assert_eq!(unanswered_line(0), "Unanswered samples are not recorded");
-        let one = unanswered_line(1);
-        assert!(
-            one.starts_with("1 sample is recorded as `backend_error`, and resuming asks it again."),
-            "{one}"
-        );
-        let many = unanswered_line(153);
-        assert!(many.starts_with("153 samples are recorded as `backend_error`, and"), "{many}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `gage-host report`: writes runs as one HTML file.
 
-use super::compare::{open, unreadable};
+use super::compare::{open, unreadable, warn_if_changed};
 use super::permissions::permissions;
 use super::sent_requests;
 use super::setup;
@@ -22,12 +22,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     let permissions = permissions(&arguments.permissions)?;
     let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
     let sources: Vec<RecordedRun> = opened.collect::<Result<_, ExitCode>>()?;
-    for source in &sources {
-        if let Some(edited) = source.edited() {
-            let warning = format!("warning: {}; the report says so as well", edited.of(source.run_id()));
-            terminal::eprint_line(gage_core::printable_line(&warning));
-        }
-    }
+    sources.iter().for_each(|source| warn_if_changed(source, "the report says so as well"));
     let comparisons = comparisons_with_first(&sources).map_err(|error| match error {
         CompareError::Report(error) => unreadable(error).into(),
         error => anyhow::Error::new(error),

@@ -6,19 +6,19 @@ use super::combinations::{Combination, combinations};
 use super::listener::Listener;
 use super::next_command::OutcomeOf;
 use super::permissions::permissions;
-use super::{failure, observability, outcome, setup, signals};
+use super::{failure, next_command, observability, outcome, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::{Permissions, Purpose};
 use gage_figures::{Summary, TableOptions, render_side_by_side};
 use gage_runner::{
-    CancelToken, Context, HttpExchanges, ResumeRequest, RunOutcome, RunRequest, RunnerError,
-    default_lock_path, resume, run,
+    CancelToken, Context, Ending, HttpExchanges, ResumeRequest, RunOutcome, RunRequest, RunnerError,
+    StopReason, default_lock_path, new_run_id, resume, run,
 };
 use serde_json::json;
 use std::sync::Arc;
-use variants::{Variant, variants};
+use variants::{Variant, common_id, variants};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, Some(&arguments.observe))?;
@@ -86,10 +86,101 @@ fn run_all(
             Some("add the --run-id that the command was started with"),
         ));
     }
-    let variants = variants(combinations, arguments.run_id.as_deref());
+    let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
+    let variants = variants(combinations, &run_id);
+    if is_resumed && !variants.iter().any(|variant| variant.exists(&arguments.output_dir)) {
+        return Ok(refuse_unknown_runs(&run_id, &variants));
+    }
+    if !are_valid(&mut arguments, permissions, &variants) {
+        return Ok(ExitCode::Configuration);
+    }
+    next_command::set_common_run_id(&run_id);
+    let ended = run_each(&mut arguments, permissions, &variants, stop)?;
+    if arguments.print.json {
+        let runs: Vec<_> = ended.outcomes.iter().map(|(_, outcome)| outcome::json_of(outcome)).collect();
+        terminal::print_json(format_args!("{:#}", json!({"runs": runs})))?;
+    } else {
+        print_side_by_side(&ended.outcomes)?;
+    }
+    let has_begun = variants.iter().any(|variant| variant.exists(&arguments.output_dir));
+    if let Some(command) = ended.next(&run_id, has_begun) {
+        next_command::print(&command);
+    }
+    Ok(ended.code)
+}
+
+/// Runs of several models or prompts that have ended.
+struct EndedRuns<'v> {
+    outcomes: Vec<(&'v Variant, RunOutcome)>,
+    /// Code of the first run that did not end well.
+    code: ExitCode,
+    /// True if a run can be continued, or was not begun.
+    is_open: bool,
+}
+
+impl EndedRuns<'_> {
+    /// Returns the command that continues open runs, or shows all of them. A run that ended while its model was loaded has not
+    /// begun, and cannot be continued.
+    fn next(&self, run_id: &str, has_begun: bool) -> Option<String> {
+        match (self.is_open, has_begun) {
+            (true, true) => {
+                let endings = self.outcomes.iter().map(|(_, outcome)| &outcome.ending);
+                Some(next_command::after_open_runs(run_id, endings))
+            }
+            (true, false) => Some(next_command::same_again()),
+            (false, _) => (!self.outcomes.is_empty()).then(|| comparison(&self.outcomes)),
+        }
+    }
+}
+
+/// Runs each combination, and prints the end of its run.
+fn run_each<'v>(
+    arguments: &mut RunArguments,
+    permissions: &Permissions,
+    variants: &'v [Variant],
+    stop: &CancelToken,
+) -> anyhow::Result<EndedRuns<'v>> {
+    let is_resumed = arguments.is_resumed();
+    let mut ended = EndedRuns { outcomes: Vec::new(), code: ExitCode::Done, is_open: false };
+    let suite = arguments.config.path();
+    let of = OutcomeOf::Run { suite: &suite };
+    for variant in variants {
+        variant.apply(arguments, is_resumed);
+        if !arguments.print.quiet {
+            terminal::eprint_line(gage_core::printable_line(&variant.combination.name()));
+        }
+        let code = match started(arguments, permissions.clone(), stop.clone()) {
+            Ok(outcome) => {
+                let code = match arguments.print.json {
+                    true => outcome::print_remarks(&outcome, of),
+                    false => outcome::print_figures(&outcome, false, of)?,
+                };
+                ended.is_open |= is_continued(&outcome.ending);
+                ended.outcomes.push((variant, outcome));
+                code
+            }
+            Err(error) => {
+                ended.is_open |=
+                    matches!(error, RunnerError::RunExists { .. } | RunnerError::Shortage { .. });
+                failure::refuse(error)?
+            }
+        };
+        if ended.code == ExitCode::Done {
+            ended.code = code;
+        }
+        if stop.is_cancelled() {
+            ended.is_open |= variants.len() > ended.outcomes.len();
+            break;
+        }
+    }
+    Ok(ended)
+}
+
+/// Checks the suite of each combination, and prints the problems.
+fn are_valid(arguments: &mut RunArguments, permissions: &Permissions, variants: &[Variant]) -> bool {
     let mut are_valid = true;
-    for variant in &variants {
-        variant.apply(&mut arguments, is_resumed);
+    for variant in variants {
+        variant.combination.select(&mut arguments.config);
         let source = setup::source(&arguments.config);
         let loaded = setup::loaded(&source.path, &source.overrides, permissions, Purpose::Run);
         if loaded.problems.has_errors() {
@@ -97,45 +188,28 @@ fn run_all(
             are_valid = false;
         }
     }
-    if !are_valid {
-        return Ok(ExitCode::Configuration);
+    are_valid
+}
+
+/// Refuses to resume runs of which none exists.
+fn refuse_unknown_runs(run_id: &str, variants: &[Variant]) -> ExitCode {
+    if let Some(common) = common_id(run_id, variants) {
+        let message =
+            format!("'{run_id}' names one run of several, and the suite has several models or prompts");
+        let resume = next_command::resume_command_of_all(common);
+        let help = format!("continue all of them with {resume}, or choose one with --model and --prompt");
+        return terminal::usage_error(&message, Some(&help));
     }
-    let mut code = ExitCode::Done;
-    let mut outcomes = Vec::new();
-    let suite = arguments.config.path();
-    let of = OutcomeOf::Run { suite: &suite };
-    for variant in &variants {
-        variant.apply(&mut arguments, is_resumed);
-        if !arguments.print.quiet {
-            terminal::eprint_line(gage_core::printable_line(&variant.combination.name()));
-        }
-        let ended = match started(&arguments, permissions.clone(), stop.clone()) {
-            Ok(outcome) if arguments.print.json => {
-                let ended = outcome::print_remarks(&outcome, of);
-                outcomes.push((variant, outcome));
-                ended
-            }
-            Ok(outcome) => {
-                let ended = outcome::print_figures(&outcome, false, of)?;
-                outcomes.push((variant, outcome));
-                ended
-            }
-            Err(error) => failure::refuse(error)?,
-        };
-        if code == ExitCode::Done {
-            code = ended;
-        }
-        if stop.is_cancelled() {
-            break;
-        }
-    }
-    if arguments.print.json {
-        let runs: Vec<_> = outcomes.iter().map(|(_, outcome)| outcome::json_of(outcome)).collect();
-        terminal::print_json(format_args!("{:#}", json!({"runs": runs})))?;
-    } else {
-        print_side_by_side(&outcomes)?;
-    }
-    Ok(code)
+    let message = format!("there are no runs '{run_id}-…' to resume, of any model or prompt of the suite");
+    terminal::usage_error(
+        &message,
+        Some("name the --run-id that they were started with, or leave --resume out"),
+    )
+}
+
+/// Returns whether resuming a run that has ended continues it.
+fn is_continued(ending: &Ending) -> bool {
+    matches!(ending, Ending::Stopped(reason) if !matches!(reason, StopReason::FailFast(_)))
 }
 
 fn print_side_by_side(outcomes: &[(&Variant, RunOutcome)]) -> anyhow::Result<()> {
@@ -147,11 +221,15 @@ fn print_side_by_side(outcomes: &[(&Variant, RunOutcome)]) -> anyhow::Result<()>
     let runs: Vec<(&str, &Summary)> = names.iter().map(String::as_str).zip(summaries).collect();
     let options =
         TableOptions { width: terminal::width(), colour: terminal::colour_on_stdout(), run_folder: None };
-    terminal::print_line(format_args!("\n{}", render_side_by_side(&runs, &options)))?;
-    let ids: Vec<String> =
+    terminal::print_line(format_args!("\n{}", render_side_by_side(&runs, &options)))
+}
+
+/// Returns the command that shows the runs together.
+fn comparison(outcomes: &[(&Variant, RunOutcome)]) -> String {
+    let folders: Vec<String> =
         outcomes.iter().map(|(_, outcome)| terminal::shell_word(outcome.folder.display())).collect();
-    let command = if ids.len() == 2 { "compare" } else { "report" };
-    terminal::print_line(format_args!("next: gage-host {command} {}", ids.join(" ")))
+    let command = if folders.len() == 2 { "compare" } else { "report" };
+    format!("gage-host {command} {}", folders.join(" "))
 }
 
 /// Returns the names of judges to ask again; none for `all`.

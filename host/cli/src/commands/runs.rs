@@ -11,6 +11,7 @@ use super::{history, setup};
 use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_figures::{MetricFigure, Timings, unit_of};
 use gage_record::{RecordError, RunFolder, RunIdentity, RunReader, RunStatus};
 use gage_suite::{FoundRuns, RunEntry, leftovers, list};
 use serde_json::{Value, json};
@@ -113,16 +114,16 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         ("killed", _) => "killed; continue it with --resume".to_owned(),
         (state, _) => state.to_owned(),
     };
-    let mut lines = vec![
-        format!("run       {}", manifest.run_id),
-        format!("status    {status}"),
+    let mut lines = vec![format!("run       {}", manifest.run_id), format!("status    {status}")];
+    lines.extend(manifest.ended_by.as_ref().map(|reason| format!("reason    {reason}")));
+    lines.extend([
         format!("begun     {}", manifest.created_at),
         format!("ended     {}", manifest.finished_at.as_deref().unwrap_or("-")),
         format!(
             "program   gage-host {}, folder of version {}",
             manifest.host_version, manifest.format_version
         ),
-    ];
+    ]);
     lines.extend(manifest.parent_run.as_ref().map(|parent| format!("scored    the answers of {parent}")));
     lines.extend(identity_lines(&manifest.identity));
     for (name, file) in &manifest.files {
@@ -139,6 +140,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
             figure["total"]
         ));
     }
+    lines.extend(timing_lines(&run));
     let lines: Vec<_> = lines.iter().map(|line| gage_core::printable_line(line)).collect();
     terminal::print_line(terminal::wrapped(&lines.join("\n"), 10))?;
     Ok(ExitCode::Done)
@@ -198,6 +200,18 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         terminal::usage_error(failure, None);
     }
     Ok(if failures.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
+}
+
+/// Formats the figures of metrics that read a clock, with their units.
+fn timing_lines(run: &RunReader) -> Vec<String> {
+    let timings = run.timings::<Timings>().ok().flatten();
+    let line = |figure: &MetricFigure| {
+        let with_unit = |value: f64| format!("{value} {}", unit_of(figure));
+        let value = figure.value.map_or_else(|| "null".to_owned(), with_unit);
+        let MetricFigure { task_id, metric_id, n, total, .. } = figure;
+        format!("figure    {task_id} {metric_id} {} ({n} of {total})", value.trim_end())
+    };
+    timings.iter().flat_map(|timings| &timings.timing_metrics).map(line).collect()
 }
 
 /// Formats the inputs of a run: each dataset, backend, plugin and prompt with its digest.

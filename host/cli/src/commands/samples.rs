@@ -2,7 +2,7 @@
 
 mod texts;
 
-use super::compare::{open, unreadable};
+use super::compare::{open, unreadable, warn_if_changed};
 use super::fields::field;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, SamplesArguments};
@@ -24,6 +24,7 @@ pub(crate) fn execute(arguments: &SamplesArguments) -> anyhow::Result<ExitCode> 
         let message = format!("the run {} has no task `{task}`", run.run_id());
         return Ok(terminal::usage_error(&message, Some(&known)));
     }
+    warn_if_changed(&run, "`gage-host verify` says what was changed");
     let mut counts = SampleCounts::default();
     let mut as_json = Vec::new();
     // Samples without a score come before wrong answers, of which there may be many.

@@ -25,7 +25,10 @@ use std::sync::Arc;
 /// # Errors
 /// Fails if the filter is invalid.
 pub(crate) fn logs(filter: &str) -> Result<(), LogError> {
-    init_logs(&LogSettings { filter: filter.to_owned(), ..LogSettings::default() }, std::io::stderr)
+    init_logs(
+        &LogSettings { filter: filter.to_owned(), ..LogSettings::default() },
+        terminal::stderr_around_view,
+    )
 }
 
 /// Creates the library's context. `log` is the filter for model logs.

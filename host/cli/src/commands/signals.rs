@@ -1,12 +1,24 @@
 //! Signals: the first one ends a run gracefully, the second one ends the process.
 
+#[cfg(unix)]
+mod at_once;
+
 use super::next_command;
+#[cfg(not(unix))]
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::spawn_thread;
 use gage_runner::CancelToken;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Lets a signal end the process with a line, until a command handles the first one itself.
+pub(super) fn end_with_line() {
+    #[cfg(unix)]
+    if let Err(error) = at_once::install() {
+        tracing::debug!(%error, "a signal will end the process without a line");
+    }
+}
 
 /// Listens for signals on its own thread, and sets the token at the first one. The second one ends the process. In both
 /// cases the journal contains every acknowledged sample. `has_samples` is true once samples may be in flight. A process
@@ -26,42 +38,34 @@ pub(super) fn stop_on_signal(stop: CancelToken, has_samples: Arc<AtomicBool>) ->
 
 /// Ends the run gracefully at the first signal.
 async fn wait_and_stop(stop: CancelToken, has_samples: &AtomicBool) {
-    signal().await;
+    let first = signal();
+    #[cfg(unix)]
+    at_once::set_last_words(format!(
+        "\nended at once\nnext: {}\n",
+        gage_core::printable_line(&next_command::after_abort())
+    ));
+    first.await;
     stop.cancel();
     // This may block, and so may every thread: the second signal needs none of them.
     let after = if has_samples.load(Ordering::Relaxed) { " after the samples in flight" } else { "" };
     terminal::eprint_line(format_args!("\nstopping{after}; press Ctrl-C again to stop at once"));
-    // The second signal ends the process without another line.
-    next_command::print(&next_command::after_abort());
     #[cfg(not(unix))]
     {
         signal().await;
+        terminal::eprint_line("ended at once");
+        next_command::print(&next_command::after_abort());
         std::process::exit(ExitCode::Interrupted as i32);
     }
 }
 
-/// Ends the process at the second signal of these kinds: SIGINT and SIGTERM.
-///
-/// The signal handler itself does that, without an exit handler, a lock or a thread. It works even if all threads are
-/// busy or wait for a full stream. A hangup counts as the first signal, but not as the second: both the terminal and the
-/// shell may send one.
+/// Ends the process at the second signal: SIGINT or SIGTERM. A hangup counts as the first signal, but not as the second:
+/// both the terminal and the shell may send one.
 #[cfg(unix)]
 fn end_at_second_signal() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::flag::{register, register_conditional_shutdown};
-    use std::sync::OnceLock;
-    static HAS_RECEIVED_ONE: AtomicBool = AtomicBool::new(false);
-    static IS_INSTALLED: OnceLock<()> = OnceLock::new();
-    if IS_INSTALLED.set(()).is_err() {
-        return Ok(());
-    }
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal must not see its own mark.
-        register_conditional_shutdown(signal, ExitCode::Interrupted as i32, &HAS_RECEIVED_ONE)?;
-        register(signal, &HAS_RECEIVED_ONE)?;
-    }
-    if !is_hangup_ignored() {
-        register(SIGHUP, &HAS_RECEIVED_ONE)?;
+    static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+    at_once::await_first()?;
+    if !IS_INSTALLED.swap(true, Ordering::SeqCst) && !is_hangup_ignored() {
+        signal_hook::flag::register(signal_hook::consts::SIGHUP, &at_once::HAS_RECEIVED_ONE)?;
     }
     Ok(())
 }

@@ -264,8 +264,8 @@ impl TaskSpec {
         task.build(&path, inherited, problems)
     }
 
-    /// Creates the single task of a configuration without `tasks`.
-    pub(crate) fn only(
+    /// Creates the task of a dataset in a configuration without `tasks`.
+    pub(crate) fn of_dataset(
         dataset_id: &str,
         span: Span,
         inherited: &TaskDefaults<'_>,

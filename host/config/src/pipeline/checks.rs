@@ -325,6 +325,12 @@ fn check_role(
                     .help(format!("it asks a role of the type {}", allowed.join(", ")));
             }
         }
+        None if candidates.is_empty() && !problems.has_errors() && role_type == RoleType::DutModel => {
+            problems.error(span, "model", "the suite names no model").help(
+                "write `model: openai:MODEL`, `model: ./model.gguf` or `model: hub:OWNER/NAME/FILE.gguf`, or \
+                 give --model; to score the answers of a file, write `answers: FILE`",
+            );
+        }
         None if candidates.is_empty() && !problems.has_errors() => {
             let kind = role_type.name();
             let message = format!("`{step_name}` needs a role adapter of the type `{kind}`; there is none");

@@ -8,6 +8,9 @@ use std::ops::Range;
 /// Characters that end a user or a host of an address without a scheme, and that a user never contains.
 const DELIMITERS: &str = "\"'`,<>()[]{}=;";
 
+/// Providers of models, which precede the name of a model and a colon.
+const PROVIDERS: [&str; 3] = ["openai", "anthropic", "gemini"];
+
 /// Removes the users, passwords and secret parameters of addresses from a text, so that it may be recorded; `key`
 /// is the key of the text.
 pub fn without_users<'t>(key: &str, text: &'t str) -> Cow<'t, str> {
@@ -32,6 +35,7 @@ pub(crate) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
         let users = match word.contains("://") {
             true => users_of_addresses(word),
             // Without a key the text is a line of a message, which errs on the side of showing too little.
+            false if key.is_empty() && names_model(word) => Vec::new(),
             false if key.is_empty() || key.contains("proxy") => user_of_proxy(word).into_iter().collect(),
             false => Vec::new(),
         };
@@ -102,6 +106,13 @@ fn is_user(text: &str) -> bool {
     };
     !user.contains(|one: char| DELIMITERS.contains(one) && !"{}".contains(one))
         && !password.is_some_and(is_port)
+}
+
+/// Returns whether a word names a model and its server without a scheme: `openai:model@localhost`.
+fn names_model(word: &str) -> bool {
+    let provider = word.split(':').next().unwrap_or_default();
+    let provider = provider.rsplit(|one: char| DELIMITERS.contains(one)).next().unwrap_or_default();
+    PROVIDERS.contains(&provider)
 }
 
 /// Returns the range of `user:password` in a proxy without a scheme: `user:password@host`.

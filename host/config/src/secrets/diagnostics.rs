@@ -209,6 +209,7 @@ mod tests {
             ("proxy: me:sk@a.b:1", "proxy: *****@a.b:1"),
             ("proxy: http://me:s,k\"@a.b:1", "proxy: http://*******@a.b:1"),
             ("model: hub:a/b.gguf@main", "model: hub:a/b.gguf@main"),
+            ("model: [openai:m@localhost:1]", "model: [openai:m@localhost:1]"),
             ("a: [http://a?k=1, http://b?${K}]", "a: [http://a?***, http://b?${K}*"),
             ("- api_key: |\n    one\n    two\n  model: m", "- api_key: *\n*******\n*******\n  model: m"),
             ("api_key: >-\n  one\nmodel: m", "api_key: **\n*****\nmodel: m"),

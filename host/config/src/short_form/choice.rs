@@ -1,5 +1,6 @@
 //! Suites with several models or prompts, and the choice of one of each.
 
+use super::prompt_name::{is_name, refuse_name};
 use super::{is_missing, set, take};
 use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
@@ -47,6 +48,20 @@ pub(super) fn prompt_ids(root: &Node) -> Vec<String> {
     prompts.iter().filter_map(|prompt| prompt.text_of("prompt_id").map(str::to_owned)).collect()
 }
 
+/// Returns the names that choose a prompt: those of a list under `prompt` or the id of its only one, and those of `prompts`.
+fn known_prompts(root: &Node, prompt: &Node) -> Vec<String> {
+    let mut known: Vec<String> = match prompt.as_list() {
+        Some(items) => items.iter().enumerate().map(|(place, item)| prompt_name(item, place)).collect(),
+        None => prompt.text_of("prompt_id").map(str::to_owned).into_iter().collect(),
+    };
+    for id in prompt_ids(root) {
+        if !known.contains(&id) {
+            known.push(id);
+        }
+    }
+    known
+}
+
 /// Replaces the lists of models and of prompts by their first items.
 pub(crate) fn keep_first(root: &mut Node) {
     for (key, _) in LISTS {
@@ -64,9 +79,16 @@ pub(crate) fn keep_one(root: &mut Node, problems: &mut Problems) {
             continue;
         };
         let names: Vec<String> = items.iter().enumerate().map(|(place, item)| name(item, place)).collect();
-        let message = format!("the suite lists {} {key}s, and this command needs one", items.len());
         let span = root.get(key).map_or(root.span, |list| list.span);
-        problems.error(span, key, message).help(format!("choose one with --{key}: {}", names.join(", ")));
+        let source = problems.sources.get(span.source);
+        let is_of_command = source.is_some_and(|source| source.name.starts_with("--set "));
+        let needs = format!("{} {key}s, and this command needs one", items.len());
+        // The user gave the option several times, and has not seen the list.
+        let problem = match is_of_command {
+            true => problems.error_without_place(format!("`--{key}` gives {needs}")),
+            false => problems.error(span, key, format!("the suite lists {needs}")),
+        };
+        problem.help(format!("choose one with --{key}: {}", names.join(", ")));
     }
     keep_first(root);
 }
@@ -115,6 +137,12 @@ pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, 
     let entry = listed.iter().enumerate().find(|(place, item)| name_of(item, *place) == name);
     if let Some((_, item)) = entry {
         set_item(root, key, item.clone());
+        return;
+    }
+    if key == "prompt" && is_name(&name) && !prompt_ids(root).contains(&name) {
+        let known = known_prompts(root, &before);
+        refuse_name(&name, &known, span, problems);
+        take(root, key);
         return;
     }
     if key != "model" || is_missing(&before, "name") {

@@ -145,6 +145,16 @@ fn named(
     };
     let asked = &name[provider.prefix.len()..];
     let address = ["@http://", "@https://"].iter().find_map(|mark| asked.find(mark));
+    if address.is_none()
+        && let Some((model, server)) = asked.rsplit_once('@').filter(|(_, server)| is_server(server))
+    {
+        let message = format!("the address of `{name}` has neither http:// nor https://");
+        let is_whole = server.contains('/') || provider.prefix != "openai:";
+        let path = if is_whole { "" } else { "/v1" };
+        let help = format!("write {}{model}@http://{server}{path}", provider.prefix);
+        problems.error(span, "model", message).help(help);
+        return None;
+    }
     let mut config = vec![Entry::new("model", Node::text(&asked[..address.unwrap_or(asked.len())], span))];
     match address {
         Some(place) => config.push(Entry::new("base_url", Node::text(&asked[place + 1..], span))),
@@ -152,6 +162,14 @@ fn named(
         None => config.extend(provider.access(settings, span, environment, problems)),
     }
     Some((provider.backend_type, config))
+}
+
+/// Returns whether the text after an `@` is an address, as in `localhost:8000`, rather than a part of a model's name.
+fn is_server(text: &str) -> bool {
+    let (host, path) = text.split_once('/').map_or((text, None), |(host, path)| (host, Some(path)));
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|one| one.is_ascii_digit());
+    let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.is_empty() && is_port(port));
+    has_port || host == "localhost" || (path.is_some() && host.contains('.'))
 }
 
 impl Provider {

@@ -1,5 +1,6 @@
 //! `prompt`: the prompt of the model under test.
 
+use super::prompt_name::{EXAMPLE, is_name, refuse_name};
 use super::{choice, model_roles, push, set};
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
@@ -15,6 +16,10 @@ pub(super) fn expand(root: &mut Node, entry: Entry, problems: &mut Problems) {
     let span = prompt.span;
     let id = match &prompt.value {
         NodeValue::Text(id) if known.contains(id) => id.clone(),
+        NodeValue::Text(text) if is_name(text) => {
+            refuse_name(text, &known, span, problems);
+            return;
+        }
         NodeValue::Text(template) => {
             let template =
                 Entry { written: entry.written, ..Entry::new("template", Node::text(template, span)) };
@@ -32,7 +37,7 @@ pub(super) fn expand(root: &mut Node, entry: Entry, problems: &mut Problems) {
         }
         _ => {
             let message = format!("`prompt` must be a string or a mapping, found {}", prompt.kind());
-            problems.error(span, "prompt", message).help("write a template: \"Q: {{ question }}\"");
+            problems.error(span, "prompt", message).help(format!("write a template: {EXAMPLE}"));
             return;
         }
     };

@@ -120,6 +120,19 @@ fn text_that_names_no_model_is_an_error_with_the_forms() {
 }
 
 #[test]
+fn several_models_of_the_command_name_its_option() {
+    let text = "datasets: rows.jsonl\nmodel: ./c.gguf\n";
+    let (_, problems) = read(text, &["model=[./a.gguf, ./b.gguf]"], &[]);
+    let shown = problems.render(false);
+    let expected = "error: `--model` gives 2 models, and this command needs one";
+    assert!(
+        shown.contains(expected) && shown.contains("choose one with --model: ./a.gguf, ./b.gguf"),
+        "{shown}"
+    );
+    assert!(!shown.contains("--set"), "{shown}");
+}
+
+#[test]
 fn other_model_replaces_the_backend_of_the_tested_model() {
     let document = long_form(LONG, &["model=x.gguf"], &[]);
     let expected = json!([

@@ -1,7 +1,6 @@
 //! Checks that a Sample has a reference that metrics can use.
 
-use super::Sample;
-use crate::content::ContentPart;
+use super::{Reference, Sample};
 
 /// Reason why a Sample's answer cannot be compared. This is not an error: a metric may read something else,
 /// and a judge may need no reference.
@@ -34,12 +33,7 @@ impl std::fmt::Display for AnswerProblem {
 
 /// Returns the problem of a Sample's references, if any.
 pub(super) fn problem_of(sample: &Sample) -> Option<AnswerProblem> {
-    let says_something = |part: &ContentPart| match part {
-        ContentPart::Text { text, .. } => !text.trim().is_empty(),
-        ContentPart::Media { .. } => true,
-    };
-    let first = sample.references.first();
-    if !first.is_some_and(|reference| reference.answer.iter().any(says_something)) {
+    if sample.references.first().is_none_or(Reference::is_blank) {
         // The expected tool calls are an answer too.
         return sample.golden_trajectories.is_empty().then_some(AnswerProblem::Missing);
     }

@@ -34,6 +34,11 @@ impl Reference {
             _ => text_of(&self.answer),
         }
     }
+
+    /// Returns whether the answer has neither media nor a text with anything but white space.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.answer.iter().all(ContentPart::is_blank)
+    }
 }
 
 /// An example before the question. It contains no nested examples or results.

@@ -32,6 +32,10 @@ const TEXT_FIELDS: [&str; 4] = ["answer", "content", "text", "completion"];
 /// Further results of a model that are kept.
 const KEPT_OUTPUTS: [&str; 2] = ["reasoning", "tool_calls"];
 
+/// Where the field of the answer is named.
+const ANSWER_FIELD_FORMS: &str = "`answers: {path: FILE, answer_field: FIELD}` in the suite, or --set \
+                                  'answers={path: FILE, answer_field: FIELD}' in place of --answers";
+
 /// Maximum number of fields that a message names.
 const MAX_SHOWN_FIELDS: usize = 12;
 
@@ -124,7 +128,7 @@ impl AnswerFields {
             let expected: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let keys = entry.keys().take(MAX_SHOWN_FIELDS).map(|key| gage_core::shown_name(key));
             return Err(format!(
-                "it has no answer: expected one of the fields {}, found {}; name the field with `answer_field`",
+                "it has no answer: expected one of the fields {}, found {}; name the field: {ANSWER_FIELD_FORMS}",
                 expected.join(", "),
                 keys.collect::<Vec<_>>().join(", ")
             ));
@@ -132,7 +136,7 @@ impl AnswerFields {
         let mut given = present.into_iter().filter(|(_, value)| !value.is_null());
         match (given.next(), given.next()) {
             (Some((one, _)), Some((other, _))) => Err(format!(
-                "both `{one}` and `{other}` may be the answer of the model; name the right one with `answer_field`"
+                "both `{one}` and `{other}` may be the answer of the model; name the right one: {ANSWER_FIELD_FORMS}"
             )),
             (first, _) => Ok(first),
         }

@@ -132,7 +132,7 @@ fn hostile_files_are_refused_with_the_place() {
         (
             "a.jsonl",
             b"{\"answer\": \"a\", \"response\": \"b\"}".to_vec(),
-            "name the right one with `answer_field`",
+            "name the right one: `answers: {path: FILE, answer_field: FIELD}`",
         ),
         ("a.jsonl", b"{\"id\": [1], \"answer\": \"a\"}".to_vec(), "`id` must be a string or a number"),
         ("a.jsonl", b"{\"answer\": {\"content\": 1}}".to_vec(), "must hold a text"),

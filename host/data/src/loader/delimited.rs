@@ -54,6 +54,15 @@ impl DelimitedLoader {
         Ok(delimited)
     }
 
+    /// Counts the records that are left.
+    pub(crate) fn count(mut self) -> Result<u64, LoaderError> {
+        let mut records = 0;
+        while self.read()?.is_some() {
+            records += 1;
+        }
+        Ok(records)
+    }
+
     /// Returns the names in the first line; empty if the file is empty.
     fn header(&mut self) -> Result<Vec<String>, LoaderError> {
         let Some(DelimitedLines { first, bytes, problem }) = self.read()? else { return Ok(Vec::new()) };

@@ -10,10 +10,10 @@ use crate::sample::output_keys::{SEMANTIC, TOOL_USAGE};
 use crate::sample::usage::{sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
 use gage_core::{Outcome, Usage};
-use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord};
+use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord, TokenPrice};
 use parking_lot::Mutex;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -66,6 +66,8 @@ enum BudgetLimit {
 struct BackendUsage {
     backend_id: Arc<str>,
     price: Option<PriceSpec>,
+    /// True if the backend runs on this machine, so it needs no price.
+    is_local: bool,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
 }
@@ -87,6 +89,7 @@ impl BudgetTracker {
             let account = BackendUsage {
                 backend_id: backend.backend_id.as_str().into(),
                 price: config.price_of(backend).cloned(),
+                is_local: backend.is_local(),
                 prompt_tokens: AtomicU64::new(0),
                 completion_tokens: AtomicU64::new(0),
             };
@@ -319,6 +322,28 @@ impl BudgetTracker {
         costs.filter_map(|(backend_id, account)| Some((backend_id.clone(), account.cost()?))).collect()
     }
 
+    /// Returns the price of each backend that has one.
+    pub(crate) fn prices(&self) -> BTreeMap<String, TokenPrice> {
+        let of = |account: &BackendUsage| {
+            let PriceSpec { prompt, completion, .. } = *account.price.as_ref()?;
+            Some(TokenPrice { prompt, completion })
+        };
+        let prices = self.accounts.iter();
+        prices.filter_map(|(backend_id, account)| Some((backend_id.clone(), of(account)?))).collect()
+    }
+
+    /// Returns the servers that answered without a price, if another backend has one.
+    pub(crate) fn unpriced(&self) -> BTreeSet<String> {
+        let has_prices = self.accounts.values().any(|account| account.price.is_some());
+        let is_unpriced = |account: &BackendUsage| {
+            let tokens = [&account.prompt_tokens, &account.completion_tokens];
+            let has_answered = tokens.into_iter().any(|counter| counter.load(Ordering::Relaxed) > 0);
+            has_prices && has_answered && account.price.is_none() && !account.is_local
+        };
+        let unpriced = self.accounts.iter().filter(|(_, account)| is_unpriced(account));
+        unpriced.map(|(backend_id, _)| backend_id.clone()).collect()
+    }
+
     fn cost(&self) -> f64 {
         self.accounts.values().filter_map(BackendUsage::cost).sum()
     }
@@ -412,6 +437,7 @@ mod tests {
         let account = BackendUsage {
             backend_id: "a".into(),
             price: None,
+            is_local: false,
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),
         };
@@ -447,6 +473,7 @@ mod tests {
                 BackendUsage {
                     backend_id: "a".into(),
                     price: None,
+                    is_local: false,
                     prompt_tokens: AtomicU64::new(0),
                     completion_tokens: AtomicU64::new(0),
                 },
@@ -485,6 +512,7 @@ mod tests {
         let account = |price: Option<PriceSpec>| BackendUsage {
             backend_id: "".into(),
             price,
+            is_local: false,
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),
         };
@@ -505,6 +533,9 @@ mod tests {
         assert_eq!((spent.prompt_tokens, spent.completion_tokens, spent.uncounted), (2_000, 1_000, 1));
         assert!(spent.cost.is_some_and(|cost| (cost - 0.007).abs() < 1e-12) && !stop.is_cancelled());
         assert_eq!(budget.costs().into_iter().collect::<Vec<_>>(), [("a".to_owned(), budget.cost())]);
+        let price = TokenPrice { prompt: 2.0, completion: 10.0 };
+        assert_eq!(budget.prices().into_iter().collect::<Vec<_>>(), [("a".to_owned(), price)]);
+        assert_eq!(budget.unpriced().into_iter().collect::<Vec<_>>(), ["b"]);
         budget.add_usage("a", usage, &stop);
         assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
     }

@@ -9,7 +9,7 @@ use gage_config::{
     BackendKind, DatasetSpec, PipelineConfig, Problems, PromptSpec, RequestKind, RoleAdapterSpec, RoleType,
     Span,
 };
-use gage_core::{ModelOutput, Object, OptionDisplay, Root, Sample, SampleView, TaskType};
+use gage_core::{Message, ModelOutput, Object, OptionDisplay, Root, Sample, SampleView, TaskType};
 use gage_data::{Preparation, stream};
 use gage_template::{KnownFields, KnownNames, NameProblem, PromptError, PromptRenderer, ROW_KEY};
 use serde_json::Value;
@@ -53,6 +53,10 @@ pub(crate) fn check_prompts(
             continue;
         }
         if let Some(prompt) = &task.prompt {
+            if sends_equal_requests(task, prompt, &samples) && reported.insert(prompt.prompt_id().to_owned())
+            {
+                report_equal_requests(config, task, problems);
+            }
             check_rendering(config, task, prompt, &samples, problems);
         }
         check_options(task, &samples, problems);
@@ -189,6 +193,26 @@ fn check_rendering(
     if let Some(error) = first {
         report(config, &task.role, &error, problems);
     }
+}
+
+/// Returns whether all requests of a task are the same, because its prompt shows nothing of the Samples. A single Sample may
+/// have such a prompt.
+fn sends_equal_requests(task: &PlannedTask, prompt: &PromptRenderer, samples: &[Arc<Sample>]) -> bool {
+    let is_prompt_all =
+        task.spec.steps.inference.request == RequestKind::Generate && !task.has_given_answers();
+    // The media of a Sample are sent with its prompt.
+    let has_media = || samples.iter().any(|sample| sample.messages.iter().any(Message::has_media));
+    !prompt.reads_samples() && is_prompt_all && samples.len() != 1 && !has_media()
+}
+
+fn report_equal_requests(config: &PipelineConfig, task: &PlannedTask, problems: &mut Problems) {
+    let Some(prompt) = config.prompt_of(&task.role) else { return };
+    let span = prompt.messages.last().map_or(prompt.span, |message| message.span);
+    let message = format!(
+        "the prompt `{}` has no field of the row, so every request of the task `{}` is the same",
+        prompt.prompt_id, task.spec.task_id
+    );
+    problems.warning(span, "template", message).help("name a field of the row, as in {{ question }}");
 }
 
 fn report(config: &PipelineConfig, role: &RoleAdapterSpec, error: &PromptError, problems: &mut Problems) {

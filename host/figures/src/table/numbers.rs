@@ -41,12 +41,16 @@ pub(super) fn coverage(part: f64, samples: u64) -> String {
 
 /// Formats a share as a percentage, rounded down so that only the whole is 100%.
 pub(super) fn percent(part: f64) -> String {
+    if part >= 1.0 { "100%".to_owned() } else { format!("{:.1}%", percent_rounded_down(part)) }
+}
+
+/// Returns a share in percent, rounded down to tenths so that only the whole is 100.
+pub fn percent_rounded_down(part: f64) -> f64 {
     if part >= 1.0 {
-        return "100%".to_owned();
+        return 100.0;
     }
     // The rounding error of the division must not cost a tenth.
-    let tenths = ((part * 1_000.0 + 1e-9).floor() as u64).min(999);
-    format!("{}.{}%", tenths / 10, tenths % 10)
+    (part * 1_000.0 + 1e-9).floor().min(999.0) / 10.0
 }
 
 /// Formats a duration.

@@ -91,8 +91,8 @@ fn counted_part(name: &str, value: String, count: u64) -> TableRow {
     TableRow { cells, unit: "", is_part: true, is_partial: false }
 }
 
-/// Returns the unit of a figure. A component names its figures itself.
-pub(super) fn unit_of(figure: &MetricFigure) -> &'static str {
+/// Returns the unit of a figure; empty for a score without one. A component names its figures itself.
+pub fn unit_of(figure: &MetricFigure) -> &'static str {
     match figure.figures.first() {
         Some(first) => unit(&first.name, None),
         None => unit(&figure.value_name, figure.scale),

@@ -70,6 +70,30 @@ fn a_run_is_a_table_its_ends_and_its_times() {
 }
 
 #[test]
+fn plugins_that_failed_differently_are_counted_by_metric() {
+    let names = ["m", "one", "two", "three"];
+    let tasks = [TaskDescription { metrics: names.map(description).to_vec(), ..task("arithmetic") }];
+    let mut records = arithmetic();
+    for (place, record) in records.iter_mut().take(10).enumerate() {
+        let result = |metric_id: &str, outcome| MetricResult {
+            metric_id: metric_id.into(),
+            outcome,
+            card: (outcome == Outcome::Scored).then(|| record.metrics[0].card.clone()).flatten(),
+            ..record.metrics[0].clone()
+        };
+        let three = if place < 4 { Outcome::PluginTimeout } else { Outcome::Scored };
+        let results = [("one", Outcome::PluginError), ("two", Outcome::PluginError), ("three", three)];
+        let results = results.map(|(metric_id, outcome)| result(metric_id, outcome));
+        record.metrics.extend(results);
+        record.outcome = Outcome::PluginError;
+    }
+    let text = table(&tasks, &records, &PLAIN);
+    let line =
+        "arithmetic: 1 truncated, 1 backend_error, 10 plugin_error (one, two), 4 plugin_timeout (three)";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn what_a_run_that_was_stopped_did_not_come_to_counts() {
     for (reach, wanted) in [
         (

@@ -11,9 +11,36 @@ function shownState() {
   return {
     q: query, where, run: run === defaultRun() ? "" : run === "" ? "all" : head.runs[run].run_id, task: names.tasks[task] ?? "", outcome: names.outcomes[outcome] ?? "",
     tag: names.tags[tag] ?? "", error: errorGroups[error]?.key ?? "", change: withMetric(change), order: withMetric(order), failed: isFailed ? "1" : "",
-    columns: isDefaultColumns() ? "" : listColumns.join(","), sample: row === undefined ? "" : `${rows.index[row]}.${rows.run[row]}.${names.tasks[rows.task[row]]}`,
-    text: isSource ? "source" : "",
+    columns: isDefaultColumns() ? "" : listColumns.join(","), ...(row === undefined ? {} : keysOfSample(row)), text: isSource ? "source" : "",
   };
+}
+
+/**
+ * What an address says of a sample: its id, and its task, run and index if several samples have this id. Of many samples, the
+ * page does not know the ids, so their address has the index.
+ */
+function keysOfSample(row) {
+  const keys = { sample: idOf(row) };
+  const further = { sample_task: names.tasks[rows.task[row]], sample_run: head.runs[rows.run[row]].run_id, sample_index: String(rows.index[row]) };
+  if (isPaged) return { ...keys, sample_task: names.tasks.length > 1 ? further.sample_task : "", sample_index: further.sample_index };
+  for (const [key, value] of Object.entries(further)) {
+    if (sampleOf(keys) === row) break;
+    keys[key] = value;
+  }
+  return keys;
+}
+
+/** The first sample that has these keys, and of several runs that of the listed one; -1 without one. */
+function sampleOf({ sample, sample_task: task, sample_run: run, sample_index: index }) {
+  let found = -1;
+  for (let row = 0; row < rows.length; row += 1) {
+    if (index !== undefined && rows.index[row] !== +index) continue;
+    if (isPaged ? index === undefined : rows.id[row] !== sample) continue;
+    if (task !== undefined && names.tasks[rows.task[row]] !== task) continue;
+    if (run !== undefined && head.runs[rows.run[row]].run_id !== run) continue;
+    if (found < 0 || (rows.run[found] !== +defaultRun() && rows.run[row] === +defaultRun())) found = row;
+  }
+  return found;
 }
 
 function addressOf(state) {
@@ -56,31 +83,37 @@ async function followAddress() {
     byId("tag").value = placeOrNone(names.tags, of("tag"));
     byId("error").value = placeOrNone(errorGroups.map((group) => group.key), of("error"));
     byId("change").value = withMetric(of("change"));
-    byId("order").value = withMetric(of("order"));
+    setOrder(withMetric(of("order")));
     byId("failed").checked = of("failed") === "1";
     isSource = of("text") === "source";
     chooseColumns(of("columns"));
     chosen = 0;
     select();
-    await followSample(of("sample"));
+    await followSample(Object.fromEntries([...state].filter(([key]) => key.startsWith("sample"))));
   } finally {
     isFollowing = false;
   }
 }
 
-/** Opens the sample of an address, INDEX.RUN.TASK, or closes the open one. */
-async function followSample(text) {
-  const [, index, run, task] = /^(\d+)\.(\d+)\.(.*)$/s.exec(text) ?? [];
-  if (index === undefined) {
+/** What was said of an address whose sample is missing. */
+let missingSample = null;
+
+/** Opens the sample of an address, or closes the open one. */
+async function followSample(keys) {
+  if (missingSample !== null && byId("notice").textContent === missingSample) byId("notice").hidden = true;
+  if (keys.sample === undefined) {
     if (byId("detail").open) byId("detail").close();
     return;
   }
-  let found = -1;
-  for (let row = 0; row < rows.length && found < 0; row += 1) {
-    if (rows.index[row] === +index && rows.run[row] === +run && names.tasks[rows.task[row]] === task) found = row;
+  const found = sampleOf(keys);
+  if (found >= 0) {
+    await openRowDetail(found);
+    return;
   }
-  if (found < 0) complain("The sample of this address is not in the report.");
-  else await openRowDetail(found);
+  if (byId("detail").open) byId("detail").close();
+  const further = isPaged && keys.sample_index === undefined ? " The address of a sample of this run needs its sample_index as well." : " Search for a part of its id.";
+  missingSample = `This report has no sample “${visible(keys.sample).slice(0, 200)}”${keys.sample_task === undefined ? "" : ` of the task “${visible(keys.sample_task).slice(0, 200)}”`}.${further}`;
+  complain(missingSample);
 }
 
 function listenToAddress() {

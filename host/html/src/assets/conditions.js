@@ -1,4 +1,4 @@
-// Conditions on samples, as a reader types them: exact_match < 0.5, level = hard.
+// Conditions on samples, as a reader types them: exact_match < 0.5, level = hard, outcome = truncated.
 
 const COMPARISONS = {
   "<": (one, other) => one < other, "<=": (one, other) => one <= other, ">": (one, other) => one > other, ">=": (one, other) => one >= other,
@@ -16,7 +16,7 @@ function numberNamed(name) {
 }
 
 /** Names that conditions may use. */
-const conditionNames = () => [...names.metrics, ...[...metadata.keys()].filter((key) => !unlistedKeys.has(key)), "latency", "tokens", "index"];
+const conditionNames = () => [...names.metrics, ...[...metadata.keys()].filter((key) => !unlistedKeys.has(key)), "outcome", "latency", "tokens", "index"];
 
 /** One condition as a function of a sample. */
 function conditionOf(text) {
@@ -37,6 +37,10 @@ function conditionOf(text) {
     const isOrdered = sign !== "=" && sign !== "==" && sign !== "!=";
     const fits = known.values.map((own) => (isOrdered ? compare(Number(own), Number(value)) : compare(own.toLowerCase(), value.trim().toLowerCase())));
     return (row) => (known.of[row] < 0 ? sign === "!=" : fits[known.of[row]]);
+  }
+  if (name.toLowerCase() === "outcome" && ["=", "==", "!="].includes(sign)) {
+    const wantedName = value.trim().toLowerCase().replaceAll(" ", "_");
+    return (row) => compare(names.outcomes[rows.outcome[row]], wantedName);
   }
   const why = unlistedKeys.has(key) ? `${key} has too many different values` : `there is no ${name}`;
   throw new Error(`${why}: known are ${conditionNames().slice(0, 20).join(", ")}`);

@@ -5,9 +5,13 @@ const rows = {
   length: 0, run: null, task: null, outcome: null, index: null, latency: null, finished: null, tokens: null,
   text: null, line: null, change: null, partner: null, part: null, error: null, judgeCost: null,
   id: [], content: [], tags: [], scores: [], pass: [], gains: [],
+  /** Errors of a sample beside its first one. */
+  furtherErrors: [],
+  /** For each metric, the outcomes of samples that it did not score. */
+  unscored: [],
 };
 const names = { tasks: [], outcomes: [], metrics: [], tags: [] };
-/** Groups of errors: {key, stage, kind, message, count}. Messages that differ only in numbers are one group. */
+/** Groups of errors: {key, stage, kind, message, metric, count}. Messages that differ only in numbers are one group. */
 const errorGroups = [];
 /** Metadata for filters, by key: {values, of}, the second with a place for each sample. */
 const metadata = new Map();
@@ -20,6 +24,8 @@ const firstRows = [];
 const NO_TEXT = 0xffffffff;
 /** For each run, of every how many samples the first has its texts in the page. */
 const textsEvery = [];
+/** For each run, the tokens of the prompts and of the replies of its judges. */
+const judgeTokens = [];
 
 function blocks(kind) {
   return [...document.querySelectorAll(`script[data-block="${kind}"]`)];
@@ -142,6 +148,7 @@ function addPart(part) {
   readDetails(part, start);
   before[part.run] ??= 0;
   textsEvery[part.run] = part.texts_every;
+  judgeTokens[part.run] = part.judge_tokens.map((tokens, place) => tokens + (judgeTokens[part.run]?.[place] ?? 0));
   rows.length = length;
   // The server has the texts of all samples.
   if (isPaged) {
@@ -209,8 +216,18 @@ function readPart(part, start) {
 function readDetails(part, start) {
   const groups = part.errors.map(groupOf);
   for (const [number, error] of part.failed) {
-    rows.error[start + number] = groups[error];
-    errorGroups[groups[error]].count += 1;
+    const [row, group] = [start + number, groups[error]];
+    if (rows.error[row] < 0) rows.error[row] = group;
+    else (rows.furtherErrors[row] ??= []).push(group);
+    errorGroups[group].count += 1;
+  }
+  for (const { metric, outcome, samples } of part.unscored) {
+    const column = columnOf(part.metrics[metric]);
+    rows.unscored[column] ??= new Map();
+    for (const number of samples) {
+      rows.unscored[column].set(start + number, outcome);
+      (metricsOfTasks[rows.task[start + number]] ??= new Set()).add(column);
+    }
   }
   for (const [number, cost] of part.judge_cost) rows.judgeCost[start + number] = cost;
   for (const [key, column] of Array.isArray(part.metadata) ? part.metadata : Object.entries(part.metadata)) {
@@ -227,17 +244,24 @@ function readDetails(part, start) {
   }
 }
 
+/** The groups of the errors of a sample. */
+const errorsOf = (row) => (rows.error[row] < 0 ? [] : [rows.error[row], ...(rows.furtherErrors[row] ?? [])]);
+
+/** The message of a group of errors, with the metric that failed. */
+const messageOf = ({ metric, message }) => visible([metric, message].filter(Boolean).join(": "));
+
 /** The group of an error. */
-function groupOf({ stage, kind, message }) {
-  const key = `${stage}, ${kind}: ${message.replace(/\b(?=[0-9a-f-]*\d)[0-9a-f-]{2,}\b|\d+(?:\.\d+)?/gi, "…")}`;
+function groupOf({ stage, kind, message, metric = "" }) {
+  const key = `${stage}, ${kind}: ${metric && `${metric}: `}${message.replace(/\b(?=[0-9a-f-]*\d)[0-9a-f-]{2,}\b|\d+(?:\.\d+)?/gi, "…")}`;
   const known = errorGroups.findIndex((group) => group.key === key);
-  return known < 0 ? errorGroups.push({ key, stage, kind, message, count: 0 }) - 1 : known;
+  return known < 0 ? errorGroups.push({ key, stage, kind, message, metric, count: 0 }) - 1 : known;
 }
 
 /** How a metric of a task is described, by the first run that has figures of it. */
 function figureOf(task, metric) {
   for (const run of head.runs) {
-    const found = run.summary?.tasks.find((one) => one.task_id === task)?.metrics.find((one) => one.metric_id === metric);
+    const isIt = (one) => one.task_id === task && one.metric_id === metric;
+    const found = run.summary?.tasks.find((one) => one.task_id === task)?.metrics.find(isIt) ?? run.timings?.timing_metrics.find(isIt);
     if (found) return found;
   }
   return null;
@@ -257,17 +281,18 @@ function natureOf(task, metric) {
 /** What samples await that have not ended. */
 const UNFINISHED = ["not_scored_yet", "not_judged_yet"];
 
-/** Not scored, or by some metric not passed; of a metric that draws no line, the score 0 where more is better. */
+/** Whether a metric says that a sample failed: it did not pass; of a metric that draws no line, its score is 0 where more is better. */
+function failsBy(row, metric) {
+  const pass = rows.pass[metric][row];
+  return pass === 0 || (pass < 0 && rows.scores[metric][row] === 0 && natureOf(rows.task[row], metric).direction > 0);
+}
+
+/** Not scored, or failed by some metric. */
 function isFailed(row) {
   const outcome = names.outcomes[rows.outcome[row]];
   if (UNFINISHED.includes(outcome)) return false;
   if (outcome !== "scored") return true;
-  for (let metric = 0; metric < names.metrics.length; metric += 1) {
-    const pass = rows.pass[metric][row];
-    if (pass === 0) return true;
-    if (pass < 0 && rows.scores[metric][row] === 0 && natureOf(rows.task[row], metric).direction > 0) return true;
-  }
-  return false;
+  return names.metrics.some((_, metric) => failsBy(row, metric));
 }
 
 /** How many samples are gone through before the page draws and listens. */

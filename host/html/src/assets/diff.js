@@ -1,4 +1,4 @@
-// The difference of two texts, word by word, within bounds.
+// The difference of two texts, line by line and then word by word, within bounds.
 
 /** Words of a text that are compared one by one; longer texts are compared only at their ends. */
 const MAX_DIFF_WORDS = 4000;
@@ -8,15 +8,54 @@ const MAX_DIFF_EDITS = 400;
 /** Words and the blanks between them. */
 const wordsOf = (text) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 
-/** The difference as parts: {kind, text}, a kind being same, gone or added. */
+/** Share of words that two texts have in common, below which they are not compared word by word. */
+const LEAST_COMMON = 0.4;
+
+/** How many words two texts have in common, of how many of the longer one; and the share of both. */
+function commonWords(before, after) {
+  const [old, fresh] = [before, after].map((text) => wordsOf(text).filter((word) => /[\p{L}\p{N}_]/u.test(word)));
+  const left = new Map();
+  for (const word of old) left.set(word, (left.get(word) ?? 0) + 1);
+  let common = 0;
+  for (const word of fresh) {
+    const number = left.get(word) ?? 0;
+    if (number === 0) continue;
+    left.set(word, number - 1);
+    common += 1;
+  }
+  return { common, all: Math.max(old.length, fresh.length), share: old.length + fresh.length === 0 ? 1 : (2 * common) / (old.length + fresh.length) };
+}
+
+/** The difference as parts: {kind, text}, a kind being same, gone or added. Words are compared only within changed lines. */
 function differenceOf(before, after) {
-  const [old, fresh] = [wordsOf(before), wordsOf(after)];
+  const lines = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? [];
+  const parts = [];
+  let [gone, added] = ["", ""];
+  const flush = () => {
+    const isAlike = gone !== "" && added !== "" && commonWords(gone, added).share >= LEAST_COMMON;
+    parts.push(...(isAlike ? differenceOfTokens(wordsOf(gone), wordsOf(added)) : [["gone", gone], ["added", added]]));
+    [gone, added] = ["", ""];
+  };
+  for (const [kind, text] of differenceOfTokens(lines(before), lines(after))) {
+    if (kind === "gone") gone += text;
+    else if (kind === "added") added += text;
+    else if (text !== "") {
+      flush();
+      parts.push([kind, text]);
+    }
+  }
+  flush();
+  return joined(parts);
+}
+
+/** The difference of two lists of words or lines, as pairs of a kind and a text. */
+function differenceOfTokens(old, fresh) {
   let start = 0;
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
   let end = 0;
   while (end < old.length - start && end < fresh.length - start && old[old.length - 1 - end] === fresh[fresh.length - 1 - end]) end += 1;
   const middle = editsBetween(old.slice(start, old.length - end), fresh.slice(start, fresh.length - end));
-  return joined([["same", old.slice(0, start).join("")], ...middle, ["same", end > 0 ? old.slice(-end).join("") : ""]]);
+  return [["same", old.slice(0, start).join("")], ...middle, ["same", end > 0 ? old.slice(-end).join("") : ""]];
 }
 
 /** Fewest edits by the algorithm of Myers. */
@@ -85,6 +124,13 @@ function contextOf(text, isFirst, isLast) {
 /** The difference as text with what is gone and what is added. */
 function drawDifference(before, after) {
   const tags = { gone: "del", added: "ins" };
-  const draw = ({ kind, text }, place, all) => (kind === "same" ? visible(contextOf(text, place === 0, place === all.length - 1)) : make(tags[kind], {}, visible(text)));
-  return make("pre", { class: "difference", dir: "auto" }, differenceOf(before, after).map(draw));
+  const draw = ({ kind, text }, place, all) => {
+    if (kind === "same") return [visible(contextOf(text, place === 0, place === all.length - 1))];
+    const previous = all[place - 1];
+    // Neither runs into the other.
+    const isJoined = previous && previous.kind !== "same" && !/\s$/.test(previous.text) && !/^\s/.test(text);
+    return [isJoined ? (/\n/.test(previous.text + text) ? "\n" : " ") : "", make(tags[kind], {}, visible(text))];
+  };
+  const isCode = [before, after].some((text) => text.includes("```"));
+  return make("pre", { class: isCode ? "difference json" : "difference", dir: "auto" }, differenceOf(before, after).flatMap(draw));
 }

@@ -66,6 +66,9 @@ function score(value) {
   return value.toFixed(size >= 1000 ? 1 : size >= 10 ? 2 : 4).replace("-", "−");
 }
 
+/** A score in a sentence: whole numbers without digits behind the point. */
+const shortScore = (value) => (Number.isInteger(value) && Math.abs(value) < 1e7 ? String(value).replace("-", "−") : score(value).replace(/(\.\d*?)0+$/, "$1"));
+
 const signed = (value) => (value > 0 ? `+${score(value)}` : score(value));
 const range = (interval) => (interval ? `[${score(interval.low)}, ${score(interval.high)}]` : "–");
 
@@ -91,7 +94,7 @@ const CARD_COLUMNS = 3;
 
 /**
  * A table. A column is [heading, isNumber, place]; a cell is text, a node, or a list of them. A row may be
- * {cells, begins}: a rule is drawn above one that begins a group. On a phone the columns before the first number are the
+ * {cells, begins}: a rule is drawn above one that begins a group. A row {whole} has one cell as wide as the table. On a phone the columns before the first number are the
  * title of a card, those whose place is "decisive" come behind it, and those that are "wide" have room for two.
  */
 function table(columns, rows, caption) {
@@ -107,7 +110,8 @@ function table(columns, rows, caption) {
   const cell = (content, position) => make(position === 0 ? "th" : "td", {
     class: classOf(position), scope: position === 0 ? "row" : null, role: role(position === 0 ? "rowheader" : "cell"), "data-heading": columns[position][0] || null,
   }, content ?? "");
-  const body = rows.map((row) => make("tr", { class: row.begins && "begins", role: role("row") }, (row.cells ?? row).map(cell)));
+  const whole = (content) => make("td", { class: "whole", colspan: columns.length, role: role("cell") }, content);
+  const body = rows.map((row) => make("tr", { class: row.begins && "begins", role: role("row") }, row.whole === undefined ? (row.cells ?? row).map(cell) : whole(row.whole)));
   return make("div", { class: "scroll" }, make("table", { class: isCards && "cards", role: role("table") },
     caption ? make("caption", {}, caption) : null,
     make("thead", { role: role("rowgroup") }, make("tr", { role: role("row") }, columns.map(heading))),

@@ -7,7 +7,9 @@ function factsOf(run, own) {
   const { summary, timings } = run;
   const sum = (key) => summary?.tasks.reduce((all, task) => all + task.usage[key], 0) ?? 0;
   const [asked, answered] = [sum("prompt_tokens"), sum("completion_tokens")];
-  const judged = judgeCostOf(head.runs.indexOf(run));
+  const number = head.runs.indexOf(run);
+  const judged = judgeCostOf(number);
+  const [judgeAsked, judgeAnswered] = judgeTokens[number] ?? [0, 0];
   return [
     ["Suite", run.suite && visible(run.suite)],
     ["Model", run.models.map(visible).join(", ")],
@@ -21,8 +23,10 @@ function factsOf(run, own) {
     ["Started (UTC)", visible(run.created_at.replace("T", " ").replace("Z", ""))],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
     ["Tokens", asked + answered > 0 && `${count(asked)} of prompts + ${count(answered)} of answers`],
-    ["Cost", costOf(run.costs)],
-    ["Cost of judges", judged > 0 && score(judged)],
+    ["Tokens of judges", judgeAsked + judgeAnswered > 0 && `${count(judgeAsked)} of prompts + ${count(judgeAnswered)} of replies`],
+    ["Cost", costOf(run)],
+    // Of a run that scored the answers of another, only the samples have it.
+    ["Cost of judges", !costOf(run) && judged > 0 && score(judged)],
     ["Answers from run", run.parent_run && visible(run.parent_run)],
     ["Program", `gage-host ${visible(run.host_version)}`],
   ];
@@ -43,12 +47,15 @@ function settingsOf(summary) {
   return [...groups].slice(0, 3).map(([own, tasks]) => `${tasks.slice(0, 3).join(", ")}${tasks.length > 3 ? "…" : ""}: ${own}`).join("; ");
 }
 
-/** What the tokens of a run cost, and of several backends what those of each. The suite does not name a currency. */
-function costOf(costs) {
+/** What the tokens of a run cost, what those of the model and of the judges, and which models have no price. The suite does not name a currency. */
+function costOf({ costs, judge_backends: ofJudges = [], missing_prices: missing }) {
   const each = Object.entries(costs ?? {}).filter(([, cost]) => typeof cost === "number");
-  const total = each.reduce((sum, [, cost]) => sum + cost, 0);
-  const parts = each.length > 1 ? `: ${each.slice(0, 4).map(([backend, cost]) => `${visible(backend)} ${score(cost)}`).join(", ")}${each.length > 4 ? "…" : ""}` : "";
-  return each.length > 0 && score(total) + parts;
+  if (each.length === 0) return null;
+  const sum = (some) => some.reduce((all, [, cost]) => all + cost, 0);
+  const judges = each.filter(([backend]) => ofJudges.includes(backend));
+  const models = each.filter(([backend]) => !ofJudges.includes(backend));
+  const parts = [...models.slice(0, 4).map(([backend, cost]) => `${models.length === 1 ? "model" : visible(backend)} ${score(cost)}`), ...(models.length > 4 ? ["…"] : []), ...(judges.length > 0 ? [`judges ${score(sum(judges))}`] : [])];
+  return score(sum(each)) + (parts.length > 1 ? ` (${parts.join(", ")})` : "") + (missing ? `, ${visible(missing)}` : "");
 }
 
 /** What the judges of a run cost, as far as the suite has prices. */
@@ -65,32 +72,68 @@ function extentOf(summary, own) {
 }
 
 function showOverview() {
-  byId("overview").replaceChildren();
+  byId("facts").replaceChildren();
+  byId("about").hidden = false;
   byId("title").textContent = head.runs.map((run) => run.run_id).join(" · ");
   const counts = head.runs.map((_, number) => rowsOfRun(number).length);
+  byId("overview").replaceChildren(headLine(counts), ...headScores());
   const known = head.runs.map((run, number) => factsOf(run, counts[number]));
+  byId("overview").append(...head.runs.map((_, number) => failureNotice(number)).filter(Boolean));
   if (isSeveral()) {
     const isSame = (place) => known.every((one) => one[place][1] === known[0][place][1]);
     // What all runs share stands above the table once.
-    byId("overview").append(facts(known[0].filter((_, place) => isSame(place))));
+    byId("facts").append(facts(known[0].filter((_, place) => isSame(place))));
     const labels = known[0].map(([label]) => label).filter((_, place) => !isSame(place) && known.some((one) => one[place][1]));
     const rest = known.map((one) => new Map(one));
-    byId("overview").append(table([["Run"], ...labels.map((label) => [label, ["Samples", "Coverage", "Wall time", "Tokens"].includes(label)])],
+    byId("facts").append(table([["Run"], ...labels.map((label) => [label, ["Samples", "Coverage", "Wall time", "Tokens"].includes(label)])],
       head.runs.map((run, number) => [make("span", { class: "strong" }, run.run_id), ...labels.map((label) => rest[number].get(label) || "–")])));
-  } else byId("overview").append(facts(known[0]));
+  } else byId("facts").append(facts(known[0]));
   head.runs.forEach((run, number) => {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
     if (run.edited) byId("overview").append(make("p", { class: "notice" }, `${run.edited[0].toUpperCase()}${run.edited.slice(1)}. The report may not show what was run.`));
     run.notices.forEach((notice) => byId("overview").append(make("p", { class: "notice" }, visible(`${notice}.`))));
     if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended, so it has no figures yet. ${stateOf(number)}.`));
     else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures cover only the finished samples. The coverage shows their share.`));
-    const main = mainErrorOf(number);
-    if (main) {
-      const samples = make("button", { type: "button", class: "link", click: () => choose({ run: number, error: main.place }) }, counted(main.number, "sample"));
-      const { stage, kind, message } = errorGroups[main.place];
-      byId("overview").append(make("p", { class: "notice" }, `${counted(main.failed, "sample")} of ${isSeveral() ? run.run_id : "this run"} failed. The most frequent error, of `, samples, `: ${named(stage)}, ${visible(kind)}: ${visible(message)}`));
-    }
   });
+}
+
+/** Most metrics at the head of a page. */
+const MAX_HEAD_SCORES = 6;
+
+/** The runs in one line: suite, models, date, samples, time and cost. */
+function headLine(counts) {
+  const unique = (values) => [...new Set(values.filter(Boolean))].map(visible).join(", ");
+  const [run] = head.runs;
+  const ofOne = isSeveral() ? [] : [
+    `${visible(run.created_at.replace("T", " ").slice(0, 16))} UTC`, run.timings && duration(run.timings.wall_runtime_s * 1000), costOf(run) && `cost ${costOf(run)}`,
+  ];
+  const sizes = [...new Set(head.runs.map((one, number) => extentOf(one.summary, counts[number])))];
+  const parts = [unique(head.runs.map((one) => one.suite)), unique(head.runs.flatMap((one) => one.models)), `${sizes.join(" and ")} samples`, ...ofOne].filter(Boolean);
+  const why = isSeveral() ? null : incompleteness(run);
+  return make("p", { class: "head-line" }, parts.join(" · "), why && make("span", { class: "verdict" }, ` · ${why}`));
+}
+
+/** Why a run is incomplete: the metric with the least coverage. */
+function incompleteness({ status, summary }) {
+  if (status !== "incomplete") return null;
+  const figures = summary?.tasks.flatMap((task) => task.metrics) ?? [];
+  const least = figures.reduce((one, other) => (one === null || (other.coverage ?? 0) < (one.coverage ?? 0) ? other : one), null);
+  return least && least.coverage !== 1 ? `incomplete: ${visible(least.metric_id)} has coverage ${covered(least)}` : "incomplete";
+}
+
+/** The figures of the metrics in large digits: of several runs side by side, with the verdict of the gate. */
+function headScores() {
+  const groups = figuresByMetric();
+  if (groups.length === 0) return [];
+  const hasTasks = new Set(groups.map(([{ figure }]) => figure.task_id)).size > 1;
+  const item = (group) => {
+    const [{ figure }] = group;
+    const compared = isPair() && group.length === 2 && head.comparisons[0]?.metrics.find((one) => one.task_id === figure.task_id && one.metric_id === figure.metric_id && !one.sub_score);
+    const under = compared ? [signed(compared.difference), " ", range(compared.interval), compared.gate && !head.comparisons[0].refusal ? [" ", verdictWord(compared.gate.verdict)] : null] : group.length === 1 ? [figure.interval ? rangeOn(figure) : "no interval"] : [];
+    return make("li", {}, make("span", { class: "name" }, hasTasks ? `${visible(figure.task_id)} ` : "", metricName(figure)), make("span", { class: "value" }, [group.map((one) => score(one.figure.value)).join(" → "), unitOf(figure)].filter(Boolean).join(" ")), make("span", { class: "soft" }, under.flat()));
+  };
+  const left = groups.length - MAX_HEAD_SCORES;
+  return [make("ul", { class: "head-scores" }, groups.slice(0, MAX_HEAD_SCORES).map(item), left > 0 ? make("li", {}, make("a", { href: "#figures" }, `${count(left)} more`)) : null)];
 }
 
 /** How far the samples of a run are that has not ended. */
@@ -109,11 +152,30 @@ function rowsOfRun(run) {
   return found;
 }
 
+/** The figures of a run by task, with those of metrics that read a clock. */
+function allFiguresOf(run) {
+  const timed = run.timings?.timing_metrics ?? [];
+  return (run.summary?.tasks ?? []).flatMap((task) => [...task.metrics, ...timed.filter((one) => one.task_id === task.task_id)]);
+}
+
+/** The unit of a figure, by its name and its scale; empty for a score without one. The tables of terminals have the same. */
+function unitOf({ figures, value_name: own, scale }) {
+  const name = figures?.[0]?.name ?? own;
+  if (name === "bits_per_byte") return "bits/byte";
+  if (name.endsWith("_ms")) return "ms";
+  if (name.endsWith("_s")) return "s";
+  if (name.endsWith("tokens")) return "tokens";
+  return !figures?.length && scale?.[0] === 0 && scale[1] === 100 ? "points" : "";
+}
+
+/** A value of a metric with its unit. */
+const withUnit = (value, figure) => [score(value), value !== null && value !== undefined && figure && unitOf(figure)].filter(Boolean).join(" ");
+
 /** The figures of all runs: the same metric of the same task side by side. */
 function figuresByMetric() {
   const groups = new Map();
   head.runs.forEach((run, number) => {
-    for (const figure of run.summary?.tasks.flatMap((task) => task.metrics) ?? []) {
+    for (const figure of allFiguresOf(run)) {
       const key = JSON.stringify([figure.task_id, figure.metric_id]);
       groups.set(key, [...(groups.get(key) ?? []), { run: number, figure }]);
     }
@@ -149,7 +211,7 @@ function showFigures() {
       number === 0 && isNewTask(place) ? visible(figure.task_id) : again(visible(figure.task_id)),
       number === 0 ? metricName(figure) : again(metricName(figure)),
       ...(isSeveral() ? [head.runs[run].run_id] : []),
-      make("span", { class: "strong" }, score(figure.value)), rangeOn(figure),
+      make("span", { class: "strong" }, withUnit(figure.value, figure)), rangeOn(figure),
       drawnOn(figure, boundsOf(figure, alike(figure))), ofSamples(figure), covered(figure),
     ],
   })));

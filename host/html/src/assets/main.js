@@ -12,6 +12,10 @@ function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isOpen = byId("detail").open;
+    if (event.key === "Escape" && !isOpen && closeColumns()) {
+      columnMenu().querySelector("summary").focus();
+      return;
+    }
     if (event.key === "Escape" && isFilterText(event.target)) {
       byId("list").focus();
       return;
@@ -62,7 +66,10 @@ function listenToFilters() {
   const begin = (isStep) => { chosen = 0; select(); writeAddress(isStep); };
   const typed = ["query", "where"];
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", (event) => { if (!typed.includes(event.target.id) && !event.target.closest("#columns")) begin(true); });
+  form.addEventListener("change", (event) => { if (!typed.includes(event.target.id)) begin(true); });
+  byId("where").addEventListener("input", offerConditions);
+  byId("no-match").querySelector("button").addEventListener("click", () => form.reset());
+  byId("fold").addEventListener("click", () => byId("fold").setAttribute("aria-expanded", String(form.classList.toggle("unfolded"))));
   for (const id of typed) {
     byId(id).addEventListener("input", () => {
       clearTimeout(waiting);
@@ -107,6 +114,7 @@ async function start() {
   await (isPaged ? readPagedSamples : readSamples)(showArrived);
   const problem = await readNotes().then(() => null, (error) => `The notes cannot be read: ${error.message}`);
   for (const show of [showOverview, showErrors, showOutcomes]) show();
+  byId("notice").hidden = true;
   await showAll();
   showSections();
   for (const show of [showDistributions, showTiming, showPlugins]) {
@@ -114,7 +122,6 @@ async function start() {
     await show();
   }
   showSections();
-  byId("notice").hidden = true;
   if (problem) complain(problem);
   if (blocks("end").length === 0) complain("The report is incomplete: its end is missing. Load or write it again.");
   document.documentElement.dataset.ready = "";

@@ -38,10 +38,18 @@ function binned(values, low, high, bins) {
   return counts;
 }
 
-/** Where figures are drawn: the unit interval where all that are known lie in it. */
+/** The first of 1, 2, 5, 10, 20, … that is larger than a positive number, or that number if none is. */
+function roundedAbove(number) {
+  const power = 10 ** Math.floor(Math.log10(number));
+  const rounded = [1, 2, 5, 10].map((step) => step * power).find((step) => step > number);
+  return Number.isFinite(rounded) ? rounded : number;
+}
+
+/** Where figures are drawn: the unit interval where all that are known lie in it, else round numbers beyond them. */
 function boundsAround(numbers) {
   const [low, high] = extent(numbers.filter((number) => number !== null && number !== undefined && !Number.isNaN(number)));
-  return low >= 0 && high <= 1 || low > high ? [0, 1] : [low, high];
+  if (low >= 0 && high <= 1 || low > high) return [0, 1];
+  return [low < 0 ? -roundedAbove(-low) : low, high > 0 ? roundedAbove(high) : high];
 }
 
 /** Smallest and largest without spreading a long list over arguments. */

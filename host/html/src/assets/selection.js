@@ -5,10 +5,19 @@ let selected = new Uint32Array();
 let hits = null;
 let hitQuery = "";
 let searches = 0;
+/** True while texts are searched, so that further samples may be found. */
+let isSearching = false;
 
 /** The metric whose change is asked about; null for the largest of all. */
 let changeMetric = null;
 const changeOf = (row) => (changeMetric === null ? rows.change[row] : rows.gains[changeMetric][row]);
+
+/** The name of the metric that changed, where there are several; else empty. */
+function changedMetric(row) {
+  if (names.metrics.length < 2 || !rows.gains.length) return "";
+  const metric = changeMetric ?? rows.gains.findIndex((column) => column[row] === rows.change[row]);
+  return visible(names.metrics[metric] ?? "");
+}
 
 const wanted = () => ({
   query: byId("query").value.trim().toLowerCase(), where: byId("where").value.trim(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,
@@ -33,10 +42,9 @@ function prepareFilters() {
   offer("tag", names.tags.map((name, number) => [number, visible(name)]).sort(([, one], [, other]) => (one < other ? -1 : 1)), "all");
   // One tag is worth a filter as well.
   byId("tag").closest("label").hidden = names.tags.length === 0;
-  offer("error", errorGroups.map((group, number) => [number, `${count(group.count)} × ${visible(group.message).slice(0, 80)}`]), "all");
+  offer("error", errorGroups.map((group, number) => [number, `${count(group.count)} × ${messageOf(group).slice(0, 80)}`]), "all");
   byId("error").closest("label").hidden = errorGroups.length === 0;
-  const ofValue = [...metadata].filter(([key]) => !unlistedKeys.has(key)).flatMap(([key, { values }]) => values.slice(0, 12).map((value) => conditionText(key, "=", value)));
-  byId("conditions").replaceChildren(...[...names.metrics.flatMap((name) => [conditionText(name, "<", "0.5")]), ...ofValue, "latency > 1000"].slice(0, 80).map((value) => make("option", { value })));
+  offerConditions();
   const ofMetric = names.metrics.length > 1 ? names.metrics.flatMap((name, metric) => [[`worse ${metric}`, `worse by ${visible(name)}`], [`better ${metric}`, `better by ${visible(name)}`]]) : [];
   offer("change", [["worse", "worse"], ["better", "better"], ["changed", "changed"], ...ofMetric], "any");
   byId("change").closest("label").hidden = !isSeveral();
@@ -44,10 +52,51 @@ function prepareFilters() {
     ["", "of the dataset"],
     ...(isSeveral() ? [["change", "largest loss first"], ["gain", "largest gain first"]] : []),
     ...names.metrics.flatMap((name, metric) => [[`low ${metric}`, `${visible(name)}, lowest first`], [`high ${metric}`, `${visible(name)}, highest first`]]),
-    ["slow", "slowest first"],
+    ["down latency", "slowest first"],
   ]);
   offerColumns();
-  for (const [id, value] of kept) byId(id).value = value;
+  for (const [id, value] of kept) {
+    if (id === "order") setOrder(value);
+    else byId(id).value = value;
+  }
+}
+
+/** Most conditions that are offered at a time. */
+const MAX_CONDITIONS = 200;
+
+/** Offers conditions that may follow those that are typed: all values of a key once its name is there. */
+function offerConditions() {
+  const [, before, name] = /^((?:.*,)?)\s*(.*?)\s*(?:[<>=!].*)?$/s.exec(byId("where").value);
+  const keys = [...metadata.keys()].filter((key) => !unlistedKeys.has(key));
+  const ofKey = (key) => metadata.get(key).values.slice(0, key === unquoted(name) ? MAX_CONDITIONS : 12).map((value) => conditionText(key, "=", value));
+  const offered = [
+    ...keys.filter((key) => key === unquoted(name)).flatMap(ofKey), ...names.metrics.flatMap((metric) => ["<", ">="].map((sign) => conditionText(metric, sign, "0.5"))),
+    ...(names.outcomes.length > 1 ? names.outcomes.map((outcome) => conditionText("outcome", "=", named(outcome))) : []), ...keys.flatMap(ofKey), "latency > 1000", "tokens > 500",
+  ];
+  byId("conditions").replaceChildren(...[...new Set(offered)].slice(0, MAX_CONDITIONS).map((value) => make("option", { value: before ? `${before} ${value}` : value })));
+}
+
+/** Active filters: the words of each, and what takes it away. */
+function activeFilters() {
+  const empty = (id, value = "") => () => { byId(id).value = value; };
+  const chosenText = (id) => byId(id).selectedOptions[0]?.textContent ?? "";
+  const ofSelect = (id, label, unset = "") => (byId(id).value === unset ? [] : [[`${label}: ${chosenText(id)}`, empty(id, unset)]]);
+  const ofText = (id, label) => (byId(id).value.trim() === "" ? [] : [[`${label}: ${visible(byId(id).value.trim())}`, empty(id)]]);
+  return [
+    ...ofText("query", "Search"), ...ofText("where", "Where"), ...ofSelect("run", "Run", defaultRun()), ...ofSelect("task", "Task"), ...ofSelect("outcome", "Outcome"),
+    ...ofSelect("tag", "Tag"), ...ofSelect("error", "Error"), ...ofSelect("change", "Change"),
+    ...(byId("failed").checked ? [["failed only", () => { byId("failed").checked = false; }]] : []),
+  ];
+}
+
+/** Shows each active filter with a button that removes it. */
+function showActiveFilters() {
+  const active = activeFilters();
+  const remove = (take) => () => { take(); chosen = 0; select(); writeAddress(true); byId("query").focus({ preventScroll: true }); };
+  const chip = ([text, take]) => make("span", { class: "chip" }, make("span", { title: text }, text), make("button", { type: "button", "aria-label": `Remove the filter ${text}`, click: remove(take) }, "×"));
+  byId("active").replaceChildren(...active.map(chip));
+  byId("clear").hidden = active.length === 0;
+  byId("fold").textContent = active.length > 0 ? `Filters (${active.length})` : "Filters";
 }
 
 function resetFilters() {
@@ -57,7 +106,7 @@ function resetFilters() {
 }
 
 /** Lists some samples and goes there. */
-function choose({ run, task, outcome, tag, error, where, change, metric }) {
+function choose({ run, task, outcome, tag, error, where, change, metric, isFailed: onlyFailed }) {
   resetFilters();
   chosen = 0;
   if (run !== undefined) byId("run").value = run;
@@ -66,6 +115,7 @@ function choose({ run, task, outcome, tag, error, where, change, metric }) {
   if (tag !== undefined) { byId("run").value = ""; byId("tag").value = names.tags.indexOf(tag); }
   if (error !== undefined) { byId("run").value = run ?? ""; byId("error").value = error; }
   if (where !== undefined) byId("where").value = where;
+  if (onlyFailed) byId("failed").checked = true;
   if (change !== undefined) { byId("change").value = names.metrics.length > 1 ? `${change} ${metric}` : change; byId("order").value = change === "worse" ? "change" : "gain"; }
   select();
   writeAddress(true);
@@ -78,7 +128,7 @@ function passes(row, { run, task, outcome, tag, error, change, isFailed: onlyFai
   if (task !== "" && rows.task[row] !== +task) return false;
   if (outcome !== "" && rows.outcome[row] !== +outcome) return false;
   if (tag !== "" && !rows.tags[row]?.includes(+tag)) return false;
-  if (error !== "" && rows.error[row] !== +error) return false;
+  if (error !== "" && rows.error[row] !== +error && !rows.furtherErrors[row]?.includes(+error)) return false;
   if (change.startsWith("worse") && !(changeOf(row) < 0)) return false;
   if (change.startsWith("better") && !(changeOf(row) > 0)) return false;
   if (change === "changed" && !(Math.abs(changeOf(row)) > 0)) return false;
@@ -96,6 +146,8 @@ function select(isMore = false) {
     hits = filters.query ? new Uint8Array(rows.length) : null;
   }
   endServerSearch();
+  isSearching = hits !== null;
+  showActiveFilters();
   const fulfils = readConditions(filters.where);
   const fitting = new Uint32Array(rows.length);
   let number = 0;
@@ -104,7 +156,12 @@ function select(isMore = false) {
   list(candidates, filters, isMore);
   if (!hits) return;
   const searching = (isPaged ? searchServer : searchTexts)(candidates, filters, searches);
-  searching.catch((error) => { if (error.name !== "AbortError") complain(`The texts cannot be searched: ${error.message}.`); });
+  const search = searches;
+  searching.catch((error) => { if (error.name !== "AbortError") complain(`The texts cannot be searched: ${error.message}.`); }).then(() => {
+    if (search !== searches) return;
+    isSearching = false;
+    showNoMatch();
+  });
 }
 
 /** The conditions of the reader; what cannot be read is said below them, and then all samples are listed. */
@@ -135,21 +192,40 @@ function list(candidates, filters, isMore = false) {
   say(selected.length, rows.length);
 }
 
+/** Says how many samples are listed, of how many that the run has. */
 function say(found, all, more = "") {
-  byId("count").textContent = `${count(found)} of ${counted(all, "sample")}${more}`;
+  const run = byId("run").value;
+  const isOfRun = isSeveral() && run !== "";
+  const total = isOfRun ? rowsOfRun(+run).length : all;
+  byId("count").textContent = `${count(found)} of ${counted(total, "sample")}${isOfRun ? ` of ${head.runs[run].run_id}` : ""}${more}`;
 }
 
+/** Compares texts as a reader does: `q-9` precedes `q-10`. */
+const collator = new Intl.Collator("en", { numeric: true });
+
 function sortSelected(order) {
-  const [by, metric] = order.split(" ");
+  const [, by, name] = /^(\S*) ?(.*)$/s.exec(order);
+  const isByText = (by === "up" || by === "down") && !NUMBER_COLUMNS.includes(name);
   // What has no number comes last.
-  const key = {
-    change: changeOf, gain: (row) => -changeOf(row), slow: (row) => -rows.latency[row],
-    low: (row) => rows.scores[metric][row], high: (row) => -rows.scores[metric][row],
+  const key = isByText ? rankOfText(name, by === "down") : {
+    change: changeOf, gain: (row) => -changeOf(row), up: (row) => rows[name][row], down: (row) => -rows[name][row],
+    low: (row) => rows.scores[name][row], high: (row) => -rows.scores[name][row],
   }[by];
   if (!key) return;
   const keys = new Float64Array(rows.length);
   for (const row of selected) { const value = key(row); keys[row] = Number.isNaN(value) ? Infinity : value; }
   selected.sort((one, other) => (keys[one] === keys[other] ? one - other : keys[one] < keys[other] ? -1 : 1));
+}
+
+/** The rank of each sample's text in a column. What has no text comes last. Null as long as the texts are not there. */
+function rankOfText(name, isDown) {
+  if (TEXT_COLUMNS.includes(name) && !areExcerptsKnown()) return null;
+  const key = keyOf(name);
+  const ranks = new Map();
+  for (const row of selected) ranks.set(key(row), NaN);
+  const texts = [...ranks.keys()].filter((text) => text !== "").sort(collator.compare);
+  texts.forEach((text, rank) => ranks.set(text, isDown ? -rank : rank));
+  return (row) => ranks.get(key(row));
 }
 
 /** Whether a value of JSON holds a text. Keys do not count. */

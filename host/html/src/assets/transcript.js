@@ -10,9 +10,9 @@ const MEDIA = /^data:(image\/(?:png|jpeg|gif|webp|bmp|avif)|audio\/[\w.+-]+|vide
 let isSource = false;
 
 /** A text of others: shown as it is, its end on demand. */
-function said(text) {
+function said(text, kind = null) {
   // No half of a character.
-  const shown = make("pre", { dir: "auto" }, visible(text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "")));
+  const shown = make("pre", { class: kind, dir: "auto" }, visible(text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "")));
   if (text.length <= LONGEST) return shown;
   const more = make("button", { type: "button", click: () => { shown.replaceChildren(...inPieces(visible(text))); more.remove(); } }, `Show all ${count(text.length)} characters`);
   return make("div", {}, shown, more);
@@ -22,6 +22,27 @@ function said(text) {
 const written = (text) => (isSource || text.length > MAX_MARKDOWN_CHARS ? null : markdownOf(visible(text))) ?? said(text);
 
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
+
+/** JSON, one value below the other. */
+const asJson = (value) => said(JSON.stringify(value, null, 2) ?? "", "json");
+
+/** A text that is a list or a mapping in JSON, as its value; else null. */
+function jsonIn(text) {
+  if (typeof text !== "string" || text.length > LONGEST || !/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a message or an answer, as it is copied. */
+const plainText = (content) => (Array.isArray(content) ? content.map((one) => (typeof one === "string" ? one : typeof one?.text === "string" ? one.text : "")).join("\n") : asText(content ?? ""));
+
+/** Copies a text, or the text of a value. */
+const copyButton = (value) => make("button", { type: "button", class: "link copy", click: (event) => copyText(asText(value), event.currentTarget) }, "Copy");
+
+const emptyText = (what) => make("p", { class: "soft empty" }, `(${what})`);
 
 /** A picture, a sound or a video that the page holds; a large one on demand. */
 function mediaElement(url, kind) {
@@ -34,11 +55,11 @@ function mediaElement(url, kind) {
 
 /** A part of a message: text, or media that the page holds; other media by name. */
 function part(content) {
-  if (typeof content === "string") return written(content);
-  if (content?.type === "text" && typeof content.text === "string") return written(content.text);
+  const text = typeof content === "string" ? content : content?.type === "text" && typeof content.text === "string" ? content.text : null;
+  if (text !== null) return written(text);
   const media = content?.[content?.type];
   const url = typeof media === "string" ? media : media?.url;
-  if (typeof url !== "string") return said(asText(content));
+  if (typeof url !== "string") return asJson(content);
   const kind = MEDIA.exec(url.slice(0, 200))?.[1];
   return kind ? mediaElement(url, kind) : said(`${content.type}: ${url.length > 300 ? `${url.slice(0, 300)}…` : url}`);
 }
@@ -60,8 +81,20 @@ function toolCall(call) {
 function message({ role, name, content, tool_calls: calls, reasoning, tool_call_id: id }, title) {
   const label = title ?? visible([role === "tool" ? "result of a tool" : role, name].filter(Boolean).join(" "));
   const kind = ["system", "developer", "user", "assistant", "tool"].includes(role) ? role : "other";
-  return make("div", { class: `message ${kind}` }, make("span", { class: "role" }, label, id ? make("span", { class: "soft" }, ` ${visible(String(id))}`) : null),
-    reasoning ? folded("reasoning", written(asText(reasoning))) : null, parts(content), (calls ?? []).map(toolCall));
+  const text = plainText(content);
+  const json = role === "tool" && !isSource ? jsonIn(text) : null;
+  return make("div", { class: `message ${kind}` }, make("span", { class: "role" }, label, id ? make("span", { class: "soft" }, ` ${visible(String(id))}`) : null, text ? copyButton(text) : null),
+    reasoning ? folded("reasoning", written(asText(reasoning))) : null, json === null ? parts(content) : asJson(json), (calls ?? []).map(toolCall));
+}
+
+/** Messages one after another; the result of a call has the name of its tool. */
+function conversation(messages) {
+  const called = new Map();
+  return messages.map((one) => {
+    for (const call of one.tool_calls ?? []) called.set(call?.id, call?.function?.name ?? call?.name);
+    const tool = one.role === "tool" ? one.name ?? called.get(one.tool_call_id) : undefined;
+    return message(one, typeof tool === "string" ? `result of ${visible(tool)}` : undefined);
+  });
 }
 
 function labelled(label, ...content) {
@@ -72,7 +105,7 @@ function labelled(label, ...content) {
 function requestOf({ messages = [], text, continuations = [], rendered }) {
   return [
     text === undefined ? null : labelled("text", said(text)),
-    ...messages.map((one) => message(one)),
+    ...conversation(messages),
     continuations.length ? folded(counted(continuations.length, "continuation"), ...continuations.map((one) => said(asText(one)))) : null,
     rendered === undefined ? null : folded("with the chat template applied", said(rendered)),
   ].filter(Boolean);
@@ -99,8 +132,8 @@ function promptOf({ sample, row, requests }) {
     all.push(folded(counted(shots.length, "few-shot example"), ...shots.flatMap((shot) => [...(shot.messages ?? []).map((one) => message(one)), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
   }
   const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
-  all.push(...(sent ? requestOf(sent) : rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map((one) => message(one))));
-  if (sample.tools?.length) all.push(folded(`${counted(sample.tools.length, "tool")}: ${sample.tools.map((tool) => visible(String(tool?.function?.name ?? tool?.name ?? "?"))).slice(0, 8).join(", ")}`, said(asText(sample.tools))));
+  all.push(...(sent ? requestOf(sent) : rendered ? [labelled("as it was sent", said(asText(rendered)))] : conversation(sample.messages ?? [])));
+  if (sample.tools?.length) all.push(folded(`${counted(sample.tools.length, "tool")}: ${sample.tools.map((tool) => visible(String(tool?.function?.name ?? tool?.name ?? "?"))).slice(0, 8).join(", ")}`, asJson(sample.tools)));
   const optionText = (option) => labelled(visible(String(option.id ?? "option")), parts(option.content ?? option.text ?? asText(option)));
   if (sample.options?.length) all.push(make("h3", {}, "Options"), ...sample.options.map(optionText).filter(Boolean));
   return all;
@@ -110,7 +143,7 @@ function promptOf({ sample, row, requests }) {
 function referencesOf(sample) {
   const references = (sample?.references ?? []).map((reference) => make("div", { class: "message reference" }, parts(reference?.answer ?? reference)));
   if (references.length > 0) return [make("h3", {}, references.length > 1 ? "Right answers" : "Right answer"), ...references];
-  return sample?.label === undefined || sample.label === null ? [] : [make("h3", {}, "Right answer"), make("div", { class: "message reference" }, said(asText(sample.label)))];
+  return sample?.label === undefined || sample.label === null ? [] : [make("h3", {}, "Right answer"), make("div", { class: "message reference" }, typeof sample.label === "string" ? written(sample.label) : asJson(sample.label))];
 }
 
 /** What the model said: the turns of a conversation with tools, else its answer. */
@@ -118,14 +151,17 @@ function answerOf(text) {
   const output = text.model_output;
   if (!output) return text.error ? [] : [make("p", { class: "soft" }, "There is no answer.")];
   const turns = output.trajectory ?? [];
-  const all = turns.map((one) => message(one));
+  const answer = asText(output.written ?? output.answer ?? "");
   const last = turns[turns.length - 1];
-  const isSaid = last?.role === "assistant" && asText(last.content?.[0]?.text ?? last.content ?? "") === asText(output.written ?? output.answer ?? "");
+  const isSaid = last?.role === "assistant" && plainText(last.content) === answer && answer !== "";
+  const isEmpty = (one) => answer === "" && one === last && one.role === "assistant" && plainText(one.content) === "" && !one.tool_calls?.length && !one.reasoning;
+  const all = conversation(turns.filter((one) => !isEmpty(one)));
   if (output.stopped_by) all.push(make("p", { class: "soft" }, `The conversation was stopped by ${visible(named(asText(output.stopped_by)))}.`));
   if (!isSaid) {
     const reasoning = turns.length === 0 && output.reasoning ? folded("reasoning", written(asText(output.reasoning))) : null;
-    all.push(make("div", { class: "message assistant answer" }, make("span", { class: "role" }, "answer"), reasoning,
-      written(asText(output.written ?? output.answer ?? "")), turns.length === 0 ? (output.tool_calls ?? []).map(toolCall) : []));
+    const calls = turns.length === 0 ? (output.tool_calls ?? []).map(toolCall) : [];
+    all.push(make("div", { class: "message assistant answer" }, make("span", { class: "role" }, "answer", answer ? copyButton(answer) : null), reasoning,
+      answer || calls.length > 0 ? written(answer) : emptyText("empty answer"), calls));
   }
   if (output.refusal) all.push(labelled("refusal", said(asText(output.refusal))));
   if (output.written !== undefined && output.written !== null) all.push(labelled("extracted", said(output.answer === null ? "(nothing was found)" : asText(output.answer))));
@@ -144,8 +180,9 @@ function judgeOf(judge, requests, name) {
   }
   const { replies = [], earlier_replies: earlier = [], explanation } = judge;
   const asked = requests.filter((request) => request.judge_id !== undefined && (name === undefined || request.judge_id === name));
+  const title = (id) => (id === "judge" ? "the judge" : `the judge ${visible(String(id))}`);
   const exchange = asked.map((request, place) => [
-    folded(`what ${visible(String(request.judge_id))} was asked${asked.length > 1 ? `, ${place + 1}` : ""}`, ...requestOf(request)),
+    folded(`what ${title(request.judge_id)} was asked${asked.length > 1 ? `, ${place + 1}` : ""}`, ...requestOf(request)),
     replies[place] === undefined ? null : message({ role: "assistant", content: asText(replies[place]) }, "reply"),
   ]);
   return [
@@ -157,7 +194,7 @@ function judgeOf(judge, requests, name) {
 
 /** What was read from the replies of a judge. */
 function factsOfVerdict(judge) {
-  const shown = { score: "Score", raw_score: "On its scale", verdict: "Verdict", answer: "Read", unparseable: "Unreadable", attempts: "Attempts", read: "Judges read", cost: "Cost" };
+  const shown = { score: "Score", raw_score: "On its scale", verdict: "Verdict", answer: "Read as", unparseable: "Unreadable", attempts: "Attempts", read: "Judges read", cost: "Cost" };
   const value = (key) => (typeof judge[key] === "number" && key !== "attempts" ? score(judge[key]) : visible(asText(judge[key]).slice(0, 300)));
   const known = Object.keys(shown).filter((key) => judge[key] !== undefined && judge[key] !== null && !(key === "raw_score" && judge.raw_score === judge.score));
   const { usage } = judge;

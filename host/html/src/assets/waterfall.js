@@ -4,7 +4,7 @@
 function stagesOf({ latency_ms: latency, queue_ms: queue, first_token_ms: first, scoring_ms: scoring, attempts, requests = 0, stages = {} }) {
   const model = attempts > Math.max(1, requests) ? `model, last of ${attempts} calls` : requests > 1 ? `model, ${requests} turns` : "model";
   const all = [
-    ["reading", stages.preprocess_ms], ["waiting for its turn", queue], ["support", stages.support_ms], ["prompt", stages.prompt_ms],
+    ["reading", stages.preprocess_ms], ["queue", queue], ["support", stages.support_ms], ["prompt", stages.prompt_ms],
     [model, attempts > 0 ? latency : 0, first], ["embedding", stages.embed_ms], ["judge", stages.judge_ms], ["scoring", scoring],
   ];
   return all.filter(([, milliseconds]) => milliseconds > 0);

@@ -104,7 +104,7 @@ fn has_version(program: &Path) -> bool {
 }
 
 /// Finds a Python that is new enough.
-fn find_python() -> Result<&'static str, ToolError> {
+pub(super) fn find_python() -> Result<&'static str, ToolError> {
     let mut found = None;
     for name in ["python3", "python"] {
         let mut command = Command::new(name);

@@ -1,7 +1,7 @@
 //! Python projects: componentize-py, with a world that imports only what the project requests.
 
 use super::componentize_py::{INSTALL, VERSION, find_or_install};
-use super::{BuildOptions, BuildOutput, python_packages, tool};
+use super::{BuildOptions, BuildOutput, python_imports, python_packages, tool};
 use crate::project::SETTINGS;
 use crate::{Project, ToolError};
 use gage_core::foreign_file::{self, FileLimit};
@@ -31,6 +31,13 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     check_files(project)?;
     let program = find_or_install(options)?;
     let packages = python_packages::install(project, options)?;
+    let sdk = project.folder.join("gage/sdk/python/src");
+    let folders = [
+        Some(project.folder.as_path()),
+        Some(sdk.as_path()),
+        packages.as_ref().map(|one| one.folder.as_path()),
+    ];
+    python_imports::check(&folders.into_iter().flatten().collect::<Vec<_>>())?;
     let scratch = tempfile::tempdir()
         .map_err(|error| ToolError::new(format!("cannot make a temporary folder: {error}")))?;
     let (contract, empty) = (scratch.path().join("wit"), scratch.path().join("empty"));

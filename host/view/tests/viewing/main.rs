@@ -4,9 +4,12 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod hostile;
+mod list;
 mod live;
 mod many;
+mod metrics;
 mod notes;
+mod opened;
 mod phone;
 mod report;
 mod runs;

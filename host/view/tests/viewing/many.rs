@@ -67,7 +67,7 @@ fn many_samples_are_sorted_filtered_searched_and_opened() {
     assert_eq!(blocks.expect("a number"), json!(0));
     wait_for_first(&page, "s-0");
 
-    for (order, first) in [("high 0", "s-1"), ("low 0", "s-0"), ("slow", "s-19999"), ("", "s-0")] {
+    for (order, first) in [("high 0", "s-1"), ("low 0", "s-0"), ("down latency", "s-19999"), ("", "s-0")] {
         set(&page, "order", order);
         wait_for_first(&page, first);
     }
@@ -84,7 +84,7 @@ fn many_samples_are_sorted_filtered_searched_and_opened() {
 
     // The address of a sample.
     let page = browser.page(&Screen::DESKTOP).expect("a page");
-    open(&page, &served.url("/runs/many#sample=19999.0.t"));
+    open(&page, &served.url("/runs/many#sample=s-19999&sample_index=19999"));
     page.wait_for("document.getElementById('detail-title')?.textContent.includes('s-19999')")
         .expect("the sample");
     let detail = page.text("document.getElementById('detail').innerText").expect("a sample");

@@ -11,7 +11,7 @@ fn labels_and_notes_are_kept_next_to_the_run() {
     whole(root.path(), "nightly", &forty(0));
     let served = Served::start(root.path());
     let page = browser.page(&Screen::DESKTOP).expect("a page");
-    let address = served.url("/runs/nightly#sample=3.0.t");
+    let address = served.url("/runs/nightly#sample=s-3");
     let open = || {
         page.go(&address).expect("the page");
         page.wait_for("document.getElementById('detail')?.open").expect("a sample");

@@ -31,7 +31,7 @@ fn what_decides_is_on_the_screen_of_a_phone() {
             "/compare?run=base&run=new",
             &["#comparison td.decisive", "#comparison td .verdict", "#figures td", "#outcomes td"][..],
         ),
-        ("/runs/base", &["#figures td", "#outcomes td", "#overview dd", "#heading .number", "#rows .score"]),
+        ("/runs/base", &["#figures td", "#outcomes td", "#facts dd", "#heading .number", "#rows .score"]),
         ("/", &["#runs input", "#runs .interval", "#runs .status"]),
         ("/history", &["#overview dd", ".trend"]),
         ("/runs/nightly", &["#figures td", "#progress td"]),

@@ -20,7 +20,7 @@ fn runs_are_found_and_two_of_them_compared_by_keys() {
     page.wait_for("document.querySelectorAll('#runs tbody tr').length === 4").expect("four runs");
     let text = page.text("document.getElementById('runs').innerText").expect("the list");
     for part in
-        ["monday", "sums", "tiny-model", "complete", "t exact_match", "97.5 %", "unreadable", "manifest.json"]
+        ["monday", "sums", "tiny-model", "complete", "exact_match", "97.5 %", "unreadable", "manifest.json"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -36,6 +36,43 @@ fn runs_are_found_and_two_of_them_compared_by_keys() {
     }
     page.wait_for("document.getElementById('comparison')?.innerText.includes('wednesday against tuesday')")
         .expect("compared");
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn runs_are_ordered_by_their_headings() {
+    let Some(browser) = browser("headings of the list of runs") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    for (number, run) in ["monday", "tuesday", "wednesday"].iter().enumerate() {
+        whole(root.path(), run, &forty(number as u64));
+    }
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/")).expect("the list");
+    page.wait_for("document.querySelectorAll('#runs tbody tr').length === 3").expect("three runs");
+    let listed = "[...document.querySelectorAll('#runs tbody tr')].map((row) => row.dataset.name).join()";
+    let sorted = "document.querySelector('#runs th[aria-sort]').getAttribute('aria-sort')";
+    for (names, sort, heading) in [
+        ("monday,tuesday,wednesday", "ascending", "Run ▲"),
+        ("wednesday,tuesday,monday", "descending", "Run ▼"),
+        ("wednesday,tuesday,monday", "none", "Run"),
+    ] {
+        page.run("document.querySelector('#runs thead [data-key=Run]').click()").expect("a click");
+        assert_eq!(page.text(listed).expect("runs"), names, "{heading}");
+        assert_eq!(page.text(sorted).expect("an order"), sort, "{heading}");
+        let text = page.text("document.querySelector('#runs thead [data-key=Run]').textContent");
+        assert_eq!(text.expect("a heading"), heading);
+    }
+    // The headings name the parts of a figure; a run with one task does not repeat its name.
+    let headings =
+        "[...document.querySelectorAll('#runs thead .figures > span')].map((one) => one.textContent).join()";
+    assert_eq!(page.text(headings).expect("headings"), "Metric,Value,95 % interval,On its scale,Coverage");
+    assert_eq!(
+        page.text("document.querySelector('#runs tbody .figures .name').textContent").expect("a name"),
+        "exact_match"
+    );
+    let why = "whyIncomplete({ status: 'incomplete', figures: [{ metric_id: 'm', coverage: 0.844 }, { metric_id: 'n', coverage: 1 }], not_reached: 0 }).textContent";
+    assert_eq!(page.text(why).expect("a reason"), "m: coverage 84.4 %");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 

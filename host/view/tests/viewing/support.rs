@@ -185,10 +185,16 @@ pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
 
 /// Ends a started run, with figures of `exact_match`.
 pub(crate) fn end(folder: &RunFolder, manifest: Manifest) {
-    end_with(folder, manifest, &["exact_match"], &Completeness::new());
+    end_with(folder, manifest, [&["exact_match"], &[]], &Completeness::new());
 }
 
-fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reaches: &Completeness) {
+/// Ends a run with figures of some metrics, and of some that read a clock.
+fn end_with(
+    folder: &RunFolder,
+    mut manifest: Manifest,
+    [metrics, timing_metrics]: [&[&str]; 2],
+    reaches: &Completeness,
+) {
     let metric = |metric_id: &str| MetricDescription {
         metric_id: metric_id.to_owned(),
         implementation: metric_id.to_owned(),
@@ -201,11 +207,17 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
         bounds: gage_figures::UNBOUNDED,
         directions: Vec::new(),
     };
+    let timing_metric = |metric_id: &&str| MetricDescription {
+        value_name: format!("{metric_id}_ms"),
+        higher_is_better: false,
+        is_proportion: false,
+        ..metric(metric_id)
+    };
     let task = TaskDescription {
         task_id: "t".to_owned(),
         dataset_id: "d".to_owned(),
         metrics: metrics.iter().map(|metric_id| metric(metric_id)).collect(),
-        timing_metrics: Vec::new(),
+        timing_metrics: timing_metrics.iter().map(timing_metric).collect(),
         slices: Vec::new(),
         cluster_by: None,
         repeat: 1,
@@ -236,9 +248,11 @@ pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reach
     let (folder, manifest, mut writer) = begin(root, run_id);
     append(&mut writer, records);
     drop(writer);
-    let metrics = records.first().into_iter().flat_map(|record| &record.metrics);
-    let metrics: Vec<&str> = metrics.map(|metric| metric.metric_id.as_str()).collect();
-    end_with(&folder, manifest, &metrics, reaches);
+    let names = |of: fn(&SampleRecord) -> &Vec<MetricResult>| -> Vec<&str> {
+        records.first().into_iter().flat_map(of).map(|metric| metric.metric_id.as_str()).collect()
+    };
+    let timing_metrics = names(|record| &record.timing_metrics);
+    end_with(&folder, manifest, [&names(|record| &record.metrics), &timing_metrics], reaches);
 }
 
 /// Returns forty samples; every fourth is wrong, and one was not answered.

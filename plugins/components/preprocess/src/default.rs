@@ -5,6 +5,7 @@ use crate::media::place;
 use crate::messages::{add_instruction, add_system, with_parts};
 use crate::options::option_map;
 use crate::param_schema::{Properties, optional_schema};
+use crate::question::EMPTY_QUESTION;
 use crate::roles::Conversion;
 use crate::sample::{Origin, SCHEMA_VERSION, add_rest, into_id, keep_assets, message, take_metadata};
 use crate::slots::Slots;
@@ -78,7 +79,7 @@ macro_rules! conversion {
     ($type:ident, $name:literal, $description:literal, $cache_suffix:expr) => {
         impl Conversion for $type {
             const NAME: &'static str = $name;
-            const VERSION: &'static str = "5";
+            const VERSION: &'static str = "6";
             const DESCRIPTION: &'static str = $description;
             fn properties() -> Properties {
                 properties()
@@ -204,10 +205,16 @@ pub(crate) fn convert(
     Ok(Value::Object(sample))
 }
 
+/// The text of a field of the row.
+struct NamedText {
+    field: String,
+    text: String,
+}
+
 /// Fields that the parameters name, taken from the row.
 #[derive(Default)]
 struct AskedQuestion {
-    question: Option<String>,
+    question: Option<NamedText>,
     answer: Option<Value>,
 }
 
@@ -216,7 +223,10 @@ impl AskedQuestion {
         // Rows with messages contain their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
-            Some(path) => Some(text_at(&take(row, path)?, path, params)?),
+            Some(path) => {
+                let text = text_at(&take(row, path)?, path, params)?;
+                Some(NamedText { field: path.to_owned(), text })
+            }
             None => None,
         };
         let answer = params.answer_field.as_deref().map(|path| take(row, path)).transpose()?;
@@ -234,7 +244,7 @@ fn text_at(value: &Value, path: &str, params: &DefaultParams) -> Result<String, 
 fn messages(
     slots: &mut Slots,
     params: &DefaultParams,
-    asked: Option<String>,
+    asked: Option<NamedText>,
     is_sample: bool,
 ) -> Result<(Vec<Value>, Fields), PluginError> {
     let mut messages: Vec<Value> = match slots.messages.take() {
@@ -242,8 +252,13 @@ fn messages(
             messages.into_iter().map(with_parts).collect()
         }
         Some(Value::Array(_)) | None => {
-            let question = asked.map_or_else(|| take_question(slots, params, is_sample), Ok)?;
-            vec![message("user", question)]
+            let NamedText { field, text } =
+                asked.map_or_else(|| take_question(slots, params, is_sample), Ok)?;
+            // A text to be scored may be empty, and media need no question.
+            if strip(&text).is_empty() && field != TEXT && slots.media.is_empty() {
+                return Err(unusable(&field, EMPTY_QUESTION));
+            }
+            vec![message("user", text)]
         }
         Some(_) => return Err(unusable("messages", "must be a list of messages")),
     };
@@ -254,11 +269,15 @@ fn messages(
 }
 
 /// Returns the question from the first of its fields that exists.
-fn take_question(slots: &mut Slots, params: &DefaultParams, is_sample: bool) -> Result<String, PluginError> {
+fn take_question(
+    slots: &mut Slots,
+    params: &DefaultParams,
+    is_sample: bool,
+) -> Result<NamedText, PluginError> {
     let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
     let found = fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?)));
     match found {
-        Some((name, value)) => text_at(&value, name, params),
+        Some((name, value)) => Ok(NamedText { field: name.to_owned(), text: text_at(&value, name, params)? }),
         None if is_sample => Err(unusable("messages", "is missing; a Sample needs a list of messages")),
         None => Err(unusable("question", &missing_question(slots))),
     }

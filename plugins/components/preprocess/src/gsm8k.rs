@@ -2,6 +2,7 @@
 
 use crate::layout::{few_shot, few_shot_error, with_instruction};
 use crate::param_schema::{Properties, few_shot_schema, field_schema, optional_schema};
+use crate::question::require_question;
 use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
 use gage_row_kit::fields::{Fields, require_text, unusable};
@@ -35,7 +36,7 @@ struct Problem {
 
 impl Conversion for Gsm8k {
     const NAME: &'static str = "gsm8k";
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
     fn properties() -> Properties {
         let few_shot = "Solved rows, in the format of the dataset, shown before each problem";
@@ -94,7 +95,7 @@ impl Conversion for Gsm8k {
 
 impl Gsm8k {
     fn read(&self, row: &Fields) -> Result<Problem, PluginError> {
-        let question = require_text(row, &self.question_field)?;
+        let question = require_question(row, &self.question_field)?;
         let solution = require_text(row, &self.answer_field)?;
         let number = final_number(&solution).ok_or_else(|| {
             unusable(&self.answer_field, &format!("does not end in '{MARKER}' and a number"))

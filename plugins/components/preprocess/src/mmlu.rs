@@ -31,7 +31,7 @@ pub struct Mmlu {
 
 impl Conversion for Mmlu {
     const NAME: &'static str = "mmlu";
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Multiple-choice questions of a subject, with the index of the correct \
         option";
     fn properties() -> Properties {

@@ -113,7 +113,7 @@ impl Mmmu {
 
     /// Returns the prompt of a question with options, and its Sample so far.
     fn choice(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
-        let question = self.fields.read(row)?;
+        let question = self.fields.read_with_media(row)?;
         let prompt = self.layout.user_text(&question);
         let mut draft = question.into_draft(&self.fields, Vec::new());
         draft.choices = draft.label.as_deref().map(|label| openai_choices::of_texts([label]));

@@ -21,7 +21,7 @@ pub struct MultiChoice {
 
 impl Conversion for MultiChoice {
     const NAME: &'static str = "multi_choice";
-    const VERSION: &'static str = "4";
+    const VERSION: &'static str = "5";
     const DESCRIPTION: &'static str = "Multiple-choice questions";
     fn properties() -> Properties {
         QuestionFields::schema().into_iter().chain(prompt_schema()).collect()

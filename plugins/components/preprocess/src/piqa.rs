@@ -3,7 +3,7 @@
 use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, prompt_schema};
-use crate::question::{Question, QuestionFields, TRIM_OPTIONS, trim_options_schema};
+use crate::question::{Question, QuestionFields, TRIM_OPTIONS, require_question, trim_options_schema};
 use crate::question_fast::{self, OptionSource};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
@@ -23,7 +23,7 @@ pub struct Piqa {
 
 impl Conversion for Piqa {
     const NAME: &'static str = "piqa";
-    const VERSION: &'static str = "3";
+    const VERSION: &'static str = "4";
     const DESCRIPTION: &'static str = "A goal and two solutions, one of which is correct";
     fn properties() -> Properties {
         let fields = [
@@ -69,7 +69,7 @@ fn read(fields: &QuestionFields, solutions: &[String; 2], row: &Fields) -> Resul
     if let Some(question) = fields.read_sample(row) {
         return question;
     }
-    let goal = require_text(row, &fields.question)?;
+    let goal = require_question(row, &fields.question)?;
     let [first, second] = solutions.each_ref().map(|name| require_text(row, name));
     fields.question(&goal, &json!([first?, second?]), require(row, &fields.answer)?)
 }

@@ -11,6 +11,7 @@ use gage_sdk::{PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::text::strip;
+use std::borrow::Cow;
 
 /// Fields of a Sample that are written again from its question.
 pub(crate) const FIELDS_OF_SAMPLE: [&str; 6] =
@@ -44,6 +45,18 @@ pub(crate) struct QuestionFields {
     pub(crate) trims_options: bool,
 }
 
+/// Reason why a row with a blank question, and nothing else to show, is not a Sample.
+pub(crate) const EMPTY_QUESTION: &str = "is empty; write the question, or remove the row";
+
+/// Returns the text of the question at a path, which must exist.
+///
+/// # Errors
+/// `invalid-input` if it is missing, is white space, or is a list or an object.
+pub(crate) fn require_question<'row>(row: &'row Fields, path: &str) -> Result<Cow<'row, str>, PluginError> {
+    let question = require_text(row, path)?;
+    if strip(&question).is_empty() { Err(unusable(path, EMPTY_QUESTION)) } else { Ok(question) }
+}
+
 /// Name of the parameter that trims options.
 pub(crate) const TRIM_OPTIONS: &str = "trim_options";
 
@@ -71,8 +84,18 @@ impl QuestionFields {
     /// Reads the question of a row, or of a Sample.
     ///
     /// # Errors
-    /// See [`QuestionFields::question`]. Also an error if a part is missing.
+    /// See [`QuestionFields::question`]. Also an error if a part is missing, or the text of the question is empty.
     pub(crate) fn read(&self, row: &Fields) -> Result<Question, PluginError> {
+        let question = self.read_with_media(row)?;
+        let is_empty = question.text.is_empty() && question.conversation.is_none();
+        if is_empty { Err(unusable(&self.question, EMPTY_QUESTION)) } else { Ok(question) }
+    }
+
+    /// Reads the question of a row, or of a Sample. Its text may be empty, because media are shown with it.
+    ///
+    /// # Errors
+    /// See [`QuestionFields::question`]. Also an error if a part is missing.
+    pub(crate) fn read_with_media(&self, row: &Fields) -> Result<Question, PluginError> {
         if let Some(question) = self.read_sample(row) {
             return question;
         }

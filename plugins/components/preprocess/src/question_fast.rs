@@ -44,7 +44,8 @@ pub(crate) fn sample(
     {
         return None;
     }
-    let question = text_of(&row, &fields.question)?;
+    let question =
+        text_of(&row, &fields.question).filter(|question| !question.stripped().as_str().is_empty())?;
     let listed: Vec<Text<'_>> = match source {
         OptionSource::List(name) => serde_json::from_str(find(&row, name)?.as_list()?).ok()?,
         OptionSource::Each(names) => {

@@ -17,7 +17,7 @@ pub struct StructOnly(QuestionFields);
 
 impl Conversion for StructOnly {
     const NAME: &'static str = "multi_choice_struct_only";
-    const VERSION: &'static str = "3";
+    const VERSION: &'static str = "4";
     const DESCRIPTION: &'static str = "Multiple-choice questions without a prompt";
     fn properties() -> Properties {
         QuestionFields::schema().into()

@@ -159,10 +159,8 @@ fn classify(error: &reqwest::Error) -> TransportError {
     let described = describe(error);
     let (kind, message) = if error.is_builder() {
         (TransportErrorKind::InvalidRequest, described)
-    } else if has_unknown_certificate(error) {
-        let advice = "if an authority of your own signed the server's certificate, name that authority's \
-                      certificate in `ca_certificate`";
-        (TransportErrorKind::UntrustedCertificate, format!("{described}; {advice}"))
+    } else if let Some(advice) = tls_error(error).and_then(tls_advice) {
+        (TransportErrorKind::Tls, format!("{described}; {advice}"))
     } else if error.is_connect() {
         (TransportErrorKind::Unreachable { is_late: error.is_timeout() }, described)
     } else if error.is_timeout() {
@@ -185,12 +183,26 @@ fn is_not_http(error: &reqwest::Error) -> bool {
         .any(|error| error.is_parse() && !error.is_parse_too_large())
 }
 
-/// Returns true if the server's certificate is not trusted, which a retry will not change.
-fn has_unknown_certificate(error: &reqwest::Error) -> bool {
+/// Returns how to correct a failure of TLS that a retry will not change.
+fn tls_advice(error: &rustls::Error) -> Option<&'static str> {
+    match error {
+        rustls::Error::InvalidCertificate(_) => Some(
+            "if an authority of your own signed the server's certificate, name that authority's certificate in \
+             `ca_certificate`",
+        ),
+        rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType) => {
+            Some("the server does not speak TLS on this port; is `http://` meant?")
+        }
+        _ => None,
+    }
+}
+
+/// Returns the failure of TLS among the causes of an error.
+fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref() {
-            return true;
+        if let Some(found) = cause.downcast_ref::<rustls::Error>() {
+            return Some(found);
         }
         source = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
             // For its source, an I/O error returns the source of its inner error and skips the inner error itself.
@@ -198,7 +210,7 @@ fn has_unknown_certificate(error: &reqwest::Error) -> bool {
             None => cause.source(),
         };
     }
-    false
+    None
 }
 
 /// Returns the message of the system, without its number, as in `Connection refused (os error 111)`.

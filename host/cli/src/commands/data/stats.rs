@@ -7,6 +7,7 @@ use gage_data::{Statistics, StatisticsReport, TokenCounter};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
+use unicode_width::UnicodeWidthStr as _;
 
 pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
     let datasets = super::datasets(&arguments.data, true)?;
@@ -57,15 +58,26 @@ fn to_json(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -
     Ok(value)
 }
 
+/// Width of the column of names.
+const NAME_WIDTH: usize = 22;
+
+/// Columns of numbers, with their widths without a terminal.
+const NUMBER_COLUMNS: [(&str, usize); 6] =
+    [("of", 10), ("min", 10), ("median", 10), ("mean", 12), ("95 %", 12), ("max", 10)];
+
 fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    let line = |text: &str| terminal::print_line(gage_core::printable_line(text));
+    let line = |text: &str| terminal::print_line(terminal::wrapped(&gage_core::printable_line(text), 4));
+    let entry = |name: &str, text: &str| {
+        let name = gage_core::printable_line(name);
+        let shown = terminal::beside(&format!("  {name:<NAME_WIDTH$}"), &gage_core::printable_line(text));
+        terminal::print_line(shown.trim_end())
+    };
     let id = &dataset.planned.spec.dataset_id;
-    terminal::print_line(style.bold(&gage_core::printable_line(&format!(
-        "{id}: {} from {}",
-        terminal::count_of(report.samples, "Sample"),
-        dataset.located.shown
-    ))))?;
+    let samples = terminal::count_of(report.samples, "Sample");
+    let heading = format!("{id}: {samples} from {}", dataset.located.shown);
+    let heading = terminal::wrapped(&gage_core::printable_line(&heading), 4);
+    terminal::print_line(style.bold(&heading))?;
     if let Some(digest) = &dataset.located.identity.digest {
         line(&format!("  {}", digest.replacen(':', " ", 1)))?;
     }
@@ -73,18 +85,8 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
         let rows = terminal::count_of(rejected, "row");
         line(&format!("  {rows} gave no Sample: `gage-host data validate` says why"))?;
     }
-    if !report.numbers.is_empty() {
-        let head = format!(
-            "  {:<22}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}",
-            "", "of", "min", "median", "mean", "95 %", "max"
-        );
-        terminal::print_line(style.dim(&head))?;
-    }
-    for (name, of) in &report.numbers {
-        line(&format!(
-            "  {name:<22}{:>10}{:>10}{:>10}{:>12.1}{:>12}{:>10}",
-            of.count, of.min, of.median, of.mean, of.p95, of.max
-        ))?;
+    for (number, text) in number_lines(report, terminal::terminal_width()).iter().enumerate() {
+        terminal::print_line(if number == 0 { style.dim(text) } else { text.clone() })?;
     }
     for (name, counts) in &report.values {
         let distinct = report.distinct.get(name).copied().unwrap_or_default();
@@ -96,18 +98,50 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
         } else {
             String::new()
         };
-        line(&format!("  {name:<22}{}{more}", listed.join(" · ")))?;
+        entry(name, &format!("{}{more}", listed.join(" · ")))?;
     }
     for unanswered in &report.unanswered {
         let first = unanswered.first.join(", ");
-        line(&format!(
-            "  {:<22}{} ({}), as {first}",
-            "without an answer", unanswered.count, unanswered.message
-        ))?;
+        let text = format!("{} ({}), as {first}", unanswered.count, unanswered.message);
+        entry("without an answer", &text)?;
     }
     let examples = match report.first_duplicates.is_empty() {
         true => String::new(),
         false => format!(", as {}", report.first_duplicates.join(", ")),
     };
-    line(&format!("  {:<22}{}{examples}", "duplicates", report.duplicates))
+    entry("duplicates", &format!("{}{examples}", report.duplicates))
+}
+
+/// Formats the numbers under their titles. On a narrow terminal, the columns are as wide as their numbers, and the median and
+/// the 95th percentile are left out if there is still no room.
+fn number_lines(report: &StatisticsReport, width: Option<usize>) -> Vec<String> {
+    if report.numbers.is_empty() {
+        return Vec::new();
+    }
+    let mut rows = vec![(String::new(), NUMBER_COLUMNS.map(|(title, _)| title.to_owned()))];
+    rows.extend(report.numbers.iter().map(|(name, of)| {
+        let mean = format!("{:.1}", of.mean);
+        let [count, min, median, p95, max] =
+            [of.count, of.min, of.median, of.p95, of.max].map(|one| one.to_string());
+        (gage_core::printable_line(name).into_owned(), [count, min, median, mean, p95, max])
+    }));
+    let mut widths = NUMBER_COLUMNS.map(|(_, width)| width);
+    let mut shown = Vec::from_iter(0..NUMBER_COLUMNS.len());
+    let total = |widths: &[usize; 6], shown: &[usize]| {
+        2 + NAME_WIDTH + shown.iter().map(|column| widths[*column]).sum::<usize>()
+    };
+    if let Some(width) = width.filter(|width| total(&widths, &shown) > *width) {
+        let longest = |column: usize| rows.iter().map(|(_, cells)| cells[column].width()).max().unwrap_or(0);
+        widths = std::array::from_fn(|column| longest(column) + 2);
+        for spare in [2, 4] {
+            if total(&widths, &shown) > width {
+                shown.retain(|column| *column != spare);
+            }
+        }
+    }
+    let one = |(name, cells): &(String, [String; 6])| {
+        let numbers = shown.iter().map(|column| format!("{:>1$}", cells[*column], widths[*column]));
+        format!("  {name:<NAME_WIDTH$}{}", numbers.collect::<String>())
+    };
+    rows.iter().map(one).collect()
 }

@@ -2,15 +2,19 @@
 
 use super::metric_paths::{self, MetricPath};
 use crate::arguments::DataArguments;
+use crate::commands::new::likely_answer;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, RowProgress};
-use gage_config::OnInvalid;
-use gage_core::Sample;
-use gage_data::{ValidSample, Validation, ValidationReport};
+use gage_config::{OnInvalid, PluginReference, PreprocessSpec};
+use gage_core::{AnswerProblem, DEFAULT_MAX_JSON_VALUES, Sample, parse_json};
+use gage_data::{ReferenceProblem, ValidSample, Validation, ValidationReport};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// The preprocessor that takes `answer_field`.
+const DEFAULT_PREPROCESSOR: &str = "default";
 
 pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let mut paths = Vec::new();
@@ -44,9 +48,11 @@ pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
         let is_read = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
         let is_valid = is_read && unfound.is_empty();
         are_valid &= is_valid;
+        let mut warnings: Vec<String> = streamed.missing_fields.iter().map(ToString::to_string).collect();
+        warnings.extend(without_answers(dataset, &report));
         if arguments.print.json {
             let mut json = to_json(dataset, &report, is_valid)?;
-            json["warnings"] = streamed.missing_fields.iter().map(ToString::to_string).collect();
+            json["warnings"] = warnings.iter().map(String::as_str).collect();
             json["errors"] = unfound.iter().map(|path| path.to_string()).collect();
             all.push(json);
         } else {
@@ -56,8 +62,8 @@ pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
         for path in unfound {
             terminal::usage_error(&format!("{}: {path}", spec.dataset_id), path.help().as_deref());
         }
-        for missing in &streamed.missing_fields {
-            let warning = format!("warning: {}: {missing}", spec.dataset_id);
+        for warning in &warnings {
+            let warning = format!("warning: {}: {warning}", spec.dataset_id);
             terminal::eprint_line(gage_core::printable_line(&warning));
         }
         if let Some(error) = &streamed.failure {
@@ -69,6 +75,33 @@ pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
         terminal::print_json(format_args!("{json:#}"))?;
     }
     Ok(if are_valid { ExitCode::Done } else { code })
+}
+
+/// Returns a warning if no Sample has an answer, with the field that probably is the answer.
+fn without_answers(dataset: &LocatedDataset, report: &ValidationReport) -> Option<String> {
+    let is_missing = |one: &&ReferenceProblem| one.kind == AnswerProblem::Missing.name();
+    let missing = report.unanswered.iter().find(is_missing)?;
+    if missing.count < report.samples {
+        return None;
+    }
+    let warning = "no Sample has an answer, so a metric that needs one gives no score";
+    // Other preprocessors have other parameters.
+    let is_default = matches!(
+        dataset.planned.spec.preprocess.as_slice(),
+        [PreprocessSpec { reference: PluginReference::Name(name), .. }] if name == DEFAULT_PREPROCESSOR
+    );
+    if !is_default {
+        return Some(warning.to_owned());
+    }
+    let row = dataset.open(Some(1)).ok().and_then(|mut rows| rows.next()?.ok()?.body.ok());
+    let row = row.and_then(|body| match parse_json(body.as_bytes(), DEFAULT_MAX_JSON_VALUES) {
+        Ok(Value::Object(row)) => likely_answer(row),
+        _ => None,
+    });
+    let field = row.unwrap_or_else(|| "FIELD".to_owned());
+    Some(format!(
+        "{warning}; name its field in `params` of the dataset: `preprocess_kwargs: {{answer_field: {field}}}`"
+    ))
 }
 
 fn to_json(dataset: &LocatedDataset, report: &ValidationReport, is_valid: bool) -> anyhow::Result<Value> {

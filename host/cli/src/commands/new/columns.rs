@@ -50,6 +50,12 @@ const LIKELY_ANSWERS: [&str; 16] = [
 /// Fields with the options of a question, as `multi_choice` knows them.
 const OPTIONS: [&str; 2] = ["choices", "options"];
 
+/// Maximum number of words in the name of a column.
+const MAX_NAME_WORDS: usize = 6;
+
+/// Number of words from which on a text that ends as a sentence is one.
+const MIN_SENTENCE_WORDS: usize = 3;
+
 /// Maximum number of different answers that a prompt lists.
 const MAX_LISTED_ANSWERS: usize = 8;
 
@@ -125,6 +131,25 @@ impl Columns {
                 .filter(|column| Some(column.name.as_str()) != question && !column.is_id());
             others.next().filter(|_| others.next().is_none()).map(|column| column.name.as_str())
         })
+    }
+
+    /// Returns the column whose name is usual for an answer, and unknown to the preprocessor `default`.
+    pub(super) fn likely_answer(&self) -> Option<&str> {
+        self.named(LIKELY_ANSWERS.iter())
+    }
+
+    /// Returns whether the names of the columns look like values: none is known, and one is a number or a sentence.
+    pub(super) fn has_values_as_names(&self) -> bool {
+        let known =
+            KNOWN_QUESTIONS.iter().chain(&LIKELY_QUESTIONS).chain(&KNOWN_ANSWERS).chain(&LIKELY_ANSWERS);
+        let is_value = |name: &str| {
+            let words = name.split_whitespace().count();
+            let is_number =
+                name.contains(|one: char| one.is_ascii_digit()) && name.trim().parse::<f64>().is_ok();
+            let is_sentence = words >= MIN_SENTENCE_WORDS && name.trim().ends_with(['?', '.', '!']);
+            is_number || is_sentence || words > MAX_NAME_WORDS
+        };
+        self.named(known.chain(&OPTIONS)).is_none() && self.names().into_iter().any(is_value)
     }
 
     fn named<'n>(&self, names: impl Iterator<Item = &'n &'static str>) -> Option<&str> {
@@ -235,6 +260,22 @@ mod tests {
             let columns = columns(std::slice::from_ref(&row));
             assert_eq!(columns.question(), Some(question), "{row}");
             assert_eq!(columns.answer(columns.question()).unwrap_or_default(), answer, "{row}");
+        }
+    }
+
+    #[test]
+    fn first_row_of_a_file_without_a_header_is_noticed() {
+        for (names, is_row) in [
+            (["What is 2+2?", "4"], true),
+            (["What is the capital of Peru?", "Lima"], true),
+            (["The capital of Peru is", "7"], true),
+            (["question", "4"], false),
+            (["ticket text", "team"], false),
+            (["tweet", "toxic?"], false),
+            (["Frage", "Antwort 1"], false),
+        ] {
+            let row = names.iter().map(|name| ((*name).to_owned(), json!("a"))).collect();
+            assert_eq!(columns(&[Value::Object(row)]).has_values_as_names(), is_row, "{names:?}");
         }
     }
 

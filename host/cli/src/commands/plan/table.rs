@@ -1,18 +1,24 @@
-//! Table of a plan, 80 columns wide.
+//! Table of a plan, as wide as the terminal, or 80 columns without one.
 
 use super::detectable;
 use super::uses::SuiteUses;
 use crate::arguments::PlanArguments;
-use crate::terminal::Style;
+use crate::terminal::{self, Style, wrap_words};
 use gage_engine::{Estimate, Plan, PluginEstimate, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
-const WIDTH: usize = 80;
+/// Width without a terminal.
+const DEFAULT_WIDTH: usize = 80;
 /// Number of spaces between columns.
 const GAP: usize = 2;
 /// Minimum width of a shortened name column.
 const MIN_FIRST_COLUMN_WIDTH: usize = 8;
 const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "time", "detects"];
+/// Columns to leave out one by one on a terminal that is too narrow: `detects` and `tokens`.
+const SPARE: [usize; 2] = [6, 3];
+const PLUGIN_TITLES: [&str; 5] = ["plugin", "CPU a sample", "CPU", "fuel a sample", "memory"];
+/// Columns of plugins to leave out on a terminal that is too narrow: the fuel.
+const SPARE_OF_PLUGINS: [usize; 1] = [3];
 
 type Row = [String; TITLES.len()];
 
@@ -71,11 +77,16 @@ pub(super) fn render(arguments: &PlanArguments, parts: &PlanParts<'_>) -> String
     lines.push(String::new());
     lines.extend(uses_lines(uses, &style));
     lines.push(String::new());
+    let width = width();
     for note in notes(arguments, plan, estimate) {
-        lines.extend(words(&note, WIDTH).into_iter().map(|line| style.dim(&line)));
+        lines.extend(wrap_words(&note, width, GAP).lines().map(|line| style.dim(line)));
     }
-    lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
+    lines.extend(exceeded.iter().map(|line| wrap_words(&format!("warning: {line}"), width, GAP)));
     lines.join("\n")
+}
+
+fn width() -> usize {
+    terminal::terminal_width().unwrap_or(DEFAULT_WIDTH)
 }
 
 /// Returns how the numbers were estimated.
@@ -114,17 +125,13 @@ fn notes(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate) -> Vec<Str
 fn uses_lines(uses: &SuiteUses, style: &Style) -> Vec<String> {
     let entries = uses.entries();
     if entries.is_empty() {
-        return vec![
-            "this suite uses no variables, hosts or plugins, and no files outside its folder".to_owned(),
-        ];
+        let none = "this suite uses no variables, hosts or plugins, and no files outside its folder";
+        return vec![wrap_words(none, width(), GAP)];
     }
     let mut lines = vec![style.bold("this suite uses")];
     for (kind, text) in entries {
-        let lines_of_kind = words(&text, WIDTH - GAP - USES_COLUMN_WIDTH);
-        for (place, line) in lines_of_kind.iter().filter(|line| !line.is_empty()).enumerate() {
-            let kind = if place == 0 { kind } else { "" };
-            lines.push(format!("  {kind:USES_COLUMN_WIDTH$}{}", line.trim_start()));
-        }
+        let line = format!("  {kind:USES_COLUMN_WIDTH$}{text}");
+        lines.push(wrap_words(&line, width(), GAP + USES_COLUMN_WIDTH));
     }
     lines
 }
@@ -145,8 +152,7 @@ fn plugin_lines(estimate: &Estimate, style: &Style) -> Vec<String> {
         return Vec::new();
     }
     let more = plugins.len().saturating_sub(MAX_PLUGIN_LINES);
-    let titles = ["plugin", "CPU a sample", "CPU", "fuel a sample", "memory"].map(str::to_owned);
-    let mut rows = vec![titles];
+    let mut rows = vec![PLUGIN_TITLES.map(str::to_owned)];
     rows.extend(plugins.iter().take(MAX_PLUGIN_LINES).map(|(task, plugin)| {
         let name = format!("{} ({})", plugin.member, plugin.kind);
         [
@@ -158,7 +164,11 @@ fn plugin_lines(estimate: &Estimate, style: &Style) -> Vec<String> {
         ]
     }));
     let mut lines = vec![String::new()];
-    let formatted = aligned(&rows);
+    let all = Vec::from_iter(0..PLUGIN_TITLES.len());
+    let formatted = match terminal::terminal_width() {
+        Some(width) => aligned(&rows, all, &SPARE_OF_PLUGINS, width),
+        None => aligned(&rows, all, &[], usize::MAX),
+    };
     lines.extend(formatted.iter().enumerate().map(|(place, line)| match place {
         0 => style.bold(line),
         _ => line.clone(),
@@ -169,14 +179,32 @@ fn plugin_lines(estimate: &Estimate, style: &Style) -> Vec<String> {
     lines
 }
 
-/// Formats rows with names on the left and figures on the right.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let widths: [usize; N] =
+/// Formats some columns of rows in a width, with names on the left and figures on the right. Spare columns are left out if
+/// there is no room for them, then names are cut.
+fn aligned<const N: usize>(
+    rows: &[[String; N]],
+    mut shown: Vec<usize>,
+    spare: &[usize],
+    width: usize,
+) -> Vec<String> {
+    let mut widths: [usize; N] =
         std::array::from_fn(|place| rows.iter().map(|row| row[place].width()).max().unwrap_or(0));
+    let total = |widths: &[usize; N], shown: &[usize]| {
+        shown.iter().map(|place| widths[*place]).sum::<usize>() + GAP * shown.len().saturating_sub(1)
+    };
+    let name = widths[0];
+    let least = MIN_FIRST_COLUMN_WIDTH.min(name);
+    for column in spare {
+        if total(&widths, &shown).saturating_sub(name - least) > width {
+            shown.retain(|place| place != column);
+        }
+    }
+    widths[0] = name.saturating_sub(total(&widths, &shown).saturating_sub(width)).max(least);
     let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).enumerate().map(|(place, (cell, width))| {
-            let blanks = " ".repeat(width.saturating_sub(cell.width()));
-            if place == 0 { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+        let cells = shown.iter().map(|place| {
+            let cell = console::truncate_str(&row[*place], widths[*place], "…");
+            let blanks = " ".repeat(widths[*place].saturating_sub(cell.width()));
+            if *place == 0 { cell.into_owned() + &blanks } else { blanks + &cell }
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     };
@@ -228,45 +256,18 @@ fn row_of(task: &TaskEstimate, detectable: Option<f64>) -> Row {
     ]
 }
 
-/// Formats rows under their titles, with names on the left and figures on the right.
+/// Formats rows under their titles. Columns without a value are left out.
 fn table(rows: &[Row], style: &Style) -> Vec<String> {
-    let titles: Row = TITLES.map(str::to_owned);
     let is_empty =
         |place: usize| place > 0 && rows.iter().all(|row| row[place].is_empty() || row[place] == "–");
-    let kept: Vec<usize> = (0..TITLES.len()).filter(|place| !is_empty(*place)).collect();
-    let mut widths: Vec<usize> = kept
-        .iter()
-        .map(|place| rows.iter().chain([&titles]).map(|row| row[*place].width()).max().unwrap_or(0))
-        .collect();
-    let total: usize = widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1);
-    if let Some(first) = widths.first_mut() {
-        *first = first.saturating_sub(total.saturating_sub(WIDTH)).max(MIN_FIRST_COLUMN_WIDTH.min(*first));
-    }
-    let line = |row: &Row| {
-        let cells = kept.iter().zip(&widths).map(|(place, width)| {
-            let cell = console::truncate_str(&row[*place], *width, "…");
-            let blanks = " ".repeat(width.saturating_sub(cell.width()));
-            if *place == 0 { cell.into_owned() + &blanks } else { blanks + &cell }
-        });
-        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    let shown = (0..TITLES.len()).filter(|place| !is_empty(*place)).collect();
+    let all: Vec<Row> = std::iter::once(TITLES.map(str::to_owned)).chain(rows.iter().cloned()).collect();
+    let mut lines = match terminal::terminal_width() {
+        Some(width) => aligned(&all, shown, &SPARE, width),
+        None => aligned(&all, shown, &[], DEFAULT_WIDTH),
     };
-    std::iter::once(style.bold(&line(&titles))).chain(rows.iter().map(line)).collect()
-}
-
-/// Wraps a text between words, at a maximum width in columns.
-fn words(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let begins = lines.last().is_some_and(|line| line.width() + 1 + word.width() > width);
-        match lines.last_mut() {
-            Some(line) if !begins => {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-            _ => lines.push(format!("  {word}")),
-        }
+    if let Some(titles) = lines.first_mut() {
+        *titles = style.bold(titles);
     }
     lines
 }
@@ -336,6 +337,20 @@ mod tests {
         for (seconds, shown) in [(0.2, "1s"), (61.0, "1m01s"), (7_260.0, "2h01m"), (200_000.0, "2d07h")] {
             assert_eq!(duration(seconds), shown);
         }
-        assert_eq!(words("one two three", 7), ["one two", "  three"]);
+    }
+
+    #[test]
+    fn spare_columns_are_left_out_before_names_are_cut() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned);
+        let rows = [row(["a long name of a task", "30", "1234–5678", "5s"]), row(["b", "4", "9", "7m10s"])];
+        for (width, expected) in [
+            (80, "a long name of a task  30  1234–5678     5s"),
+            (40, "a long name of a …  30  1234–5678     5s"),
+            (24, "a long name …  30     5s"),
+            (10, "a long …  30     5s"),
+        ] {
+            let lines = aligned(&rows, vec![0, 1, 2, 3], &[2], width);
+            assert_eq!(lines.first().map(String::as_str), Some(expected), "in {width} columns");
+        }
     }
 }

@@ -88,7 +88,8 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
         "instance, created and dropped",
         format!("{}   (an empty component: {empty})", shown(component.instantiate)),
     )?;
-    line("compile, once", time(component.compile))?;
+    let compile = component.compile.map_or_else(|| "done before; the code is in the cache".to_owned(), time);
+    line("compile, once", compile)?;
     if let Some(load) = component.load {
         line("load from the cache", shown(load))?;
     }

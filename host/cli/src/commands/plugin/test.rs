@@ -8,15 +8,12 @@ use crate::terminal;
 use gage_core::{printable_line, shortened};
 use gage_plugin::{AnyComponent, InstanceSetup, World, summarise};
 use gage_plugin_tools::{
-    BuildOptions, Case, CaseLine, CaseLines, NativeOptions, Project, Purity, TestReport, WatchedFiles,
+    BuildOptions, CASES, Case, CaseLine, CaseLines, NativeOptions, Project, Purity, TestReport, WatchedFiles,
     interpreter, read_cases,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Name of the usual file of cases.
-const CASES: &str = "cases.jsonl";
 
 /// Maximum number of differences shown for an impure plugin.
 const MAX_SHOWN: usize = 5;

@@ -3,8 +3,8 @@
 use crate::arguments::{Resume, RunArguments};
 use crate::commands::combinations::Combination;
 use gage_record::format::MANIFEST_FILE;
-use gage_runner::new_run_id;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// A combination of a model and a prompt, with its run.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,20 +18,32 @@ impl Variant {
     /// Changes the arguments of the command to those of this run. A run that exists is resumed if the command resumes.
     pub(super) fn apply(&self, arguments: &mut RunArguments, is_resumed: bool) {
         self.combination.select(&mut arguments.config);
-        let exists = arguments.output_dir.join(&self.run_id).join(MANIFEST_FILE).exists();
+        let exists = self.exists(&arguments.output_dir);
         arguments.resume = (is_resumed && exists).then_some(Resume::On);
         arguments.run_id = Some(self.run_id.clone());
     }
+
+    /// Returns whether its run exists in the folder of all runs.
+    pub(super) fn exists(&self, output_dir: &Path) -> bool {
+        output_dir.join(&self.run_id).join(MANIFEST_FILE).exists()
+    }
 }
 
-/// Gives each combination a run. Their ids begin with the given one, or else with a new one.
-pub(super) fn variants(combinations: Vec<Combination>, run_id: Option<&str>) -> Vec<Variant> {
-    let base = run_id.map_or_else(new_run_id, str::to_owned);
+/// Returns the id that all runs have in common, if the given id is that of one of them. The variants have ids that begin with
+/// the given one.
+pub(super) fn common_id<'r>(run_id: &'r str, variants: &[Variant]) -> Option<&'r str> {
+    let parts = variants.iter().filter_map(|variant| variant.run_id.strip_prefix(run_id));
+    parts.filter_map(|part| run_id.strip_suffix(part)).find(|common| !common.is_empty())
+}
+
+/// Gives each combination a run. Their ids begin with the given one.
+pub(super) fn variants(combinations: Vec<Combination>, run_id: &str) -> Vec<Variant> {
     let mut ids = BTreeSet::new();
     let mut variants = Vec::with_capacity(combinations.len());
     for combination in combinations {
         let Combination { model, prompt } = &combination;
-        let parts = [Some(base.clone()), model.as_deref().map(model_part), prompt.as_deref().map(id_part)];
+        let parts =
+            [Some(run_id.to_owned()), model.as_deref().map(model_part), prompt.as_deref().map(id_part)];
         let id = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
         let mut run_id = id.clone();
         let mut number = 2;
@@ -79,7 +91,10 @@ mod tests {
             combination("anthropic:gpt-4.1", None),
         ];
         let ids: Vec<String> =
-            variants(combinations, Some("r")).into_iter().map(|variant| variant.run_id).collect();
+            variants(combinations.clone(), "r").into_iter().map(|variant| variant.run_id).collect();
         assert_eq!(ids, ["r-a-brief", "r-b-a-long-one", "r-gpt-4.1", "r-gpt-4.1-2"]);
+        for (run_id, expected) in [("r-gpt-4.1-2", Some("r")), ("r-a-brief", Some("r")), ("r", None)] {
+            assert_eq!(common_id(run_id, &variants(combinations.clone(), run_id)), expected, "{run_id}");
+        }
     }
 }

@@ -49,6 +49,10 @@ pub(super) fn execute(arguments: &RunsFolderArguments) -> anyhow::Result<ExitCod
         terminal::print_line(TABLE.draw(&rows))?;
     }
     for run in &listed.runs {
+        if let Some(reason) = &run.ended_by {
+            let note = format!("note: {} is {}: {reason}", run.label(), run.state());
+            terminal::eprint_line(gage_core::printable_line(&note));
+        }
         if let Some(edited) = &run.edited {
             let warning = format!("warning: {}: {edited}", run.label());
             terminal::eprint_line(gage_core::printable_line(&warning));
@@ -90,6 +94,7 @@ fn to_json(run: &HistoryRun, listed: &ListedRuns) -> Value {
         "suite": run.suite,
         "model": run.model,
         "status": run.state(),
+        "ended_by": run.ended_by,
         "is_baseline": listed.has_baseline(run),
         "format_version": run.format_version,
         "host_version": run.host_version,

@@ -6,10 +6,12 @@ use anstyle::{AnsiColor, Style};
 use console::truncate_str;
 use gage_core::printable_line;
 use std::collections::BTreeSet;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::UnicodeWidthStr;
 
-/// Width of the bar in columns.
-const BAR: usize = 10;
+/// Minimum width of the bar in columns. It grows by this width where there is room.
+const MIN_BAR: usize = 10;
+/// Maximum width of the bar in columns.
+const MAX_BAR: usize = 40;
 /// Maximum width of a task's name if other parts follow.
 const NAME: usize = 24;
 
@@ -68,18 +70,28 @@ struct Piece {
     text: String,
 }
 
-/// Formats a task as a line of a maximum width in columns.
+/// Formats a task as a line of a maximum width in columns, with a short bar.
 pub(super) fn line(task: &Snapshot, pace: &Pace, columns: usize, has_colour: bool) -> String {
-    lines([(task, pace)], columns, has_colour).concat()
+    formatted([(task, pace)], columns, MIN_BAR, has_colour).concat()
 }
 
-/// Formats several tasks as lines with aligned parts.
+/// Formats several tasks as lines with aligned parts. The bars take the room that is left.
 pub(super) fn lines<'t>(
     tasks: impl IntoIterator<Item = (&'t Snapshot, &'t Pace)>,
     columns: usize,
     has_colour: bool,
 ) -> Vec<String> {
-    let rows: Vec<Vec<Piece>> = tasks.into_iter().map(|(task, pace)| pieces(task, pace)).collect();
+    formatted(tasks, columns, MAX_BAR, has_colour)
+}
+
+fn formatted<'t>(
+    tasks: impl IntoIterator<Item = (&'t Snapshot, &'t Pace)>,
+    columns: usize,
+    max_bar: usize,
+    has_colour: bool,
+) -> Vec<String> {
+    let tasks: Vec<(&Snapshot, &Pace)> = tasks.into_iter().collect();
+    let mut rows: Vec<Vec<Piece>> = tasks.iter().map(|(task, pace)| pieces(task, pace)).collect();
     let width_of = |part: Part| {
         let all = rows.iter().flatten().filter(|piece| piece.part == part);
         all.map(|piece| piece.text.width()).max()
@@ -93,6 +105,17 @@ pub(super) fn lines<'t>(
         let worst = parts.iter().enumerate().max_by_key(|(_, (part, _))| part.rank);
         let Some((place, _)) = worst.filter(|(_, (part, _))| part.rank > 0) else { break };
         parts.remove(place);
+    }
+    let left = columns.saturating_sub(width(&parts));
+    // Steps keep the bar steady while the numbers beside it change.
+    let bar = (MIN_BAR + left / MIN_BAR * MIN_BAR).min(max_bar);
+    if let Some((_, width)) = parts.iter_mut().find(|(part, _)| part.part == Part::Bar) {
+        *width = bar;
+    }
+    for ((task, _), row) in tasks.iter().zip(&mut rows) {
+        if let Some(piece) = row.iter_mut().find(|piece| piece.part == Part::Bar) {
+            piece.text = bar_of(task, bar);
+        }
     }
     rows.iter().map(|row| painted(row, &parts, has_colour)).collect()
 }
@@ -143,10 +166,7 @@ fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
         vec![piece(Part::Name, truncate_str(&printable_line(&task.task_id), NAME, "…").into_owned())];
     match task.total.filter(|total| *total > 0) {
         Some(total) => {
-            // A task may have more samples than its dataset announced.
-            let part = (task.done as f64 / total as f64).min(1.0);
-            let filled = (part * BAR as f64) as usize;
-            pieces.push(piece(Part::Bar, format!("{}{}", "━".repeat(filled), "╌".repeat(BAR - filled))));
+            pieces.push(piece(Part::Bar, bar_of(task, MIN_BAR)));
             pieces.push(piece(Part::Done, format!("{}/{total}", task.done)));
         }
         None => pieces.push(piece(Part::Done, task.done.to_string())),
@@ -172,6 +192,14 @@ fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
         pieces.push(piece(Part::Kinds, kinds_of(&task.failures)));
     }
     pieces
+}
+
+/// Formats the done part of a task as a bar of a width.
+fn bar_of(task: &Snapshot, width: usize) -> String {
+    // A task may have more samples than its dataset announced.
+    let part = task.total.map_or(0.0, |total| (task.done as f64 / total as f64).min(1.0));
+    let filled = (part * width as f64) as usize;
+    format!("{}{}", "━".repeat(filled), "╌".repeat(width.saturating_sub(filled)))
 }
 
 /// Lists the kinds of failures, with counts if there are several.
@@ -225,6 +253,24 @@ mod tests {
         ];
         for (columns, expected) in cases {
             assert_eq!(line(&snapshot("piqa"), &pace(), columns, false), expected, "in {columns} columns");
+        }
+    }
+
+    #[test]
+    fn bars_of_fixed_lines_take_the_room_that_is_left() {
+        let task = || Snapshot { score: None, failures: Vec::new(), ..snapshot("piqa") };
+        let half = Snapshot { done: 45, total: Some(90), ..task() };
+        let (stream, pace) = (Snapshot { total: None, ..task() }, pace());
+        let shown = |columns| lines([(&half, &pace), (&stream, &pace)], columns, false).join("\n");
+        for (columns, bar) in [(59, 10), (60, 20), (70, 30), (110, 40), (200, 40)] {
+            let text = shown(columns);
+            let expected = format!("piqa {}{} 45/90", "━".repeat(bar / 2), "╌".repeat(bar / 2));
+            assert!(text.starts_with(&expected), "in {columns} columns:\n{text}");
+            assert!(text.lines().all(|line| line.width() <= columns), "{text}");
+            let place =
+                |line: &str| line.find(" 40.0/s").map(|end| line.get(..end).map(UnicodeWidthStr::width));
+            let places: Vec<_> = text.lines().map(place).collect();
+            assert!(places.first() == places.last(), "{text}");
         }
     }
 

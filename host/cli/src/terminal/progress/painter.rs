@@ -7,8 +7,9 @@ use super::servers::{ServerLine, ServerLines};
 use super::tally::{Snapshot, TaskTally};
 use super::total_lines::total_lines;
 use super::totals::{RunTotals, TotalsSnapshot};
-use super::view::{MAX_LINES, View, columns, print_around_view};
+use super::view::{MAX_LINES, View, print_around_view};
 use super::{ProgressKind, Tasks};
+use crate::terminal::words::stderr_columns;
 use gage_backend::HttpHosts;
 use gage_core::spawn_thread;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ impl Drawing {
         if let Canvas::Live(_) = self.canvas {
             let has_colour = crate::terminal::colour_on_stderr();
             for server in self.servers.update().iter().filter(|server| server.may_return()) {
-                print_around_view(&server.line(columns(), has_colour));
+                print_around_view(&server.line(stderr_columns(), has_colour));
             }
         }
     }
@@ -206,7 +207,7 @@ fn live_lines(
     totals: &TotalsSnapshot,
     tokens: &Pace,
 ) -> Vec<String> {
-    let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
+    let (columns, has_colour) = (stderr_columns(), crate::terminal::colour_on_stderr());
     let running = tasks.iter().filter(|(now, ..)| !now.has_ended);
     let running: Vec<(&Snapshot, &Pace)> = running.map(|(now, pace, _)| (now, *pace)).collect();
     let mut lines = lines(running.iter().copied().take(MAX_LINES), columns, has_colour);

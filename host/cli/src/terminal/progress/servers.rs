@@ -8,6 +8,7 @@ use gage_backend::{HealthState, HttpHosts};
 use gage_core::printable_line;
 use serde_json::{Value, json};
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Time without an answer after which a server that may still answer some requests is shown.
 const MIN_DEGRADED_TIME: Duration = Duration::from_millis(500);
@@ -69,23 +70,40 @@ impl ServerLine {
     /// Formats it as a line of a maximum width in columns.
     pub(super) fn line(&self, columns: usize, has_colour: bool) -> String {
         let host = printable_line(&self.host);
-        let text = match &self.state {
+        let begin = match &self.state {
             HealthState::Healthy => format!("{host} answers again"),
-            HealthState::Degraded { cause, lasted } => {
-                format!("{host} is degraded: {} (no answer for {})", printable_line(cause), clock(*lasted))
-            }
-            HealthState::Away { cause, lasted, remaining } => format!(
-                "{host} is away: {} (no answer for {}, given up in {})",
-                printable_line(cause),
-                clock(*lasted),
-                clock(*remaining)
-            ),
+            HealthState::Degraded { cause, .. } => format!("{host} is degraded: {}", printable_line(cause)),
+            HealthState::Away { cause, .. } => format!("{host} is away: {}", printable_line(cause)),
             HealthState::Lost { cause } => format!("{host} is lost: {}", printable_line(cause)),
+        };
+        let (full, short) = self.times();
+        let text = match begin.width() + full.width() <= columns {
+            true => begin + &full,
+            false => {
+                let room = columns.saturating_sub(short.width());
+                truncate_str(&begin, room, "…").into_owned() + &short
+            }
         };
         let text = truncate_str(&text, columns, "…");
         match has_colour && self.state != HealthState::Healthy {
             true => format!("{ATTENTION}{text}{ATTENTION:#}"),
             false => text.into_owned(),
+        }
+    }
+
+    /// Formats the times of an outage, and the most important one, which a narrow line keeps.
+    fn times(&self) -> (String, String) {
+        match &self.state {
+            HealthState::Degraded { lasted, .. } => {
+                let text = format!(" (no answer for {})", clock(*lasted));
+                (text.clone(), text)
+            }
+            HealthState::Away { lasted, remaining, .. } => {
+                let (lasted, remaining) = (clock(*lasted), clock(*remaining));
+                let full = format!(" (no answer for {lasted}, given up in {remaining})");
+                (full, format!(" (given up in {remaining})"))
+            }
+            HealthState::Healthy | HealthState::Lost { .. } => (String::new(), String::new()),
         }
     }
 
@@ -151,6 +169,23 @@ mod tests {
         http://h:1 answers again
         ");
         assert!(lines.compare(Vec::new()).is_empty(), "it is reported once");
+    }
+
+    #[test]
+    fn a_narrow_line_keeps_the_time_that_is_left() {
+        let [degraded, away, lost] = states().map(|state| ServerLine {
+            host: "http://localhost:8999".to_owned(),
+            state,
+            has_changed: true,
+        });
+        for (line, columns, expected) in [
+            (&away, 60, "http://localhost:8999 is away: connectio… (given up in 0:48)"),
+            (&away, 80, "http://localhost:8999 is away: connection refused (given up in 0:48)"),
+            (&degraded, 60, "http://localhost:8999 is degraded: con… (no answer for 0:01)"),
+            (&lost, 40, "http://localhost:8999 is lost: connecti…"),
+        ] {
+            assert_eq!(line.line(columns, false), expected);
+        }
     }
 
     #[test]

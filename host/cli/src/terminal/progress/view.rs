@@ -1,5 +1,6 @@
 //! Fixed lines at the bottom of the terminal, and other output above them.
 
+use crate::terminal::words::for_stderr;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use std::io::{self, IsTerminal as _, Write};
@@ -58,11 +59,6 @@ impl Drop for View {
     }
 }
 
-/// Returns the width of the view's terminal in columns.
-pub(super) fn columns() -> usize {
-    console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns))
-}
-
 /// Writes a line to the standard error stream, above the view. A closed stream is not an error.
 pub(crate) fn print_around_view(line: &dyn std::fmt::Display) {
     around(|| {
@@ -80,7 +76,9 @@ struct Stderr;
 impl Write for Stderr {
     // A closed stream is not an error: a logger could not report it elsewhere.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(around(|| io::stderr().write(bytes)).unwrap_or(bytes.len()))
+        let wrapped = for_stderr(&String::from_utf8_lossy(bytes));
+        let _ = around(|| io::stderr().write_all(wrapped.as_bytes()));
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -49,7 +49,9 @@ impl FieldSplitter {
         let (bytes, ends) = self.parts();
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let field = ends.partition_point(|end| *end <= error.valid_up_to()) + 1;
-            format!("is not UTF-8 in field {field}")
+            format!(
+                "is not UTF-8 in field {field}; convert the file, for example with `iconv -f latin1 -t utf-8`"
+            )
         })?;
         let mut start = 0;
         // The delimiter is ASCII, so every end is between two characters.

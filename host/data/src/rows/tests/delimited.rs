@@ -45,12 +45,13 @@ fn the_unnamed_first_column_of_pandas_is_the_index() {
 #[test]
 fn a_broken_record_is_a_problem_with_its_line() {
     let content = b"a,b\n1,2\n1\n1,2,3\n1,\xff\n\"x\"y,2\n3,4\n";
+    let convert = "convert the file, for example with `iconv -f latin1 -t utf-8`";
     let data = Data::one(FileFormat::Csv, content);
     let expected = [
         Ok(r#"{"a":"1","b":"2"}"#.to_owned()),
         Err("line 3 of rows: the record has 1 fields, but there are 2 columns".to_owned()),
         Err("line 4 of rows: the record has 3 fields, but there are 2 columns".to_owned()),
-        Err("line 5 of rows: the record is not UTF-8 in field 2".to_owned()),
+        Err(format!("line 5 of rows: the record is not UTF-8 in field 2; {convert}")),
         Err("line 6 of rows: text follows the closing quote of field 1; write a quote inside a quoted field twice".to_owned()),
         Ok(r#"{"a":"3","b":"4"}"#.to_owned()),
     ];

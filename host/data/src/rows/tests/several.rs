@@ -31,6 +31,26 @@ fn plain_files_are_counted_together() {
 }
 
 #[test]
+fn delimited_rows_are_counted_with_their_quotes() {
+    let quoted = "a,b\n\n1,\"x\ny\"\n2,\"\"\"\"\n\n3,z";
+    for (files, most, expected) in [
+        (vec![quoted], None, Some(3)),
+        (vec![quoted, "a,b\n4,5\n"], None, Some(4)),
+        (vec![quoted], Some(2), Some(2)),
+        (vec![quoted, "a,b\n4,\"open\n"], None, None),
+    ] {
+        let named = ["first", "second"].into_iter().zip(&files);
+        let files: Vec<_> = named.map(|(name, content)| (name, content.as_bytes())).collect();
+        let data = Data::new(FileFormat::Csv, &files);
+        let total = open(&data.source, most).expect("opened").total();
+        assert_eq!(total, expected, "{files:?}");
+    }
+    let table = Data::one(FileFormat::Tsv, quoted.replace(',', "\t"));
+    assert_eq!(table.open().expect("opened").total(), Some(3));
+    assert_eq!(Data::one(FileFormat::Csv, gzip(quoted.as_bytes())).open().expect("opened").total(), None);
+}
+
+#[test]
 fn a_bad_file_is_noticed_before_the_first_row() {
     let rows = numbered(2);
     let mut data = Data::new(FileFormat::Jsonl, &[("1", rows.as_bytes()), ("2", b"PAR1\x15\x04")]);

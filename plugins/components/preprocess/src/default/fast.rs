@@ -133,6 +133,9 @@ fn write_messages(
         [("question", &mut fields.question), ("prompt", &mut fields.prompt), (TEXT, &mut fields.text)];
     let (name, question) = question.into_iter().find_map(|(name, field)| Some((name, field.take()?)))?;
     let question = question.as_text()?;
+    if name != TEXT && question.stripped().as_str().is_empty() {
+        return None;
+    }
     let question = if params.trims(name) { question.stripped() } else { question.borrowed() };
     json.push('[');
     if let Some(system_prompt) = system_prompt {

@@ -275,6 +275,26 @@ fn a_row_without_a_question_says_which_parameters_to_set() {
     }
 }
 
+#[test]
+fn a_row_with_an_empty_question_is_an_error_unless_it_has_media() {
+    let empty =
+        |field: &str| Some(format!("field '{field}' is empty; write the question, or remove the row"));
+    for (params, row, expected) in [
+        (json!({}), json!({ "question": "", "answer": "a" }), empty("question")),
+        (json!({}), json!({ "question": " \n", "answer": "a" }), empty("question")),
+        (json!({}), json!({ "prompt": "" }), empty("prompt")),
+        (json!({ "question_field": "q" }), json!({ "q": "" }), empty("q")),
+        (json!({ "instruction": "Be brief." }), json!({ "question": "" }), empty("question")),
+        (json!({}), json!({ "question": "", "image": "a.png" }), None),
+        (json!({ "media": false }), json!({ "question": "", "image": "a.png" }), empty("question")),
+        (json!({}), json!({ "text": "" }), None),
+        (json!({}), json!({ "question": 0 }), None),
+    ] {
+        let error = convert::<DefaultRows>(params.clone(), row.clone()).err().map(|error| error.message);
+        assert_eq!(error, expected, "{params} {row}");
+    }
+}
+
 /// Rows with many of the recognized fields, in many forms.
 fn rows() -> impl Strategy<Value = Value> {
     let text = || "[a-c]{0,3}".prop_map(Value::from);

@@ -1,4 +1,4 @@
-//! Unknown keys, which are passed to the server with a warning.
+//! Unknown keys: those that resemble a known one are errors, the others are passed to the server with a warning.
 
 use super::HttpKind;
 use crate::elements::sampling;
@@ -48,8 +48,8 @@ pub(super) fn refuse_params(table: &mut MappingReader<'_>, problems: &mut Proble
     }
 }
 
-/// Returns the unknown keys, which are passed to the server. Each causes a warning that names the known key it
-/// resembles. Keys that look like credentials are rejected. Settings that gage-eval gave to a process of its own are
+/// Returns the unknown keys, which are passed to the server, each with a warning. Keys that resemble a known one, and keys
+/// that look like credentials, are rejected. Settings that gage-eval gave to a process of its own are
 /// not passed. Sampling parameters are returned separately: they are defaults, and do not override what samples
 /// request.
 pub(super) fn read_further(
@@ -81,16 +81,17 @@ pub(super) fn read_further(
             problems.warning(entry.key_span, &place, message).help(old.help);
             continue;
         }
+        if let Some(meant) = gage_core::nearest(name, known.iter().copied().chain(SamplingParams::NAMES)) {
+            let message = format!("`{name}` is not a key of {}", kind.name());
+            let help = format!("did you mean `{meant}`? a key for the server itself belongs in `extra_body`");
+            problems.error(entry.key_span, &place, message).help(help);
+            continue;
+        }
         let message =
             format!("`{name}` is not a key of {}; it is added to the body of every request", kind.name());
-        let problem = problems.warning(entry.key_span, &place, message);
-        match gage_core::nearest(name, known.iter().copied()) {
-            Some(meant) => problem
-                .help(format!("did you mean `{meant}`? put keys for the server into `extra_body`")),
-            None => problem.help(
-                "put it into `extra_body` if the server needs it; sampling parameters belong in `default_params`",
-            ),
-        };
+        problems.warning(entry.key_span, &place, message).help(
+            "put it into `extra_body` if the server needs it; sampling parameters belong in `default_params`",
+        );
         passed.insert(entry.key.clone(), entry.node.to_json());
     }
     (passed, sampling::read_object(params, &path, |_| span, problems))

@@ -111,7 +111,9 @@ proptest! {
 
     #[test]
     fn fast_path_takes_plain_rows(row in plain_rows()) {
-        prop_assert!(is_fast(&json!({}), &row.to_string()), "{row}");
+        // An empty question is an error.
+        let is_clear = ordinary::<DefaultRows>(&json!({}), &row.to_string()).is_some();
+        prop_assert!(is_fast(&json!({}), &row.to_string()) || !is_clear, "{row}");
     }
 
     #[test]
