@@ -123,7 +123,8 @@ function incompleteness({ status, summary }) {
 
 /** The figures of the metrics in large digits: of several runs side by side, with the verdict of the gate. */
 function headScores() {
-  const groups = figuresByMetric();
+  const isTimed = ({ run, figure }) => head.runs[run].timings?.timing_metrics.includes(figure);
+  const groups = figuresByMetric().filter(([first]) => !isTimed(first));
   if (groups.length === 0) return [];
   const hasTasks = new Set(groups.map(([{ figure }]) => figure.task_id)).size > 1;
   const item = (group) => {
