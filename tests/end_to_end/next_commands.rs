@@ -97,7 +97,7 @@ fn open_runs_of_several_models_have_one_command() {
     assert_eq!(spent.stderr.matches("--resume").count(), 1, "{}", spent.stderr);
     for (run_id, part) in [
         ("m-a", "continue all of them with `gage-host run suite.yaml --run-id m --resume`"),
-        ("other", "there are no runs 'other-…' to resume"),
+        ("other", "there is no run to resume whose id begins with 'other-'"),
     ] {
         let refused = run(&["--run-id", run_id, "--resume"], 2);
         assert!(refused.stderr.contains(part), "{}", refused.stderr);

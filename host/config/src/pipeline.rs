@@ -409,7 +409,7 @@ fn implied_tasks(
     let mut ids = BTreeSet::new();
     // Another check reports an id that occurs twice.
     for dataset in datasets.iter().filter(|dataset| ids.insert(dataset.dataset_id.as_str())) {
-        // What is wrong with one of them is wrong with all.
+        // An error in one of them is in all of them.
         let Some(task) = TaskSpec::of_dataset(&dataset.dataset_id, dataset.spans.entry, inherited, problems)
         else {
             break;

@@ -200,7 +200,7 @@ fn refuse_unknown_runs(run_id: &str, variants: &[Variant]) -> ExitCode {
         let help = format!("continue all of them with {resume}, or choose one with --model and --prompt");
         return terminal::usage_error(&message, Some(&help));
     }
-    let message = format!("there are no runs '{run_id}-…' to resume, of any model or prompt of the suite");
+    let message = format!("there is no run to resume whose id begins with '{run_id}-'");
     terminal::usage_error(
         &message,
         Some("name the --run-id that they were started with, or leave --resume out"),

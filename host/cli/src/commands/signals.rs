@@ -40,7 +40,7 @@ pub(super) fn stop_on_signal(stop: CancelToken, has_samples: Arc<AtomicBool>) ->
 async fn wait_and_stop(stop: CancelToken, has_samples: &AtomicBool) {
     let first = signal();
     #[cfg(unix)]
-    at_once::set_last_words(format!(
+    at_once::set_final_message(format!(
         "\nended at once\nnext: {}\n",
         gage_core::printable_line(&next_command::after_abort())
     ));

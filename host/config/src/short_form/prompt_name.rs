@@ -3,7 +3,7 @@
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// What a template looks like.
+/// An example of a template.
 pub(super) const EXAMPLE: &str = "\"Q: {{ question }}\"";
 
 /// Endings of the names of files that people write templates in.

@@ -61,7 +61,7 @@ function inlineOf(text) {
   }
 }
 
-/** Formulas that fit into a line: limits stand beside their signs, and a matrix is shown as it was written. */
+/** Makes formulas fit into a line: limits are beside their signs, and a matrix stays source. */
 function lowered(element) {
   if (element.querySelector("mtable")) return element.title;
   for (const [name, beside] of [["munderover", "msubsup"], ["munder", "msub"]]) {
@@ -108,12 +108,9 @@ function isPure(metric) {
 
 /** Whether a metric says that a sample is good; null where it draws no line. */
 function verdictOf(metric, row) {
-  const pass = rows.pass[metric][row];
-  if (pass >= 0) return pass === 1;
-  const value = rows.scores[metric][row];
-  const isMoreBetter = natureOf(rows.task[row], metric).direction > 0;
-  if (isPure(metric)) return (value === 1) === isMoreBetter;
-  return value === 0 && isMoreBetter ? false : null;
+  if (failsBy(row, metric)) return false;
+  if (rows.pass[metric][row] === 1) return true;
+  return isPure(metric) ? (rows.scores[metric][row] === 1) === natureOf(rows.task[row], metric).direction > 0 : null;
 }
 
 /** A score: a sign where the metric only has 0 and 1, else a number. */
@@ -140,7 +137,7 @@ function scoreCells(row) {
 function changeCell(row) {
   const change = changeOf(row);
   if (!change) return make("span", { class: "change" });
-  const metric = changeMetric ?? rows.gains.findIndex((gains) => gains[row] === change);
+  const metric = changedMetric(row);
   const { direction, countsPasses } = natureOf(rows.task[row], metric);
   const of = (one) => (countsPasses ? rows.pass[metric][one] : rows.scores[metric][one]);
   const [before, after] = [row, rows.partner[row]].sort((one, other) => rows.run[one] - rows.run[other]).map(of);

@@ -46,7 +46,7 @@ function costOfSample(row, { model_output: output, timing }) {
   if (ofModel === null && ofJudges === null) return null;
   const missing = run.missing_prices ? `, ${visible(run.missing_prices)}` : "";
   const parts = [ofModel === null ? "" : `model ${amount(ofModel)}`, ofJudges === null ? "" : `judges ${amount(ofJudges)}`].filter(Boolean);
-  // What is missing may say that it is the cost of judges.
+  // The note on missing prices may already say that the cost is that of judges.
   if (parts.length === 1) return missing && ofModel === null ? `${amount(ofJudges)}${missing}` : parts[0] + missing;
   return `${amount(ofModel + ofJudges)} (${parts.join(", ")})${missing}`;
 }
@@ -155,7 +155,7 @@ function scoresOfTwo(answers) {
     const change = typeof before === "number" && typeof after === "number" ? after - before : null;
     const gain = change && change * natureOf(rows.task[both[1].row], names.metrics.indexOf(id)).direction;
     const whys = both.map(({ metric }) => metric && whyOf(metric));
-    // What both runs say stands there once.
+    // A reason that both runs give is shown once.
     const why = whys[0] === whys[1] ? [whys[0]] : both.map(({ row }, number) => whys[number] && `${head.runs[rows.run[row]].run_id}: ${whys[number]}`);
     return [{ begins: place > 0, cells: [visible(id), ...both.map(shown), change === null ? "–" : change === 0 ? "same" : make("span", { class: gain < 0 ? "worse" : "passed" }, signed(change))] }, ...why.filter(Boolean).map((whole) => ({ whole }))];
   });
@@ -188,7 +188,7 @@ function differenceOfAnswers(answers) {
   const [before, after] = answers.map(answerIn);
   const [base, fresh] = answers.map(([row]) => head.runs[rows.run[row]].run_id);
   const silent = answers.filter(([, text]) => !text.model_output).map(([row]) => head.runs[rows.run[row]].run_id);
-  if (silent.length > 0) return [make("p", { class: "soft" }, `There is no answer of ${silent.join(" and of ")}.`)];
+  if (silent.length > 0) return [make("p", { class: "soft" }, `No answer from ${silent.join(" or ")}.`)];
   if (before === after) return [make("p", { class: "soft" }, "The answers are the same.")];
   const [old, now] = [before.slice(0, LONGEST), after.slice(0, LONGEST)];
   const { common, all, share } = commonWords(old, now);
@@ -246,7 +246,7 @@ function barOf(row, text) {
   const place = selected.indexOf(row);
   const button = (name, listen, isPossible = true) => make("button", { type: "button", "data-name": name, disabled: !isPossible, click: listen }, name);
   const change = changeOf(row);
-  const changed = change ? ` · ${[changedMetric(row) || visible(names.metrics[0]), change < 0 ? "worse by" : "better by", score(Math.abs(change))].join(" ")}` : "";
+  const changed = change ? ` · ${[visible(names.metrics[changedMetric(row)] ?? ""), change < 0 ? "worse by" : "better by", score(Math.abs(change))].join(" ")}` : "";
   const where = `${visible(names.tasks[rows.task[row]])} · ${place < 0 ? "not in the list" : `${count(place + 1)} of ${count(selected.length)}`}${changed}`;
   const copy = (event) => copyText(JSON.stringify(exported(row, text)), event.currentTarget);
   return make("div", { class: "bar" }, make("h2", { id: "detail-title" }, visible(idOf(row)), " ", make("span", {}, where)),

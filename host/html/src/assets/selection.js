@@ -12,12 +12,8 @@ let isSearching = false;
 let changeMetric = null;
 const changeOf = (row) => (changeMetric === null ? rows.change[row] : rows.gains[changeMetric][row]);
 
-/** The name of the metric that changed, where there are several; else empty. */
-function changedMetric(row) {
-  if (names.metrics.length < 2 || !rows.gains.length) return "";
-  const metric = changeMetric ?? rows.gains.findIndex((column) => column[row] === rows.change[row]);
-  return visible(names.metrics[metric] ?? "");
-}
+/** The metric of the change of a sample. */
+const changedMetric = (row) => changeMetric ?? rows.gains.findIndex((gains) => gains[row] === rows.change[row]);
 
 const wanted = () => ({
   query: byId("query").value.trim().toLowerCase(), where: byId("where").value.trim(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,

@@ -1,6 +1,6 @@
 //! The list of samples: its place, columns, order, filters and addresses.
 
-use crate::support::{Served, append, begin, browser, complaints, forty, sample, whole};
+use crate::support::{Served, append, begin_with_two_tasks, browser, complaints, forty, sample, whole};
 use gage_browser::{Page, Screen};
 use gage_record::SampleRecord;
 use serde_json::json;
@@ -227,10 +227,7 @@ fn rows_of_a_comparison_have_both_answers_and_the_change() {
 fn samples_are_opened_by_id() {
     let Some(browser) = browser("addresses of samples") else { return };
     let root = tempfile::tempdir().expect("a folder");
-    let (folder, mut manifest, mut writer) = begin(root.path(), "two");
-    manifest.identity.config["tasks"] =
-        json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
-    manifest.write(&folder).expect("a manifest");
+    let mut writer = begin_with_two_tasks(root.path(), "two");
     let mut other = sample(0, "Lima", 1.0);
     other.task_id = "later".to_owned();
     append(&mut writer, &[sample(0, "a", 0.5), other, sample(1, "b", 1.0)]);

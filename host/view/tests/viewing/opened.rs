@@ -185,7 +185,7 @@ fn two_answers_are_compared_by_lines_and_then_words() {
                      || (document.querySelector('.changes summary') ?? document.querySelector('.changes')).innerText.trim()";
         assert_eq!(&page.text(marks).expect("a difference"), expected);
     }
-    // What is gone does not run into what is added.
+    // Deleted text does not run into inserted text.
     open_sample(&page, &address, 0);
     let difference = page.text("document.querySelector('.changes .difference').textContent").expect("a text");
     assert_eq!(difference, "one two three 3\nsame\nfour five");

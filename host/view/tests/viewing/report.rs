@@ -1,6 +1,8 @@
 //! Reports of runs.
 
-use crate::support::{Served, append, begin, browser, complaints, failed, forty, sample, stopped, whole};
+use crate::support::{
+    Served, append, begin_with_two_tasks, browser, complaints, failed, forty, sample, stopped, whole,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gage_browser::{Page, Screen};
@@ -351,10 +353,7 @@ fn samples_are_found_by_scores_metadata_and_errors() {
 fn rows_show_texts_and_the_scores_of_their_own_task() {
     let Some(browser) = browser("a list of two tasks") else { return };
     let root = tempfile::tempdir().expect("a folder");
-    let (folder, mut manifest, mut writer) = begin(root.path(), "two");
-    manifest.identity.config["tasks"] =
-        json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
-    manifest.write(&folder).expect("a manifest");
+    let mut writer = begin_with_two_tasks(root.path(), "two");
     let mut other = sample(0, "Lima", 1.0);
     other.task_id = "later".to_owned();
     other.metrics[0].metric_id = "contains".into();

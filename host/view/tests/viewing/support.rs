@@ -156,6 +156,15 @@ pub(crate) fn begin(root: &Path, run_id: &str) -> (RunFolder, Manifest, JournalW
     (folder, manifest, writer)
 }
 
+/// Starts a run of the tasks `t` and `later`.
+pub(crate) fn begin_with_two_tasks(root: &Path, run_id: &str) -> JournalWriter {
+    let (folder, mut manifest, writer) = begin(root, run_id);
+    manifest.identity.config["tasks"] =
+        json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
+    manifest.write(&folder).expect("a manifest");
+    writer
+}
+
 fn identity() -> RunIdentity {
     let identity = json!({
         "config": {

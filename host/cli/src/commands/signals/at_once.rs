@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static IS_AWAITED: AtomicBool = AtomicBool::new(false);
 /// True once there was a signal that a command waits for.
 pub(super) static HAS_RECEIVED_ONE: AtomicBool = AtomicBool::new(false);
-/// The last words after the second signal.
-static LAST_WORDS: OnceLock<String> = OnceLock::new();
+/// The lines that are printed after the second signal.
+static FINAL_MESSAGE: OnceLock<String> = OnceLock::new();
 
 /// Lets SIGINT and SIGTERM end the process with a line, from now on.
 pub(super) fn install() -> std::io::Result<()> {
@@ -35,8 +35,8 @@ pub(super) fn await_first() -> std::io::Result<()> {
 }
 
 /// Sets the lines after the second signal.
-pub(super) fn set_last_words(text: String) {
-    let _ = LAST_WORDS.set(text);
+pub(super) fn set_final_message(text: String) {
+    let _ = FINAL_MESSAGE.set(text);
 }
 
 #[expect(unsafe_code, reason = "no safe function writes a line in the handler of a signal")]
@@ -50,7 +50,7 @@ fn on_signal() {
         end("\ninterrupted\n");
     }
     if HAS_RECEIVED_ONE.swap(true, Ordering::SeqCst) {
-        end(LAST_WORDS.get().map_or("\nended at once\n", String::as_str));
+        end(FINAL_MESSAGE.get().map_or("\nended at once\n", String::as_str));
     }
 }
 
