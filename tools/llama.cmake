@@ -1,0 +1,42 @@
+# Shortens the build of llama.cpp. Its CMake includes this file after each `project()`, because `.cargo/config.toml` sets
+# CMAKE_PROJECT_INCLUDE and the crate `llama-cpp-sys-2` passes it on.
+#
+# - Of the library `common`, gage-model uses the conversion of a JSON schema into a grammar, and the crate's wrapper refers to the
+#   sampler. The rest (command lines, downloads, chat formats) takes two minutes to compile, and no file that is kept refers to it.
+# - The graphs of image models are compiled as one unit, because each is smaller than the headers that it includes.
+#
+# If a new version of llama.cpp needs a file that is left out, linking fails and names a symbol of it.
+if(NOT PROJECT_NAME STREQUAL "llama.cpp")
+  return()
+endif()
+
+function(leave_out_unused_sources)
+  set(unused
+    "arg" "chat" "chat-auto-parser-generator" "chat-auto-parser-helpers" "chat-diff-analyzer" "chat-peg-parser" "console" "debug"
+    "download" "hf-cache" "imatrix-loader" "llguidance" "peg-parser" "preset" "subproc" "jinja/[a-z-]+" "parsers/[a-z0-9-]+")
+  list(JOIN unused "|" pattern)
+  get_target_property(sources llama-common SOURCES)
+  list(FILTER sources EXCLUDE REGEX "^(${pattern})\\.cpp$")
+  set_target_properties(llama-common PROPERTIES SOURCES "${sources}")
+endfunction()
+
+function(unite_image_models)
+  get_target_property(sources mtmd SOURCES)
+  get_target_property(folder mtmd SOURCE_DIR)
+  list(FILTER sources INCLUDE REGEX "^models/.*\\.cpp$")
+  list(TRANSFORM sources PREPEND "${folder}/")
+  set_property(SOURCE ${sources} TARGET_DIRECTORY mtmd PROPERTY UNITY_GROUP models)
+  set_target_properties(mtmd PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+function(shorten_build)
+  if(TARGET llama-common)
+    leave_out_unused_sources()
+  endif()
+  if(TARGET mtmd)
+    unite_image_models()
+  endif()
+endfunction()
+
+# The targets exist at the end of the whole configuration.
+cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL shorten_build)
