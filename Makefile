@@ -3,7 +3,14 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release install bench fuzz coverage error-rates test-references peers
+.PHONY: help setup build run test lint docs reference fetch-model release cuda install wheel test-wheel dist bench fuzz coverage error-rates test-references test-kernels peers
+
+# On Linux, optimised builds of gage-model load their kernels from folders beside it.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ifneq ($(filter Linux-x86_64 Linux-aarch64,$(shell uname -s)-$(shell uname -m)),)
+MODEL_FEATURES := --features gage-llama/dynamic-backends
+STAGE_MODEL_PROGRAM = tools/model-program.sh "$(TARGET)/release" "$(TARGET)/release"
+endif
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
@@ -12,7 +19,7 @@ setup: ## Install what building needs (Debian packages when root, otherwise it s
 	@tools/setup.sh
 
 build: setup ## Build the programs into target/debug
-	cargo build --workspace --bins --locked
+	cargo build --package gage-host --package gage-llama --locked
 
 run: build ## Evaluate the model that ships with the project, on the suite that ships with it
 	target/debug/gage-host run config/custom/tiny.yaml
@@ -26,6 +33,8 @@ lint: setup ## Check the format, the spelling, the dependencies, and every warni
 	cargo fmt --all --check
 	cargo fmt --manifest-path plugins/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	@# As other programs embed it: without Parquet and OpenTelemetry.
+	cargo clippy --package gage-runner --locked -- --deny warnings
 	cargo clippy --manifest-path plugins/Cargo.toml --workspace --all-targets --locked --target-dir target/plugins-native -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 
@@ -35,19 +44,28 @@ docs: ## Build the documentation site into target/site, and check its links
 reference: setup ## Write the generated pages of the documentation again
 	tools/reference.sh
 
-release: setup ## Build the program as it is meant to be used, into target/release
-	cargo build --release --package gage-host --package gage-llama --locked
-ifeq ($(shell uname -m),x86_64)
-	@# The program that runs models once more for newer processors; it is used where the processor has these instructions.
-	GGML_AVX512=ON GGML_AVX512_VNNI=ON cargo build --release --package gage-llama --locked --target-dir target/avx512
-	ln -f target/avx512/release/gage-model target/release/gage-model-avx512
-endif
+release: setup ## Build the programs as they are meant to be used, into target/release
+	cargo build --release --package gage-host --package gage-llama $(MODEL_FEATURES) --locked
+	$(STAGE_MODEL_PROGRAM)
+
+cuda: ## Build the kernels for NVIDIA GPUs (fetches the toolkit if there is none): CUDA_ARCHITECTURES=90-real for one kind of GPU
+	CUDA_ARCHITECTURES="$(CUDA_ARCHITECTURES)" CUDA_LIBRARIES="$(CUDA_LIBRARIES)" tools/cuda.sh
 
 install: release ## Install the program, its man pages and shell completions below PREFIX (default ~/.local)
 	tools/install.sh "$(or $(PREFIX),$(HOME)/.local)"
 
+wheel: release ## Build a wheel of the program into dist, for Linux on x86-64 with glibc 2.34 or newer
+	tools/wheel.sh
+
+test-wheel: ## Test the wheel in dist, in new environments of this machine and (as root) of a Debian without compilers
+	tools/test-wheel.sh
+
+dist: release ## Build an archive of the programs, man pages, completions and licences into dist
+	tools/dist.sh
+
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
-	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks
+	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks $(MODEL_FEATURES)
+	$(STAGE_MODEL_PROGRAM)
 	$(if $(filter sandbox,$(or $(BENCH),sandbox)),cargo build --release --locked --package gage-native-costs --manifest-path plugins/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}/plugins-native")
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
 
@@ -62,6 +80,12 @@ error-rates: ## Simulate how often gates err, and print the table
 
 test-references: build ## Compare figures with those of other programs, which it installs from PyPI, and print the tables
 	python3 tests/figures/run.py --program "$${CARGO_TARGET_DIR:-target}/debug/gage-host"
+
+test-kernels: setup ## Run the tests of loadable kernels, which build llama.cpp once more
+	cargo build --locked --package gage-host --bins
+	cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$(TARGET)/modules"
+	tools/model-program.sh "$(TARGET)/modules/debug" "$(TARGET)/modules/stage"
+	GAGE_TEST_MODEL_FOLDER="$(abspath $(TARGET))/modules/stage" cargo test --locked --package gage-llama --test models kernel_modules:: -- --ignored
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

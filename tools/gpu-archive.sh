@@ -3,7 +3,9 @@
 #
 #     tools/gpu-archive.sh FOLDER
 #
-# Writes FOLDER/gpu-check.tar.xz: gage-host, gage-model with loadable kernels, the sources of llama.cpp, and the suites.
+# Writes FOLDER/gpu-check.tar.xz: gage-host, gage-model with loadable kernels, the sources of llama.cpp and of
+# llama-batched-bench, and the suites. If LOCAL_DATASETS_ROOT has PIQA, its first 200 questions too: they are for a machine of
+# your own, since the data come without a licence of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,32 +13,42 @@ folder=${1:?a folder for the archive}
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$folder"
 
-cargo build --locked --workspace --bins
-cargo build --locked --package gage-llama --features dynamic-backends --target-dir "$target/modules"
+cargo build --locked --package gage-host
+cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$target/modules"
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-mkdir -p "$stage/bin" "$stage/kernels/baseline" "$stage/kernels/avx512"
+mkdir "$stage/bin"
 strip -o "$stage/bin/gage-host" "$target/debug/gage-host"
-strip -o "$stage/bin/gage-model" "$target/modules/debug/gage-model"
+tools/model-program.sh "$target/modules/debug" "$stage/lib/gage-host"
 
-# The sources that Cargo fetched, and what their build script made of them.
+# The sources that Cargo fetched.
 manifest=$(cargo metadata --locked --format-version 1 |
   python3 -c 'import json,sys; print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "llama-cpp-sys-2"))')
-built=$(ls -dt "$target"/modules/debug/build/llama-cpp-sys-2-*/out/backends | head -n 1)
-cp "$built/libggml-cpu-haswell.so" "$stage/kernels/baseline/"
-cp "$built/libggml-cpu-cascadelake.so" "$stage/kernels/avx512/"
-# The program asks for libraries by their SONAME, which the links in the target folder do not have.
-for library in "$built"/../lib/lib*.so.[0-9]; do
-  cp -L "$library" "$stage/bin/"
-done
-cp -L "$(cc -print-file-name=libgomp.so.1)" "$stage/bin/"
-strip --strip-unneeded "$stage"/bin/*.so* "$stage"/kernels/*/*.so
 (cd "$(dirname "$manifest")" && tar -c --exclude='ggml-vulkan' --exclude='ggml-sycl' --exclude='ggml-opencl' --exclude='ggml-hexagon' \
   --exclude='ggml-webgpu' --exclude='ggml-cann' --exclude='ggml-metal' --exclude='ggml-musa' --exclude='tools/ui' --exclude='tools/server' \
-  --exclude='models' --exclude='docs' --exclude='llama.cpp/tests' llama.cpp) | tar -x -C "$stage"
+  --exclude='llama.cpp/models' --exclude='llama.cpp/docs' --exclude='llama.cpp/tests' llama.cpp) | tar -x -C "$stage"
+# The two source files of llama-batched-bench are not in the crate.
+package=$(sed -n 's/^package=//p' tests/benchmarks/peers/build-batched-bench.sh)
+mkdir -p "$target/peers"
+if [ -d "$target/peers/$package" ] ||
+  python3 -m pip download --quiet --no-deps --no-binary :all: --dest "$target/peers" "llama-cpp-python==${package##*-}"; then
+  [ -d "$target/peers/$package" ] || tar -xzf "$target/peers/$package.tar.gz" -C "$target/peers" --wildcards '*/tools/batched-bench/*.cpp'
+  mkdir -p "$stage/batched-bench"
+  cp "$target/peers/$package"/vendor/llama.cpp/tools/batched-bench/*.cpp "$stage/batched-bench/"
+else
+  echo "skipped: the sources of llama-batched-bench cannot be fetched" >&2
+fi
+piqa=${LOCAL_DATASETS_ROOT:-}/piqa
+if [ -f "$piqa/valid.jsonl" ]; then
+  mkdir -p "$stage/data/piqa"
+  head -n 200 "$piqa/valid.jsonl" >"$stage/data/piqa/valid.jsonl"
+  head -n 200 "$piqa/valid-labels.lst" >"$stage/data/piqa/valid-labels.lst"
+else
+  echo "skipped: PIQA is not in LOCAL_DATASETS_ROOT" >&2
+fi
 mkdir -p "$stage/config"
 cp -r config/custom config/data config/models "$stage/config/"
-cp tools/gpu-check.sh tools/random-model.py "$stage/"
+cp tools/gpu-check.sh tools/gpu-speed.py tools/random-model.py "$stage/"
 tar -C "$stage" -c . | xz -3 -T0 >"$folder/gpu-check.tar.xz"
 ls -l "$folder/gpu-check.tar.xz"

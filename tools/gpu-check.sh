@@ -22,7 +22,10 @@ lscpu | grep -E 'Model name|^CPU\(s\)'
 ldd --version | head -n 1
 
 part kernels
-mkdir -p kernels/cuda
+# The program with only the kernels for the processor that are also used beside a GPU.
+rm -rf cpu-only && cp -al lib/gage-host cpu-only && rm -rf cpu-only/kernels/{sse42,avx512}
+kernels=$work/lib/gage-host/kernels/cuda
+mkdir -p "$kernels"
 toolkit=$(cd "$(dirname "$(command -v nvcc)")/.." && pwd -P)
 libraries=$(ls -d "$toolkit"/lib64 "$toolkit"/lib 2>/dev/null | head -n 1)
 # A toolkit from PyPI wheels may lack cuBLAS, or the names that a linker looks for.
@@ -34,37 +37,32 @@ for name in cublas cublasLt cudart; do
   export LD_LIBRARY_PATH="$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 done
 driver=$(find / -name 'libcuda.so.1' -not -path '/proc/*' 2>/dev/null | head -n 1)
-export LD_LIBRARY_PATH="$work/bin:$LD_LIBRARY_PATH:$(dirname "$driver")"
+export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$(dirname "$driver")"
 memory=()
 [ -e "$libraries/stubs/libcuda.so" ] || memory=(-DGGML_CUDA_NO_VMM=ON)
 printf 'toolkit %s, cuBLAS %s, driver %s, %s\n' "$toolkit" "$cublas" "$driver" "${memory[*]:-virtual memory}"
 if [ -f libggml-cuda.so.xz ]; then
-  xz -dc libggml-cuda.so.xz >kernels/cuda/libggml-cuda.so
+  xz -dc libggml-cuda.so.xz >"$kernels/libggml-cuda.so"
 else
   cmake -S llama.cpp -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=OFF -DGGML_BACKEND_DL=ON -DGGML_CUDA=ON -DGGML_CUDA_NCCL=OFF \
     -DCMAKE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES:-native}" -DCUDAToolkit_ROOT="$toolkit" "${memory[@]}" -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF \
     -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF >"$results/configure.log" 2>&1 || tail -n 30 "$results/configure.log"
   ninja -C build ggml-cuda >"$results/build.log" 2>&1 || grep -m 5 -A 12 -E 'FAILED|error' "$results/build.log"
   module=$(find build -name 'libggml-cuda.so' | head -n 1)
-  cp "$module" kernels/cuda/ && strip --strip-unneeded kernels/cuda/libggml-cuda.so
+  cp "$module" "$kernels/" && strip --strip-unneeded "$kernels/libggml-cuda.so"
   # In the background, for a later call on another machine.
-  (xz -1 -T4 -c kernels/cuda/libggml-cuda.so | split -b 15000000 - "$results/libggml-cuda.so.xz.") &
+  (xz -1 -T4 -c "$kernels/libggml-cuda.so" | split -b 15000000 - "$results/libggml-cuda.so.xz.") &
 fi
-ls -l kernels/cuda
+ls -l "$kernels"
 printf 'built at %s s\n' "$SECONDS"
-ldd kernels/cuda/libggml-cuda.so | grep 'not found'
+ldd "$kernels/libggml-cuda.so" | grep 'not found'
+bin/gage-host doctor
 
-# gage-model with the kernels for the processor alone, and with those for the GPU.
-for program in cpu cuda; do
-  folders="--kernels $work/kernels/baseline"
-  [ "$program" = cpu ] || folders="$folders --kernels $work/kernels/cuda"
-  printf '#!/bin/sh\nexec %s/bin/gage-model %s "$@"\n' "$work" "$folders" >"gage-model-$program"
-  chmod +x "gage-model-$program"
-done
-on() { # PROGRAM ARGUMENT...: runs gage-host with a model program, for a bounded time
-  local program=$1
+on() { # cpu|cuda ARGUMENT...: runs gage-host with or without kernels for GPUs, for a bounded time
+  local folder=lib/gage-host
+  [ "$1" = cuda ] || folder=cpu-only
   shift
-  GAGE_HOST_MODEL_PROGRAM="$work/gage-model-$program" timeout "${STEP_SECONDS:-120}" bin/gage-host "$@"
+  GAGE_HOST_MODEL_PROGRAM="$work/$folder/gage-model" timeout "${STEP_SECONDS:-120}" bin/gage-host "$@"
 }
 
 part tiny suite
@@ -131,11 +129,35 @@ except Exception as error:
     print("comparison failed:", repr(error))
 PYTHON
 
-part memory estimate
-bin/gage-host model inspect random.gguf 2>&1 | tail -n 20
+part llama-batched-bench
+module=$(find "$work" -name libggml-cuda.so -size +1M | head -n 1)
+bare=()
+if [ -d batched-bench ]; then
+  cmake -S llama.cpp -B bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=OFF -DGGML_BACKEND_DL=ON -DLLAMA_BUILD_COMMON=ON -DLLAMA_BUILD_TESTS=OFF \
+    -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF >"$results/bench-configure.log" 2>&1
+  ninja -C bench ggml-cpu llama-common >"$results/bench-build.log" 2>&1 || grep -m 5 -A 12 -E 'FAILED|error' "$results/bench-build.log"
+  # The kernels are looked for beside the program.
+  ln -sf "$module" bench/bin/
+  g++ -O2 -std=c++17 -Illama.cpp/include -Illama.cpp/ggml/include -Illama.cpp/common -Illama.cpp/vendor batched-bench/*.cpp -o bench/bin/llama-batched-bench \
+    -Lbench/bin -lllama-common -lllama -lggml -lggml-base -Wl,-rpath,'$ORIGIN' && bare=(--batched-bench "$work/bench/bin/llama-batched-bench")
+fi
+printf 'built at %s s\n' "$SECONDS"
+
+part memory and speed beside llama-batched-bench
+GAGE_HOST_MODEL_PROGRAM="$work/lib/gage-host/gage-model" python3 gpu-speed.py random.gguf "${bare[@]}"
+
+gpus=$(nvidia-smi -L | wc -l)
+if [ "$gpus" -gt 1 ]; then
+  part "replicas on $gpus GPUs"
+  for replicas in 1 auto; do
+    on cuda run config/custom/tiny.yaml --run-id "replicas-$replicas" --output-dir runs --set "backends.tiny.config.replicas=$replicas" 2>&1 | tail -n 3
+    grep -o '"replicas": *[0-9]*' "runs/replicas-$replicas/manifest.json" | head -n 1
+  done
+  cmp runs/replicas-1/samples.jsonl runs/replicas-auto/samples.jsonl && echo "the samples of both are equal"
+fi
 
 part speed beside a bare loop over llama.cpp
-on cuda model bench random.gguf --repeats 1 2>&1
+on cuda model bench random.gguf --repeats 1 --seconds 5 2>&1
 nvidia-smi --query-gpu=memory.used --format=csv
 wait
 printf '\nfinished at %s s\n' "$SECONDS"

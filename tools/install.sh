@@ -8,11 +8,17 @@ cd "$(dirname "$0")/.."
 PREFIX=${DESTDIR:-}$1
 RELEASE=${CARGO_TARGET_DIR:-target}/release
 
-mkdir -p "$PREFIX/bin" "$PREFIX/share/man/man1" "$PREFIX/share/bash-completion/completions" \
+mkdir -p "$PREFIX/bin" "$PREFIX/lib/gage-host" "$PREFIX/share/man/man1" "$PREFIX/share/bash-completion/completions" \
   "$PREFIX/share/zsh/site-functions" "$PREFIX/share/fish/vendor_completions.d"
-for program in gage-host gage-model gage-model-avx512; do
-  if [ -f "$RELEASE/$program" ]; then install -m 755 "$RELEASE/$program" "$PREFIX/bin/$program"; fi
-done
+install -m 755 "$RELEASE/gage-host" "$PREFIX/bin/gage-host"
+if [ -d "$RELEASE/kernels" ]; then
+  tools/model-program.sh "$RELEASE" "$PREFIX/lib/gage-host"
+  for gpu in cuda metal vulkan; do
+    if [ -d "$RELEASE/kernels/$gpu" ]; then cp -R "$RELEASE/kernels/$gpu" "$PREFIX/lib/gage-host/kernels/"; fi
+  done
+else
+  install -m 755 "$RELEASE/gage-model" "$PREFIX/lib/gage-host/gage-model"
+fi
 host=$PREFIX/bin/gage-host
 "$host" man-pages "$PREFIX/share/man/man1"
 "$host" completions bash >"$PREFIX/share/bash-completion/completions/gage-host"

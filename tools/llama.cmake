@@ -3,6 +3,8 @@
 #
 # - Of the library `common`, gage-model uses the conversion of a JSON schema into a grammar, and the crate's wrapper refers to the
 #   sampler. The rest (command lines, downloads, chat formats) takes two minutes to compile, and no file that is kept refers to it.
+# - A build with loadable kernels has a module for each of 14 kinds of processors. Only those that tools/model-program.sh takes are
+#   compiled; the others are empty.
 # - The graphs of image models are compiled as one unit, because each is smaller than the headers that it includes.
 #
 # If a new version of llama.cpp needs a file that is left out, linking fails and names a symbol of it.
@@ -29,7 +31,24 @@ function(unite_image_models)
   set_target_properties(mtmd PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
+function(empty_unused_modules)
+  set(empty "${CMAKE_BINARY_DIR}/empty.cpp")
+  file(WRITE "${empty}" "")
+  get_property(targets DIRECTORY "${CMAKE_SOURCE_DIR}/ggml/src" PROPERTY BUILDSYSTEM_TARGETS)
+  list(FILTER targets INCLUDE REGEX "^ggml-cpu-")
+  list(FILTER targets EXCLUDE REGEX "^ggml-cpu-(sse42|haswell|cascadelake|armv8\\.0_1)$")
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "MODULE_LIBRARY")
+      set_target_properties(${target} PROPERTIES SOURCES "${empty}")
+    endif()
+  endforeach()
+endfunction()
+
 function(shorten_build)
+  if(GGML_CPU_ALL_VARIANTS)
+    empty_unused_modules()
+  endif()
   if(TARGET llama-common)
     leave_out_unused_sources()
   endif()

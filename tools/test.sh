@@ -13,8 +13,9 @@ cargo test --manifest-path sdk/rust/Cargo.toml --locked --target-dir target/plug
 # The SDKs of the other languages, where those are installed.
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
   (cd sdk/python && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src:tests python3 -m unittest discover --start-directory tests)
+  (cd sdk/python-host && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory tests)
 else
-  echo "skipped: the Python SDK's tests need Python 3.10"
+  echo "skipped: the tests in Python need Python 3.10"
 fi
 if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
   (cd sdk/js && node --test test/*.test.js)

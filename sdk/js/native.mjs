@@ -6,6 +6,7 @@ import { register } from "node:module";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { findSource, readInfo } from "./build/options.mjs";
 
 const write = process.stdout.write.bind(process.stdout);
@@ -113,6 +114,8 @@ function failureOf(thrown) {
 
 const endLines = [captureStream(process.stdout, "stdout"), captureStream(process.stderr, "stderr")];
 globalThis.gageHost = { log: { emit: sendLine }, media: { find: refuseMedia, read: refuseMedia } };
+// The plugin may keep this thread busy without end.
+new Worker(new URL("./native/parent.mjs", import.meta.url)).unref();
 register(new URL("./native/hooks.mjs", import.meta.url));
 let calls;
 try {

@@ -126,6 +126,33 @@ fn unclear_answers_are_refused() {
     assert!(refused.stderr.contains("cannot be read"), "{}", refused.stderr);
 }
 
+/// The answers to later repeats were once given to earlier ones.
+#[test]
+fn missing_repeat_does_not_shift_the_later_ones() {
+    let workspace = workspace();
+    let suite = "datasets:\n- {dataset_id: rows, loader: jsonl, params: {path: rows.jsonl}}\n\
+                 metrics: [exact_match]\ntasks: [{task_id: t, dataset_id: rows, repeat: 2}]\n";
+    workspace.write("suite.yaml", suite);
+    let by_id = [("p", "null"), ("p", "\"Lima\""), ("c", "\"Santiago\""), ("c", "\"Lima\"")];
+    let line = |(id, answer): (&str, &str)| format!("{{\"id\": \"{id}\", \"answer\": {answer}}}\n");
+    for (run, content) in [
+        ("ids", by_id.map(line).concat()),
+        ("order", by_id.map(|(_, answer)| format!("{{\"answer\": {answer}}}\n")).concat()),
+    ] {
+        workspace.write("answers.jsonl", content);
+        let ended = workspace
+            .run(&["run", "suite.yaml", "--answers", "answers.jsonl", "--run-id", run])
+            .expect_code(4);
+        assert!(ended.stderr.contains("entries without an answer: 1"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("belong to no sample"), "{}", ended.stderr);
+        let samples = workspace.samples(run);
+        let failed = samples.iter().find(|sample| sample["outcome"] == "backend_error").expect("a failure");
+        let message = failed["error"]["message"].as_str().unwrap_or_default();
+        let expected = "has 1 answer for the sample 'p', and none for repeat 1";
+        assert!(message.contains(expected), "{run}: {message}");
+    }
+}
+
 #[test]
 fn answers_of_several_datasets_need_their_tasks() {
     let workspace = workspace();
@@ -137,8 +164,19 @@ fn answers_of_several_datasets_need_their_tasks() {
                  tasks: [{task_id: one, dataset_id: a}, {task_id: two, dataset_id: b}]\n";
     workspace.write("suite.yaml", suite);
     let refused = workspace.run(&RUN).expect_code(2);
-    let part = "line 1: the answer names no task, and the datasets `a` and `b`";
-    assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    for part in [
+        "line 1: the answer has no `task_id` beside a `sample_id`, and the datasets `a` and `b`",
+        r#"{"task_id": "one", "sample_id": "c", "answer": "…"}"#,
+    ] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    workspace.write("answers.jsonl", "\"Lima\"\n\"Santiago\"\n");
+    let refused = workspace.run(&RUN).expect_code(2);
+    for part in
+        ["but 2 tasks take answers from it", r#"{"task_id": "one", "sample_id": "ID", "answer": "…"}"#]
+    {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
     let lines =
         [("one", "p", "Lima"), ("one", "c", "Santiago"), ("two", "p", "Cusco"), ("two", "c", "Santiago")];
     let line = |(task, sample, answer): (&str, &str, &str)| {

@@ -14,6 +14,7 @@ mod components;
 mod data;
 mod data_commands;
 mod dataset_faults;
+mod demo;
 mod documentation;
 mod embedding;
 mod exporting;
@@ -43,6 +44,8 @@ mod plugin_authors;
 mod plugin_commands;
 mod plugin_packages;
 mod plugins;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+mod program_file;
 mod prompt_checks;
 mod redacted_values;
 mod reference_pages;

@@ -141,14 +141,19 @@ fn limits_that_hold_a_run_back_are_named_at_its_end() {
     let workspace = workspace(&server);
     let held = "note: held at 1 by `mode: sequential` of the task";
     let run = ["run", "suite.yaml", "--set", "custom.mode=sequential"];
-    let ended = workspace.run(&run);
+    // The user did not ask for more than the suite allows.
+    let silent = workspace.run(&run);
+    assert!(!silent.stderr.contains("held at"), "{}", silent.stderr);
+    let ended = workspace.run(&[&run[..], &["--concurrency", "16"]].concat());
     assert!(ended.stderr.contains(held) && ended.stderr.contains("leave it out"), "{}", ended.stderr);
 
     let judging = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
     let (model, judge) = (server.backend(""), judging.backend(", max_concurrency: 2"));
     let steps = "[{step: inference}, {step: judge, judge: verdict}, {step: auto_eval}]";
     workspace.write("judged.yaml", judged_suite(&model, &judge, "", "[judge_score]", steps, ""));
-    let ended = workspace.run(&["run", "judged.yaml"]);
+    let silent = workspace.run(&["run", "judged.yaml"]);
+    assert!(!silent.stderr.contains("held at"), "{}", silent.stderr);
+    let ended = workspace.run(&["run", "judged.yaml", "--concurrency", "16"]);
     let held = "note: judging is held at 2 by `max_concurrency` of the backend `judges`; raise it";
     assert!(ended.stderr.contains(held), "{}", ended.stderr);
 }

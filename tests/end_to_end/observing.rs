@@ -269,6 +269,17 @@ fn logs_can_go_to_a_file() {
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk_of_the_logs_is_reported_once() {
+    let (workspace, _server) = workspace_with_failure(3);
+    let variables = [("GAGE_EVAL_BUFFER_THRESHOLD", "10"), ("GAGE_HOST_OUTPUT_DIRS", "x")];
+    let arguments = ["run", "suite.yaml", "--log-file", "/dev/full", "--run-id", "r"];
+    let ended = workspace.run_with_env(variables, &arguments).expect_code(4);
+    let warning = "warning: cannot write logs to /dev/full: no space left on device; the file lacks lines";
+    assert_eq!(ended.stderr.matches(warning).count(), 1, "{}", ended.stderr);
+}
+
 #[test]
 fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
     let (workspace, _server) = workspace_with_failure(2);

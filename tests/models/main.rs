@@ -13,6 +13,8 @@ mod gguf_file;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;
+#[cfg(target_os = "linux")]
+mod kernel_modules;
 mod locks;
 mod measuring;
 mod model_files;

@@ -1,8 +1,12 @@
-//! The program that runs models: beside `gage-host` or named, missing, or from another build.
+//! The program that runs models: beside `gage-host`, installed or named, missing, or from another build; and its kernels.
 
 use crate::started_runs::tiny;
 use crate::support::{CommandOutput, Workspace, program_file};
-use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION, write_frame};
+use gage_model_protocol::{
+    BuildInfo, Confinement, GpuDevice, Greeting, KernelBuild, KernelVariant, PROTOCOL_VERSION, UnusedKernels,
+    write_frame,
+};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -35,28 +39,137 @@ fn run_whole_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> Com
     CommandOutput::of(command.output().expect("the program runs"))
 }
 
-/// A variant named for a processor must be built for it, and `kernels` sets whether it may be used.
-#[cfg(target_arch = "x86_64")]
+/// Returns the greeting of a program with these kernels.
+fn greeting(variant: &str, unused_kernels: Vec<UnusedKernels>) -> Greeting {
+    let build = BuildInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL_VERSION,
+        variant: variant.parse::<KernelVariant>().expect("a variant"),
+        modules: BTreeMap::new(),
+        devices: Vec::new(),
+        llama_cpp_2: String::new(),
+        llama_cpp_sys_2: String::new(),
+    };
+    let confinement =
+        Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: true };
+    Greeting { build, confinement, unused_kernels, free_gpu_memory: BTreeMap::new(), problem: None }
+}
+
+/// Writes a program that sends a greeting, and cannot run a model. It notes its arguments in `NAME-arguments`.
+#[cfg(unix)]
+fn write_program(workspace: &Workspace, name: &str, greeting: &Greeting) -> PathBuf {
+    let mut frame = Vec::new();
+    write_frame(&mut frame, greeting).expect("a frame");
+    workspace.write(&format!("{name}-greeting"), frame);
+    let script = "#!/bin/sh\necho \"$@\" >\"$0-arguments\"\ncat \"$0-greeting\"\n";
+    let file = workspace.write(name, script);
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
+    file
+}
+
+/// Installs a program that has loaded `baseline`, beside kernels for GPUs.
+#[cfg(unix)]
+fn write_installation(workspace: &Workspace) -> PathBuf {
+    let reason = "the NVIDIA driver is missing (libcuda.so.1)".to_owned();
+    let mut greeting = greeting("baseline", vec![UnusedKernels { name: KernelBuild::Cuda, reason }]);
+    let digest = gage_core::Digest::of_bytes(b"kernels");
+    greeting.build.modules.insert("libggml-cpu-haswell.so".to_owned(), digest);
+    write_program(workspace, "lib/gage-host/gage-model", &greeting);
+    for kernels in ["baseline", "cuda"] {
+        let folder = workspace.path("lib/gage-host/kernels").join(kernels);
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    program_folder(workspace, &[])
+}
+
+/// The installed program gets the folders of its kernels, those for GPUs first.
+#[cfg(unix)]
 #[test]
-fn variant_beside_the_program_is_used_where_the_machine_can() {
+fn installed_kernels_are_offered_and_reported() {
     let workspace = Workspace::new();
-    let model = program_file("gage-model");
-    let folder = program_folder(&workspace, &[("gage-model", &model), ("gage-model-avx512", &model)]);
-    let flags = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"];
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let runs_here = flags.iter().all(|flag| cpu.contains(flag));
-    let baseline =
-        run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=baseline"]).expect_code(0);
-    let line = baseline.stderr.lines().find(|line| line.contains("in a process of its own")).expect("a line");
-    assert!(!line.contains("gage-model-avx512"), "{line}");
-    // The file is a copy of the baseline, which is detected before it runs a model.
-    let auto = run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=auto"]);
-    assert_eq!(auto.code, Some(if runs_here { 2 } else { 0 }), "{}", auto.transcript());
-    assert_eq!(
-        auto.stderr.contains("gage-model-avx512 is not what its name says"),
-        runs_here,
+    let folder = write_installation(&workspace);
+    let doctor = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(folder.join("gage-host"));
+        command
+            .env("PATH", "/nowhere")
+            .env("GGML_BACKEND_PATH", "/nowhere/x.so")
+            .arg("doctor")
+            .args(arguments);
+        CommandOutput::of(command.output().expect("the program runs")).expect_code(0)
+    };
+    let json = doctor(&["--json"]).stdout_json();
+    let root = workspace.path("lib/gage-host").canonicalize().expect("a path");
+    let arguments = workspace.read("lib/gage-host/gage-model-arguments");
+    let expected = format!("--kernels {0}/kernels/cuda --kernels {0}/kernels/baseline", root.display());
+    assert!(arguments.trim_end().ends_with(&expected), "{arguments}");
+    let states = &json["model_program"]["kernels"];
+    assert_eq!(states[0]["name"], "cuda");
+    assert_eq!(states[0]["reason"], "the NVIDIA driver is missing (libcuda.so.1)");
+    assert_eq!(states[1], serde_json::json!({"name": "baseline", "is_in_use": true, "reason": null}));
+    let text = doctor(&[]).stdout;
+    for expected in ["cuda: not used: the NVIDIA driver is missing (libcuda.so.1)", "baseline: in use"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+
+    // With a GPU.
+    let mut greeting = greeting("cuda 9.0", Vec::new());
+    greeting.build.modules.insert("libggml-cuda.so".to_owned(), gage_core::Digest::of_bytes(b""));
+    let device =
+        GpuDevice { name: "CUDA0".to_owned(), description: "NVIDIA H200".to_owned(), memory_bytes: 3 << 30 };
+    greeting.build.devices.push(device);
+    greeting.free_gpu_memory.insert("CUDA0".to_owned(), 1 << 30);
+    write_program(&workspace, "lib/gage-host/gage-model", &greeting);
+    let text = doctor(&[]).stdout;
+    for expected in ["(cuda 9.0)", "cuda: in use", "CUDA0: NVIDIA H200, 3.0 GiB of memory, 1.0 GiB free"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn kernels_that_a_suite_names_must_be_used() {
+    let workspace = Workspace::new();
+    let folder = write_installation(&workspace);
+    let set = |kernels: &str| format!("backends.tiny.config.kernels={kernels}");
+    for (kernels, expected) in [
+        (
+            "cuda",
+            "the kernels `cuda` cannot be used: the NVIDIA driver is missing (libcuda.so.1); installed are `cuda`",
+        ),
+        ("vulkan", "the kernels `vulkan` are not in "),
+    ] {
+        let refused = run_from(&workspace, &folder, &["--set", &set(kernels)]).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{kernels}: {}", refused.stderr);
+    }
+    // The program ends after its greeting, so no run succeeds.
+    let auto = run_from(&workspace, &folder, &[]);
+    assert_eq!(auto.stderr.matches("no GPU is used, although").count(), 1, "{}", auto.stderr);
+    let chosen = run_from(&workspace, &folder, &["--set", &set("baseline")]);
+    assert!(!chosen.stderr.contains("no GPU is used"), "{}", chosen.stderr);
+
+    let greeting = Greeting {
+        problem: Some("it was given no kernels for the processor".to_owned()),
+        ..greeting("baseline", Vec::new())
+    };
+    write_program(&workspace, "lib/gage-host/gage-model", &greeting);
+    let broken = run_from(&workspace, &folder, &[]).expect_code(2);
+    assert!(broken.stderr.contains("cannot run models: it was given no kernels"), "{}", broken.stderr);
+}
+
+/// The program of the tests has its kernels compiled in.
+#[test]
+fn compiled_in_kernels_are_baseline() {
+    let workspace = Workspace::new();
+    let (baseline, other) = ("backends.tiny.config.kernels=baseline", "backends.tiny.config.kernels=avx512");
+    let one = ["run", &tiny(), "--max-samples", "1", "--run-id"];
+    workspace.run(&[&one[..], &["r", "--set", baseline]].concat()).expect_code(0);
+    let refused = workspace.run(&[&one[..], &["s", "--set", other]].concat()).expect_code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("are compiled in (`baseline`), and the suite asks for `avx512`; leave `kernels` out"),
         "{}",
-        auto.stderr
+        refused.stderr
     );
 }
 
@@ -94,38 +207,27 @@ fn locked_run_uses_the_kernels_of_its_lock() {
     let lock = lock.to_str().expect("a path");
     workspace.run(&["lock", &tiny(), "--lock", lock]).expect_code(0);
     let locked = ["--locked", "--lock", lock];
-    // The copy under the better name is never started: it would be refused.
-    let file = workspace.path("bin/gage-model-avx512");
-    std::fs::copy(&model, file).expect("a copy");
     run_whole_from(&workspace, &folder, &locked).expect_code(0);
     let check = workspace.read("tiny.gage.lock");
     assert!(check.contains("kernel_variant: baseline"), "{check}");
 
     // A program with other kernels: it sends a greeting, but cannot run a model.
-    let mut greeting = Vec::new();
-    let build = BuildInfo {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        protocol: PROTOCOL_VERSION,
-        variant: KernelBuild::Cuda.into(),
-        llama_cpp_2: String::new(),
-        llama_cpp_sys_2: String::new(),
+    let other = write_program(&workspace, "other", &greeting("cuda", Vec::new()));
+    let run_locked = || {
+        let mut command = workspace.program();
+        command.env("GAGE_HOST_MODEL_PROGRAM", &other).args(["run", &tiny(), "--log", "info"]).args(locked);
+        let refused = CommandOutput::of(command.output().expect("the program runs")).expect_code(3).stderr;
+        assert!(refused.contains("the kernel variant `baseline`"), "{refused}");
+        assert!(!refused.contains("in a process of its own"), "{refused}");
+        refused
     };
-    let confinement =
-        Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: true };
-    write_frame(&mut greeting, &Greeting { build, confinement }).expect("a frame");
-    std::fs::write(workspace.path("other-greeting"), greeting).expect("written");
-    let other = workspace.write("other", "#!/bin/sh\ncat \"$0-greeting\"\n");
-    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
-    let mut command = workspace.program();
-    command.env("GAGE_HOST_MODEL_PROGRAM", &other).args(["run", &tiny(), "--log", "info"]).args(locked);
-    let refused = CommandOutput::of(command.output().expect("the program runs")).expect_code(3);
-    assert!(
-        refused.stderr.contains("the kernel variant `baseline`")
-            && refused.stderr.contains("built for `cuda`"),
-        "{}",
-        refused.stderr
-    );
-    assert!(!refused.stderr.contains("in a process of its own"), "{}", refused.stderr);
+    let refused = run_locked();
+    assert!(refused.contains("are compiled in, and built for `cuda`"), "{refused}");
+    // Other kernels are installed beside the program.
+    std::fs::create_dir_all(workspace.path("kernels/cuda")).expect("a folder");
+    let refused = run_locked();
+    assert!(refused.contains("the kernels `baseline` are not in "), "{refused}");
+    assert!(refused.contains("installed are `cuda`"), "{refused}");
     assert_eq!(std::fs::read_dir(workspace.path("runs")).expect("the first run").count(), 1);
 }
 

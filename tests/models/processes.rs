@@ -65,6 +65,17 @@ fn a_model_that_is_killed_costs_a_run_nothing() {
     assert_same_results(&workspace);
 }
 
+/// The other replica goes on.
+#[test]
+fn a_replica_that_is_killed_costs_a_run_nothing() {
+    let workspace = Workspace::new();
+    let set = ["--set", "backends.tiny.config.replicas=2"];
+    let parts = ["ended by the signal 9 (SIGKILL", "a model runs in a process of its own"];
+    run_with_signals(&workspace, &set, "KILL", false, &parts);
+    assert_eq!(workspace.json("disturbed", "manifest.json")["facts"]["tiny"]["replicas"], 2);
+    assert_same_results(&workspace);
+}
+
 /// A stopped process computes nothing, as if its GPU hung.
 #[test]
 fn a_model_that_hangs_costs_a_run_nothing() {

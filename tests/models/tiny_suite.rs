@@ -1,6 +1,6 @@
 //! The suite and the models that ship with the project.
 
-use crate::support::{Workspace, repository};
+use crate::support::{RESULT_FILES, Workspace, repository};
 use serde_json::Value;
 
 fn figure<'s>(summary: &'s Value, task: &str, metric: &str) -> &'s Value {
@@ -18,8 +18,11 @@ fn run(workspace: &Workspace, run_id: &str, further: &[&str]) -> Value {
     let ended = workspace
         .run(&[&["run", suite, "--run-id", run_id, "--json", "--quiet"], further].concat())
         .expect_code(0);
-    // Limits that the suite sets are named.
-    let is_expected = |line: &str| line.starts_with("note: held at") || line.starts_with("next: gage-host ");
+    // Limits that the suite sets are named only to those who ask for more.
+    let asks_for_more = further.contains(&"--concurrency");
+    let is_expected = |line: &str| {
+        line.starts_with("next: gage-host ") || asks_for_more && line.starts_with("note: held at")
+    };
     assert!(ended.stderr.lines().all(is_expected), "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).expect("JSON")
 }
@@ -99,4 +102,24 @@ fn what_varies_is_kept_apart() {
         events.contains("run_started") && events.contains("task_finished") && events.contains("run_finished")
     );
     assert_eq!(workspace.json("run", "manifest.json")["status"], "complete");
+}
+
+#[test]
+fn demo_gives_the_figures_of_the_repository() {
+    let workspace = Workspace::new();
+    run(&workspace, "repository", &[]);
+    let demo = workspace.run(&["demo", "--json", "--quiet"]).expect_code(0);
+    let folder = demo.stdout_json()["folder"].as_str().expect("a folder").to_owned();
+    assert!(folder.starts_with("gage-host-demo/runs/"), "{folder}");
+    for file in RESULT_FILES {
+        let expected = workspace.read(&format!("runs/repository/{file}"));
+        assert_eq!(workspace.read(&format!("{folder}/{file}")), expected, "{file}");
+    }
+    let next: Vec<&str> = demo.stderr.lines().filter_map(|line| line.strip_prefix("next: ")).collect();
+    let report = format!("gage-host report {folder}");
+    let again = "gage-host run gage-host-demo/config/custom/tiny.yaml   # again, after you edit it";
+    assert_eq!(next.first(), Some(&report.as_str()));
+    assert!(next.contains(&again) && next.len() == 3, "{}", demo.stderr);
+    // Unchanged files are used again.
+    workspace.run(&["demo", "--quiet"]).expect_code(0);
 }

@@ -30,8 +30,8 @@ pub use api::{
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_pause, waiting, with_slot};
 pub use gage_model_protocol::{
-    BenchFigure, BenchOptions, BenchReport, Confinement, ConfinementPart, Greeting, KernelVariant, gguf,
-    memory_estimate,
+    BenchFigure, BenchOptions, BenchReport, Confinement, ConfinementPart, GpuDevice, Greeting, KernelBuild,
+    KernelVariant, ModelOptions, gguf, gpu_layers, memory_estimate,
 };
 pub use guest::{media_kind_to_guest, output_to_guest};
 pub use http::{
@@ -39,7 +39,7 @@ pub use http::{
     TakenResults, Transport, TransportBody, TransportError, TransportErrorKind, TransportReply,
     TransportRequest,
 };
-pub use llama_cpp::{ModelProgram, Vocabulary, bench};
+pub use llama_cpp::{ModelProgram, ModelProgramReport, Vocabulary, bench, free_gpu_memory};
 pub use open::{check_http_files, media_support, open};
 pub use open_error::OpenError;
 pub use open_options::OpenOptions;

@@ -157,6 +157,7 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
             image_max_tokens: config.image_max_tokens,
             ..ModelOptions::new(local(&config.model_path))
         },
+        replicas: config.replicas,
         chat_template: config.chat_template.clone(),
         constraint: config.constraint.clone(),
         logprobs: config.logprobs,

@@ -5,6 +5,7 @@ mod cache;
 mod compare;
 mod completions;
 mod data;
+mod demo;
 mod export;
 mod import;
 mod judge;
@@ -27,6 +28,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArguments;
 pub(crate) use completions::{CompletionsArguments, ManPagesArguments};
 pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
+pub(crate) use demo::DemoArguments;
 pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
 pub(crate) use import::{ImportCommand, ImportGageArguments};
@@ -89,6 +91,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the tiny suite and model that are part of this program, and leave them in a folder for you to edit.
+    Demo(DemoArguments),
     /// Write a suite for a file of rows.
     New(NewSuiteArguments),
     /// Run a suite, and write a run folder.
@@ -256,6 +260,10 @@ pub(crate) struct RunArguments {
     /// Maximum number of requests in flight.
     #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, allow_negative_numbers = true, value_parser = positive)]
     pub(crate) concurrency: usize,
+
+    /// True if the user set the concurrency, so that limits below it are worth a note.
+    #[arg(skip)]
+    pub(crate) is_concurrency_given: bool,
 
     /// Maximum number of samples of each task.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]

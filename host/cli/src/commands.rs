@@ -4,6 +4,7 @@ mod combinations;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod data;
+pub(crate) mod demo;
 pub(crate) mod distill;
 pub(crate) mod doctor;
 pub(crate) mod env;

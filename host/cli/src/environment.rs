@@ -7,16 +7,19 @@ mod help;
 mod legacy_variables;
 mod old_options;
 
-use crate::arguments::{Arguments, default_suite};
+use crate::arguments::{Arguments, Command as Given, default_suite};
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 pub(crate) use foreign_variables::foreign_variables;
 use gage_config::Problems;
+use gage_runner::DEFAULT_CONCURRENCY;
 use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Prefix of the program's own variables.
@@ -27,8 +30,13 @@ const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
 
 /// Reads the command line and the environment. Exits the process if they are invalid.
 pub(crate) fn parse() -> Arguments {
+    parse_words(std::env::args_os())
+}
+
+/// Reads a command line, of which the first word is the program, and the environment. Exits the process if they are invalid.
+pub(crate) fn parse_words(words: impl IntoIterator<Item = OsString>) -> Arguments {
     let command = command(&variable);
-    let matches = command.clone().try_get_matches().unwrap_or_else(|mut error| {
+    let matches = command.clone().try_get_matches_from(words).unwrap_or_else(|mut error| {
         suggest_no_hidden(&command, &mut error);
         let message = error.print();
         if let Some(name) = variable_behind(&command, &error).filter(|_| message.is_ok()) {
@@ -39,7 +47,18 @@ pub(crate) fn parse() -> Arguments {
         }
         std::process::exit(error.exit_code())
     });
-    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    arguments_of(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Returns the arguments, and marks a concurrency that the user set.
+fn arguments_of(matches: &ArgMatches) -> Result<Arguments, clap::Error> {
+    let mut arguments = Arguments::from_arg_matches(matches)?;
+    if let (Given::Run(run), Some(("run", matches))) = (&mut arguments.command, matches.subcommand()) {
+        // GAGE_EVAL_SEQUENTIAL changes the default.
+        run.is_concurrency_given = run.concurrency != DEFAULT_CONCURRENCY
+            || matches.value_source("concurrency") != Some(ValueSource::DefaultValue);
+    }
+    Ok(arguments)
 }
 
 /// Removes commands that `--help` does not list from the suggestions for an unknown command.
@@ -58,7 +77,7 @@ fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
     let long = flag.split([' ', '=', '[']).next()?.strip_prefix("--")?;
-    let is_given = |argument: std::ffi::OsString| {
+    let is_given = |argument: OsString| {
         let argument = argument.to_string_lossy().into_owned();
         argument.strip_prefix("--").is_some_and(|rest| rest.split('=').next() == Some(long))
     };
@@ -267,7 +286,6 @@ fn is_true(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Command as Given;
     use serde_json::json;
 
     fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Result<crate::arguments::RunArguments, String> {
@@ -277,7 +295,7 @@ mod tests {
         // `variables` only affects the names: clap itself reads the values, so the tests give them as defaults.
         let words = ["gage-host", "run", "suite.yaml"].into_iter().chain(arguments.iter().copied());
         let matches = command(&given).try_get_matches_from(words).map_err(|error| error.to_string())?;
-        match Arguments::from_arg_matches(&matches).map_err(|error| error.to_string())?.command {
+        match arguments_of(&matches).map_err(|error| error.to_string())?.command {
             Given::Run(run) => Ok(*run),
             other => Err(format!("{other:?}")),
         }
@@ -368,6 +386,19 @@ mod tests {
         );
         let forced = run(&[("GAGE_EVAL_SEQUENTIAL", "1"), ("GAGE_EVAL_THREADS", "4")], &[]);
         assert_eq!(forced.unwrap().concurrency, 1);
+    }
+
+    #[test]
+    fn only_the_default_concurrency_was_not_given() {
+        for (arguments, expected) in [
+            (&[][..], false),
+            (&["-j", "16"], true),
+            (&["--concurrency", "3"], true),
+            (&["--max-samples", "3"], false),
+        ] {
+            assert_eq!(run(&[], arguments).unwrap().is_concurrency_given, expected, "{arguments:?}");
+        }
+        assert!(run(&[("GAGE_EVAL_SEQUENTIAL", "1")], &[]).unwrap().is_concurrency_given);
     }
 
     #[test]

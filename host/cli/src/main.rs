@@ -26,6 +26,7 @@ fn main() -> std::process::ExitCode {
 
 fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Demo(demo) => commands::demo::execute(&demo),
         Command::New(new) => commands::new::execute(&new),
         Command::Run(run) => commands::run::execute(*run),
         Command::Score(score) => commands::score::execute(&score),

@@ -192,8 +192,9 @@ impl<'r> Identity<'r> {
         let entry = listed.and_then(|all| all.iter().find(|entry| entry["dataset_id"] == dataset_id));
         let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
         remove(&mut params, &PLACE_KEYS);
+        // The digest of a row covers its label.
         let content = self.run.datasets.get(dataset_id).map(|content| match self.has_rows {
-            true => json!({"labels": content.labels, "chat_template": content.chat_template}),
+            true => json!({"chat_template": content.chat_template}),
             false => json!(content),
         });
         json!({"content": content, "params": params})

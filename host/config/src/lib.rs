@@ -37,7 +37,7 @@ pub use elements::backend::http::{
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
-    OutputConstraint, SplitMode,
+    OutputConstraint, Replicas, SplitMode,
 };
 pub use elements::backend::model_parts::model_parts;
 pub use elements::backend::{BackendKind, BackendSpec};

@@ -205,10 +205,10 @@ impl Problems {
         self.hidden.len()
     }
 
-    /// Removes the warnings about a key, which do not concern this use of the configuration.
-    pub fn remove_warnings(&mut self, key: &str) {
+    /// Removes the warnings about a key at a place, which do not concern this use of the configuration.
+    pub fn remove_warnings(&mut self, key: &str, span: Span) {
         let before = self.warnings.kept.len();
-        self.warnings.kept.retain(|warning| warning.key != key);
+        self.warnings.kept.retain(|warning| warning.key != key || warning.span != Some(span));
         self.warnings.count -= before - self.warnings.kept.len();
     }
 

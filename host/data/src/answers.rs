@@ -42,7 +42,7 @@ const INSPECT_SAMPLES: &str = "samples";
 pub struct AnswersFile {
     file: DataFile,
     digest: Digest,
-    /// The answers.
+    /// The entries, including those without an answer.
     pub answers: Vec<GivenAnswer>,
     /// Number of entries without an answer, such as samples that failed.
     pub unanswered: u64,
@@ -100,6 +100,11 @@ impl AnswersFile {
     /// Returns the digest of the file.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// Returns the entries that have an answer.
+    pub fn answered(&self) -> impl Iterator<Item = &GivenAnswer> {
+        self.answers.iter().filter(|answer| !answer.outputs.is_empty())
     }
 
     /// Returns the name of the file in messages.
@@ -172,11 +177,8 @@ impl EntryReader {
         let number = self.counts.entry(task_id.clone()).or_default();
         let key = key.unwrap_or(AnswerKey::Order(*number));
         *number += 1;
-        if outputs.is_empty() {
-            self.found.unanswered += 1;
-        } else {
-            self.found.answers.push(GivenAnswer { place, task_id, key, outputs });
-        }
+        self.found.unanswered += u64::from(outputs.is_empty());
+        self.found.answers.push(GivenAnswer { place, task_id, key, outputs });
         Ok(())
     }
 }

@@ -8,7 +8,10 @@ mod input;
 mod kind;
 mod lines;
 mod offsets;
+#[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(any(test, not(feature = "parquet")))]
+mod parquet_disabled;
 mod spool;
 
 pub(crate) use chain::{Chain, NumberedRecord, error};
@@ -20,6 +23,10 @@ use crate::row::RowPosition;
 use crate::source::{DataFile, FormatOptions};
 use gage_config::FileFormat;
 use gage_core::max_json_values;
+#[cfg(feature = "parquet")]
+use parquet::Parquet;
+#[cfg(not(feature = "parquet"))]
+use parquet_disabled::Parquet;
 
 /// Maximum length of a row, in bytes.
 pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
@@ -98,7 +105,7 @@ pub(crate) fn open(
     let (opened, kind) = kind::open(file)?;
     kind.check(format)?;
     if format == FileFormat::Parquet {
-        return Ok(Box::new(parquet::Parquet::open(opened)?));
+        return Ok(Box::new(Parquet::open(opened)?));
     }
     let input = input::Input::open(opened, kind, format)?;
     Ok(match format {
@@ -140,7 +147,7 @@ pub(crate) fn count_delimited(
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(FileFormat::Parquet)?;
-    parquet::Parquet::open(opened).map(|parquet| parquet.rows())
+    Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
 /// Reads a whole text file, compressed or not, of at most `most` bytes of text.

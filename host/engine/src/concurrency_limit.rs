@@ -116,7 +116,8 @@ fn of_backend(role: &RoleAdapterSpec, backend: &BackendSpec) -> WrittenLimit {
     match &backend.kind {
         BackendKind::Http(config) => (config.limits.max_concurrency, "max_concurrency", owner),
         BackendKind::LlamaCpp(config) => {
-            (config.slots.and_then(|slots| usize::try_from(slots).ok()), "slots", owner)
+            let slots = config.slots.and(config.slots_of_replicas());
+            (slots.and_then(|slots| usize::try_from(slots).ok()), "slots", owner)
         }
         BackendKind::CustomScript(_) | BackendKind::Answers(_) => (None, "max_concurrency", owner),
     }
@@ -198,8 +199,16 @@ mod tests {
     #[test]
     fn written_slots_of_a_model_file_are_named() {
         assert_eq!(limit_of(LOCAL, "", ""), None);
-        let limit = limit_of(&format!("{LOCAL}, slots: 4"), "", "");
-        assert_eq!(limit.as_deref(), Some("held at 4 by `slots` of the backend `server`"));
+        for (settings, expected) in [
+            ("slots: 4", Some("held at 4 by `slots` of the backend `server`")),
+            ("slots: 4, replicas: 3", Some("held at 12 by `slots` of the backend `server`")),
+            ("replicas: 2", None),
+            // The number of GPUs is unknown.
+            ("slots: 4, replicas: auto", None),
+        ] {
+            let limit = limit_of(&format!("{LOCAL}, {settings}"), "", "");
+            assert_eq!(limit.as_deref(), expected, "{settings}");
+        }
     }
 
     #[test]

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 /// when the same answers would get different figures.
 pub const SCORING_VERSION: u32 = 2;
 
-/// Backend details that never affect results, or that a digest pins.
-const FACTS: [&str; 3] = ["slots", "threads", CHAT_TEMPLATE_FACT];
+/// Backend details that never affect results, or that a digest or another detail pins.
+const FACTS: [&str; 6] = ["replicas", "slots", "threads", "kernel_modules", "devices", CHAT_TEMPLATE_FACT];
 
 /// The key of the devices and the build that run a model: `CPU (its name); built for AVX2, …`.
 const KERNELS: &str = "kernels";
@@ -41,7 +41,7 @@ pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdent
     identity
 }
 
-/// Returns the facts of a run's backends, by id: threads, slots, processor names.
+/// Returns the facts of a run's backends, by id: threads, slots, replicas, processor names.
 pub(crate) fn facts(plan: &Plan, session: &Session) -> BTreeMap<String, Object> {
     let known = backends(plan, session).map(|(id, _, facts)| (id, facts));
     known.filter(|(_, facts)| !facts.is_empty()).collect()
@@ -258,7 +258,16 @@ mod tests {
     fn what_changes_no_number_is_a_fact() {
         for (details, identity, facts) in [
             (json!({"n_ctx": 512}), json!({"n_ctx": 512}), json!({})),
-            (json!({"threads": 2, "slots": 4}), json!({}), json!({"threads": 2, "slots": 4})),
+            (
+                json!({"threads": 2, "slots": 4, "replicas": 2}),
+                json!({}),
+                json!({"threads": 2, "slots": 4, "replicas": 2}),
+            ),
+            (
+                json!({"kernel_modules": {"a.so": "sha256:1"}, "devices": [{"name": "CUDA0"}]}),
+                json!({}),
+                json!({"kernel_modules": {"a.so": "sha256:1"}, "devices": [{"name": "CUDA0"}]}),
+            ),
             (
                 json!({"kernels": "CPU (its name); built for AVX2"}),
                 json!({"kernels": "built for AVX2"}),

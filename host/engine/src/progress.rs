@@ -73,7 +73,7 @@ pub struct MeanMetric<'m> {
 }
 
 /// Total usage of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunUsage {
     /// Tokens of all prompts, including judge prompts, as far as the backends report them.
     pub prompt_tokens: u64,
@@ -81,6 +81,8 @@ pub struct RunUsage {
     pub completion_tokens: u64,
     /// Cost at the suite's prices. `None` if the suite has no prices.
     pub cost: Option<f64>,
+    /// Description of what the cost leaves out: models without a price. `None` if it covers all.
+    pub missing_prices: Option<String>,
     /// Number of answers whose token usage the backend does not report.
     pub uncounted: u64,
 }

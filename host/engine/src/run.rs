@@ -74,7 +74,7 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     }
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
-    let budget = Arc::new(BudgetTracker::new(plan).reporting_to(context.progress));
+    let budget = Arc::new(BudgetTracker::new(plan, &manifest.identity).reporting_to(context.progress));
     // A complete run cannot exceed a budget again. It only rewrites its reports.
     let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
     budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;

@@ -16,6 +16,7 @@ mod inspect;
 mod inspect_messages;
 mod lm_eval;
 mod run;
+#[cfg(feature = "parquet")]
 mod samples_parquet;
 mod text;
 
@@ -39,6 +40,7 @@ pub enum ExportFormat {
     /// The records of Every Eval Ever for each task.
     EveryEvalEver,
     /// All samples as one Parquet file.
+    #[cfg(feature = "parquet")]
     Parquet,
     /// All figures as one CSV file.
     Csv,
@@ -53,6 +55,7 @@ impl ExportFormat {
     /// Returns the name of its file, or `None` for a format of several files, which creates a folder.
     pub fn file_name(self) -> Option<&'static str> {
         match self {
+            #[cfg(feature = "parquet")]
             ExportFormat::Parquet => Some("samples.parquet"),
             ExportFormat::Csv => Some("figures.csv"),
             ExportFormat::LmEval | ExportFormat::Inspect | ExportFormat::EveryEvalEver => None,
@@ -100,6 +103,7 @@ pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportRep
         ExportFormat::EveryEvalEver => {
             every_eval_ever::write(&run, &options.publisher, &options.path, &mut files)?
         }
+        #[cfg(feature = "parquet")]
         ExportFormat::Parquet => samples_parquet::write(&run, &options.path, &mut files)?,
         ExportFormat::Csv => figures_csv::write(&run, &options.path, &mut files)?,
     };

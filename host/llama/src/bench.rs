@@ -1,24 +1,24 @@
 //! Benchmark of a model: alternates between the scheduler and a bare loop over llama.cpp in the same process.
 
-use crate::batch::{TokenBatch, shorten};
+mod bare_loop;
+
+use crate::batch::TokenBatch;
 use crate::context_parameters::context_parameters;
-use crate::likelihood::{Distribution, most_likely};
 use crate::load::{OpenContext, load_model};
 use crate::model::{LoadProgress, keeps_prefixes};
 use crate::runtime::new_context;
 use crate::scheduler::{Event, Scheduler, sequence_count};
 use crate::tokenizer::Tokenizer;
+use bare_loop::Bare;
 use gage_core::SamplingParams;
 use gage_model_protocol::gguf::Gguf;
 use gage_model_protocol::{
-    Answer, BenchFigure, BenchOptions, BenchReport, GenerateTask, Job, JobError, ModelOptions, Prompt,
-    ScoredText, Task, to_usize,
+    Answer, BenchFigure, BenchOptions, BenchReport, GenerateTask, Job, ModelOptions, Prompt, ScoredText,
+    Task, to_usize,
 };
-use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::token::LlamaToken;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Numbers of answers generated at once.
 const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
@@ -84,38 +84,46 @@ struct Bench<'m> {
 }
 
 impl Bench<'_> {
-    /// Measures the scheduler and the bare loop in turns. `work` returns the figure of one competitor in one turn.
+    /// Measures the scheduler and the bare loop in turns. `work` does one turn of one competitor, up to a deadline.
     fn measure(
         &mut self,
         what: String,
         unit: &str,
-        mut work: impl FnMut(&mut Self, Competitor, usize) -> Result<f64, String>,
+        mut work: impl FnMut(&mut Self, Competitor, usize, Instant) -> Result<Measurement, String>,
     ) -> Result<(), String> {
-        let (mut host, mut bare) = (Vec::new(), Vec::new());
+        let limit = self.options.max_duration;
+        let (mut host, mut bare) = (Turns::default(), Turns::default());
         for turn in 0..to_usize(self.options.repeats) {
-            host.push(work(self, Competitor::Host, turn)?);
-            bare.push(work(self, Competitor::Bare, turn)?);
+            if !(host.has_time_for_another(limit) && bare.has_time_for_another(limit)) {
+                break;
+            }
+            for (competitor, turns) in [(Competitor::Host, &mut host), (Competitor::Bare, &mut bare)] {
+                turns.add(work(self, competitor, turn, Instant::now() + limit)?);
+            }
         }
         self.figures.push(BenchFigure {
             what,
             unit: unit.to_owned(),
-            host: median(host),
-            bare: median(bare),
+            is_cut_short: host.is_cut_short || bare.is_cut_short,
+            host: median(host.rates),
+            bare: median(bare.rates),
         });
         Ok(())
     }
 
-    /// Answers a set of prompts. Returns the number of prompt tokens, the number of answer tokens, and the seconds
-    /// taken.
+    /// Answers a set of prompts.
     fn answer(
         &mut self,
         competitor: Competitor,
         prompts: &[String],
         answer_tokens: u32,
-    ) -> Result<(u64, u64, f64), String> {
+        deadline: Instant,
+    ) -> Result<AnswerTokens, String> {
         match competitor {
-            Competitor::Host => host_answers(&mut self.host, prompts, answer_tokens),
-            Competitor::Bare => self.bare.answers(prompts, answer_tokens).map_err(|error| error.message),
+            Competitor::Host => host_answers(&mut self.host, prompts, answer_tokens, deadline),
+            Competitor::Bare => {
+                self.bare.answers(prompts, answer_tokens, deadline).map_err(|error| error.message)
+            }
         }
     }
 
@@ -127,14 +135,21 @@ impl Bench<'_> {
                 ("prompts", "tokens/s", 1),
                 ("prompts and answers", "answer tokens/s", self.options.answer_tokens),
             ] {
-                self.measure(format!("{what}, {at_once} at once"), unit, |bench, competitor, turn| {
-                    let prompts: Vec<String> = (0..at_once)
-                        .map(|index| bench.words.text(&format!("{turn} {at_once} {index} {answer_tokens}")))
-                        .collect();
-                    let (tokens, answered, seconds) = bench.answer(competitor, &prompts, answer_tokens)?;
-                    let count = if answer_tokens == 1 { tokens } else { answered };
-                    Ok(count as f64 / seconds)
-                })?;
+                self.measure(
+                    format!("{what}, {at_once} at once"),
+                    unit,
+                    |bench, competitor, turn, deadline| {
+                        let prompts: Vec<String> = (0..at_once)
+                            .map(|index| {
+                                bench.words.text(&format!("{turn} {at_once} {index} {answer_tokens}"))
+                            })
+                            .collect();
+                        let began = Instant::now();
+                        let done = bench.answer(competitor, &prompts, answer_tokens, deadline)?;
+                        let count = if answer_tokens == 1 { done.asked } else { done.answered };
+                        Ok(Measurement::since(began, count as f64, done.is_cut_short))
+                    },
+                )?;
             }
         }
         Ok(())
@@ -143,7 +158,7 @@ impl Bench<'_> {
     /// Measures questions with four options each, by log-likelihood.
     fn choices(&mut self) -> Result<(), String> {
         let what = "four choices after shared examples".to_owned();
-        self.measure(what, "questions/s", |bench, competitor, turn| {
+        self.measure(what, "questions/s", |bench, competitor, turn, deadline| {
             let is_host = competitor == Competitor::Host;
             let examples = bench.words.text(&format!("examples {turn} {is_host}"));
             let questions: Vec<String> = (0..QUESTIONS)
@@ -151,11 +166,14 @@ impl Bench<'_> {
                     format!("{examples}{examples}{examples}\nQuestion {index}: which is it?\nAnswer:")
                 })
                 .collect();
-            let seconds = match competitor {
-                Competitor::Host => host_choices(&mut bench.host, &questions)?,
-                Competitor::Bare => bench.bare.choices(&questions).map_err(|error| error.message)?,
+            let began = Instant::now();
+            let answered = match competitor {
+                Competitor::Host => host_choices(&mut bench.host, &questions, deadline)?,
+                Competitor::Bare => {
+                    bench.bare.choices(&questions, deadline).map_err(|error| error.message)?
+                }
             };
-            Ok(QUESTIONS as f64 / seconds)
+            Ok(Measurement::since(began, answered, answered < QUESTIONS as f64))
         })
     }
 
@@ -163,20 +181,73 @@ impl Bench<'_> {
     fn queue(&mut self) -> Result<(), String> {
         let queued = to_usize(self.options.queued_prompts);
         let what = format!("{queued} prompts and answers, {SLOTS} at once");
-        self.measure(what, "answer tokens/s", |bench, competitor, turn| {
+        self.measure(what, "answer tokens/s", |bench, competitor, turn, deadline| {
             let prompts: Vec<String> =
                 (0..queued).map(|index| bench.words.text(&format!("queue {turn} {index}"))).collect();
-            let (mut answered, mut seconds) = (0, 0.0);
+            let (began, mut answered, mut is_cut_short) = (Instant::now(), 0, false);
             // The loop processes its prompts in sets as large as the scheduler's maximum, one after the other.
             let at_once = if competitor == Competitor::Host { queued } else { SLOTS };
             for prompts in prompts.chunks(at_once) {
-                let (_, tokens, took) = bench.answer(competitor, prompts, bench.options.answer_tokens)?;
-                answered += tokens;
-                seconds += took;
+                let done = bench.answer(competitor, prompts, bench.options.answer_tokens, deadline)?;
+                answered += done.answered;
+                is_cut_short |= done.is_cut_short;
+                if is_cut_short {
+                    break;
+                }
             }
-            Ok(answered as f64 / seconds)
+            Ok(Measurement::since(began, answered as f64, is_cut_short))
         })
     }
+}
+
+/// Result of one turn of a competitor.
+struct Measurement {
+    /// Tokens or questions.
+    amount: f64,
+    duration: Duration,
+    /// True if the deadline ended it.
+    is_cut_short: bool,
+}
+
+impl Measurement {
+    /// Ends a measurement.
+    fn since(began: Instant, amount: f64, is_cut_short: bool) -> Measurement {
+        Measurement { amount, duration: began.elapsed(), is_cut_short }
+    }
+}
+
+/// The turns of a competitor so far.
+#[derive(Default)]
+struct Turns {
+    /// Amount per second of each turn.
+    rates: Vec<f64>,
+    taken: Duration,
+    longest: Duration,
+    is_cut_short: bool,
+}
+
+impl Turns {
+    fn add(&mut self, done: Measurement) {
+        self.rates.push(done.amount / done.duration.as_secs_f64());
+        self.taken += done.duration;
+        self.longest = self.longest.max(done.duration);
+        self.is_cut_short |= done.is_cut_short;
+    }
+
+    /// Returns true if another turn probably fits into the limit. The first one always takes place.
+    fn has_time_for_another(&self, limit: Duration) -> bool {
+        self.rates.is_empty() || self.taken + self.longest <= limit
+    }
+}
+
+/// Tokens of a set of prompts and their answers.
+struct AnswerTokens {
+    /// Prompt tokens computed.
+    asked: u64,
+    /// Answer tokens generated.
+    answered: u64,
+    /// True if the deadline came first.
+    is_cut_short: bool,
 }
 
 /// The two competitors, measured in turns.
@@ -212,9 +283,9 @@ impl Words<'_> {
 const OPTIONS: [&str; 4] =
     [" the first of them", " the second of them", " both of these two", " none of these two"];
 
-/// Runs the scheduler until all tasks are done. Returns the answers and the seconds taken.
-fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64), String> {
-    let began = Instant::now();
+/// Runs the scheduler until all tasks are done, or a batch ends after the deadline. Returns the answers so far.
+fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>, deadline: Instant) -> Result<Vec<Answer>, String> {
+    let count = u64::try_from(tasks.len()).unwrap_or(u64::MAX);
     for (number, task) in (0_u64..).zip(tasks) {
         host.push(number, Job { name: number.to_string(), task });
     }
@@ -226,18 +297,22 @@ fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64),
             }
         }
         if host.is_idle() {
-            return Ok((answers, began.elapsed().as_secs_f64()));
+            return Ok(answers);
+        }
+        if Instant::now() >= deadline {
+            (0..count).for_each(|number| host.cancel(number));
+            return Ok(answers);
         }
         host.step(|| ());
     }
 }
 
-/// Returns the number of prompt tokens, the number of answer tokens, and the seconds taken.
 fn host_answers(
     host: &mut Scheduler<'_>,
     prompts: &[String],
     answer_tokens: u32,
-) -> Result<(u64, u64, f64), String> {
+    deadline: Instant,
+) -> Result<AnswerTokens, String> {
     let tasks = prompts.iter().map(|prompt| {
         let params = SamplingParams { max_new_tokens: Some(answer_tokens), ..SamplingParams::default() };
         Task::Generate(GenerateTask {
@@ -247,119 +322,79 @@ fn host_answers(
             logprobs: None,
         })
     });
-    let (answers, seconds) = run(host, tasks.collect())?;
-    let (mut asked, mut answered) = (0, 0);
+    let before = host.counts;
+    let answers = run(host, tasks.collect(), deadline)?;
+    let mut done = AnswerTokens { asked: 0, answered: 0, is_cut_short: answers.len() < prompts.len() };
     for answer in answers {
         if let Answer::Generated(generated) = answer {
-            asked += generated.usage.prompt_tokens;
-            answered += generated.usage.completion_tokens;
+            done.asked += generated.usage.prompt_tokens;
+            done.answered += generated.usage.completion_tokens;
         }
     }
-    Ok((asked, answered, seconds))
+    if done.is_cut_short {
+        // Requests without an answer have no usage, but were worked on.
+        done.answered = host.counts.generated_tokens.saturating_sub(before.generated_tokens);
+        let evaluated = host.counts.evaluated_tokens.saturating_sub(before.evaluated_tokens);
+        done.asked = evaluated.saturating_sub(done.answered);
+    }
+    Ok(done)
 }
 
-fn host_choices(host: &mut Scheduler<'_>, questions: &[String]) -> Result<f64, String> {
+/// Returns the number of questions that were answered.
+fn host_choices(host: &mut Scheduler<'_>, questions: &[String], deadline: Instant) -> Result<f64, String> {
     let option = |text: &&str| ScoredText { id: (*text).to_owned(), text: (*text).to_owned(), byte_count: 1 };
     let tasks = questions.iter().map(|question| Task::Score {
         prompt: Prompt::plain(question),
         continuations: OPTIONS.iter().map(option).collect(),
     });
-    Ok(run(host, tasks.collect())?.1)
-}
-
-/// A bare loop over llama.cpp.
-struct Bare<'m> {
-    context: LlamaContext<'m>,
-    tokenizer: Tokenizer<'m>,
-    batch: TokenBatch,
-    call_tokens: usize,
-}
-
-impl Bare<'_> {
-    fn answers(&mut self, prompts: &[String], answer_tokens: u32) -> Result<(u64, u64, f64), JobError> {
-        let began = Instant::now();
-        let (mut asked, mut answered) = (0, 0);
-        let mut open: Vec<(i32, usize, LlamaToken)> = Vec::new();
-        for (sequence, prompt) in (0_i32..).zip(prompts) {
-            let tokens = self.tokenizer.tokens(&Prompt::plain(prompt), &[], "")?;
-            let row = self.prompt(sequence, &tokens)?;
-            asked += u64::try_from(tokens.len()).unwrap_or(0);
-            answered += 1;
-            open.push((sequence, tokens.len(), best(&self.context, row)));
-        }
-        for _ in 1..answer_tokens {
-            open.retain(|(_, _, token)| !self.tokenizer.is_end(*token));
-            self.batch.clear();
-            let mut rows = Vec::new();
-            for (sequence, position, token) in &open {
-                rows.push(self.batch.add(*token, *position, &[*sequence], true)?);
-            }
-            self.batch.decode(&mut self.context)?;
-            for ((_, position, token), row) in open.iter_mut().zip(rows) {
-                *position += 1;
-                *token = best(&self.context, row);
-                answered += 1;
-            }
-        }
-        let seconds = began.elapsed().as_secs_f64();
-        for (sequence, _) in (0_i32..).zip(prompts) {
-            shorten(&mut self.context, sequence, 0);
-        }
-        Ok((asked, answered, seconds))
-    }
-
-    /// Scores each option, computing the whole prompt again for each.
-    fn choices(&mut self, questions: &[String]) -> Result<f64, JobError> {
-        let began = Instant::now();
-        for question in questions {
-            let prompt = self.tokenizer.tokens(&Prompt::plain(question), &[], "")?.len();
-            for option in OPTIONS {
-                let tokens = self.tokenizer.tokens(&Prompt::plain(question), &[], option)?;
-                let mut sum = 0.0;
-                for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {
-                    self.batch.clear();
-                    let mut rows = Vec::new();
-                    for (position, token) in (begin..).zip(piece) {
-                        let next = tokens.get(position + 1).filter(|_| position + 1 >= prompt);
-                        let row = self.batch.add(*token, position, &[0], next.is_some())?;
-                        rows.extend(next.map(|next| (row, *next)));
-                    }
-                    self.batch.decode(&mut self.context)?;
-                    for (row, next) in rows {
-                        let logits = self.context.get_logits_ith(row);
-                        let logit = usize::try_from(next.0).ok().and_then(|next| logits.get(next));
-                        if let (Some(distribution), Some(logit)) = (Distribution::of(logits), logit) {
-                            sum += distribution.log_probability(*logit);
-                        }
-                    }
-                }
-                std::hint::black_box(sum);
-                shorten(&mut self.context, 0, 0);
-            }
-        }
-        Ok(began.elapsed().as_secs_f64())
-    }
-
-    /// Computes a prompt and returns the row of its last token.
-    fn prompt(&mut self, sequence: i32, tokens: &[LlamaToken]) -> Result<i32, JobError> {
-        let mut row = 0;
-        for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {
-            self.batch.clear();
-            for (position, token) in (begin..).zip(piece) {
-                row = self.batch.add(*token, position, &[sequence], position + 1 == tokens.len())?;
-            }
-            self.batch.decode(&mut self.context)?;
-        }
-        Ok(row)
-    }
-}
-
-fn best(context: &LlamaContext<'_>, row: i32) -> LlamaToken {
-    let best = most_likely(context.get_logits_ith(row)).and_then(|token| i32::try_from(token).ok());
-    LlamaToken::new(best.unwrap_or(0))
+    Ok(run(host, tasks.collect(), deadline)?.len() as f64)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn figures_end_at_their_time_limit() {
+        for (max_duration, is_cut_short) in [(Duration::ZERO, true), (Duration::from_secs(600), false)] {
+            let report = bench(&BenchOptions {
+                model_path: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf"),
+                prompt_tokens: 16,
+                answer_tokens: 4,
+                queued_prompts: 20,
+                repeats: 1,
+                max_duration,
+            });
+            let figures = report.expect("measured").figures;
+            assert_eq!(figures.len(), 10);
+            for figure in figures {
+                assert_eq!(figure.is_cut_short, is_cut_short, "{}", figure.what);
+                assert_eq!(figure.host > 0.0 && figure.bare > 0.0, !is_cut_short, "{}", figure.what);
+            }
+        }
+    }
+
+    #[test]
+    fn turns_stop_before_the_limit() {
+        let mut turns = Turns::default();
+        let turn = |seconds| Measurement {
+            amount: 100.0,
+            duration: Duration::from_secs(seconds),
+            is_cut_short: false,
+        };
+        let limit = Duration::from_secs(10);
+        for (seconds, has_time) in [(3, true), (4, false)] {
+            assert!(turns.has_time_for_another(limit));
+            turns.add(turn(seconds));
+            assert_eq!(turns.has_time_for_another(limit), has_time, "{seconds}");
+        }
+        assert_eq!(turns.rates, [100.0 / 3.0, 25.0]);
+        assert!(Turns::default().has_time_for_another(Duration::ZERO), "one turn takes place");
+    }
 }

@@ -1,7 +1,7 @@
 //! Build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
-use crate::kernel_modules::{folder_builds, kernel_folders, loaded_build};
-use crate::runtime::{compute_capability, runtime};
+use crate::kernel_modules::{LOADS_KERNELS, gpu_devices, may_load_gpu_kernels};
+use crate::runtime::{compute_capability, kernels_in_use};
 use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 
@@ -11,21 +11,24 @@ const BINDINGS_VERSION: &str = "0.1.160";
 /// Version of the crate with the llama.cpp sources, as pinned by the workspace.
 const SOURCES_VERSION: &str = "0.1.161";
 
-/// Returns the build of this program.
+/// Returns the build of this program. Starts llama.cpp, which loads its kernels.
 pub fn build_info() -> BuildInfo {
+    let kernels = kernels_in_use().ok();
+    let devices = if kernels.is_some() { gpu_devices() } else { Vec::new() };
     BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
         variant: variant(),
+        modules: kernels.map(|kernels| kernels.modules.clone()).unwrap_or_default(),
+        devices: devices.into_iter().map(|(device, _)| device).collect(),
         llama_cpp_2: BINDINGS_VERSION.to_owned(),
         llama_cpp_sys_2: SOURCES_VERSION.to_owned(),
     }
 }
 
 fn variant() -> KernelVariant {
-    // Kernels are known once llama.cpp has loaded them.
-    let loaded = if !kernel_folders().is_empty() && runtime().is_ok() { loaded_build() } else { None };
-    let build = loaded.unwrap_or_else(compiled_build);
+    let loaded = kernels_in_use().ok().and_then(|kernels| kernels.for_gpus.or(kernels.for_processor));
+    let build = loaded.unwrap_or(COMPILED_BUILD);
     match build {
         KernelBuild::Cuda => {
             KernelVariant { build, compute_capability: compute_capability().map(str::to_owned) }
@@ -36,23 +39,21 @@ fn variant() -> KernelVariant {
 
 /// Returns whether this program may compute on GPUs: its kernels, or those that it loads, are made for them.
 pub fn may_use_gpus() -> bool {
-    compiled_build().is_for_gpus() || folder_builds().into_iter().any(KernelBuild::is_for_gpus)
+    COMPILED_BUILD.is_for_gpus() || may_load_gpu_kernels()
 }
 
-/// Returns the kernels that this program was built with.
-fn compiled_build() -> KernelBuild {
-    if cfg!(feature = "cuda") {
-        KernelBuild::Cuda
-    } else if cfg!(feature = "vulkan") {
-        KernelBuild::Vulkan
-    } else if cfg!(feature = "metal") {
-        KernelBuild::Metal
-    } else if flag("GGML_AVX512", false) == "on" {
-        KernelBuild::Avx512
-    } else {
-        KernelBuild::Baseline
-    }
-}
+/// Kernels that are compiled into this program, if it does not load them.
+const COMPILED_BUILD: KernelBuild = if LOADS_KERNELS {
+    KernelBuild::Baseline
+} else if cfg!(feature = "cuda") {
+    KernelBuild::Cuda
+} else if cfg!(feature = "vulkan") {
+    KernelBuild::Vulkan
+} else if cfg!(feature = "metal") {
+    KernelBuild::Metal
+} else {
+    KernelBuild::Baseline
+};
 
 /// Returns the devices that llama.cpp computes on.
 ///
@@ -65,34 +66,27 @@ pub fn kernels() -> String {
         "{}; built for {}, llamafile {}, repacking {}",
         names.join(", "),
         built_for(),
-        flag("GGML_LLAMAFILE", true),
-        flag("GGML_CPU_REPACK", true)
+        flag(option_env!("GGML_LLAMAFILE")),
+        flag(option_env!("GGML_CPU_REPACK"))
     )
 }
 
-/// Returns the state of a build switch. llama.cpp's build reads the same variables.
-fn flag(name: &str, default: bool) -> &'static str {
-    let set = match name {
-        "GGML_LLAMAFILE" => option_env!("GGML_LLAMAFILE"),
-        "GGML_CPU_REPACK" => option_env!("GGML_CPU_REPACK"),
-        "GGML_AVX512" => option_env!("GGML_AVX512"),
-        _ => option_env!("GGML_AVX512_VNNI"),
-    };
-    let is_on = set.map_or(default, |set| matches!(set, "ON" | "on" | "1" | "TRUE" | "YES"));
+/// Returns the state of a build switch, which is on by default. llama.cpp's build reads the same variables.
+fn flag(set: Option<&str>) -> &'static str {
+    let is_on = set.is_none_or(|set| matches!(set, "ON" | "on" | "1" | "TRUE" | "YES"));
     if is_on { "on" } else { "off" }
 }
 
-fn built_for() -> String {
+/// Returns the processors that the kernels in use were compiled for.
+fn built_for() -> &'static str {
     if !cfg!(target_arch = "x86_64") {
-        return std::env::consts::ARCH.to_owned();
+        return std::env::consts::ARCH;
     }
-    let mut extensions = "AVX2, FMA, F16C, BMI2".to_owned();
-    for (name, shown) in [("GGML_AVX512", ", AVX-512"), ("GGML_AVX512_VNNI", ", AVX-512 VNNI")] {
-        if flag(name, false) == "on" {
-            extensions.push_str(shown);
-        }
+    match kernels_in_use().ok().and_then(|kernels| kernels.for_processor) {
+        Some(KernelBuild::Sse42) => "SSE 4.2",
+        Some(KernelBuild::Avx512) => "AVX2, FMA, F16C, BMI2, AVX-512, AVX-512 VNNI",
+        _ => "AVX2, FMA, F16C, BMI2",
     }
-    extensions
 }
 
 #[cfg(test)]

@@ -1,66 +1,311 @@
 //! Kernel modules: llama.cpp's backends as shared libraries, in a build with the feature `dynamic-backends`.
 //!
 //! Each folder holds one kernel build and is named after it, such as `baseline` or `cuda`. Only the folders that
-//! gage-host names are searched.
+//! gage-host names are searched. Kernels for GPUs are used if they find a device. One build for the processor is used
+//! in any case: `baseline` beside those for GPUs, so that their variant says all about the kernels, or else the first.
 
-use gage_model_protocol::KernelBuild;
-use llama_cpp_2::list_llama_ggml_backend_devices;
+use crate::captured_log::captured_at;
+use crate::gpus::gpus;
+use crate::module_error::reason_in;
+use gage_core::Digest;
+use gage_model_protocol::{GpuDevice, KernelBuild, UnusedKernels};
+use llama_cpp_2::LlamaBackendDevice;
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use tracing::Level;
+
+/// Whether this build loads its kernels. Otherwise they are compiled in.
+pub const LOADS_KERNELS: bool = cfg!(feature = "dynamic-backends");
+
+/// Beginning and end of the file name of a module.
+const MODULE_PREFIX: &str = if cfg!(windows) { "ggml-" } else { "libggml-" };
+const MODULE_SUFFIX: &str = if cfg!(windows) { ".dll" } else { ".so" };
 
 /// Folders given on the command line.
 static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Kernels of this process.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LoadedKernels {
+    /// Kernels for GPUs, which found a device.
+    pub for_gpus: Option<KernelBuild>,
+    /// Kernels for the processor; `None` if those are compiled in.
+    pub for_processor: Option<KernelBuild>,
+    /// Digests of the modules of both, by file name.
+    pub modules: BTreeMap<String, Digest>,
+    /// Kernels that were given and are not used.
+    pub unused: Vec<UnusedKernels>,
+}
+
+/// A folder with the modules of one kernel build.
+#[derive(Clone, Debug)]
+struct KernelFolder {
+    path: PathBuf,
+    build: KernelBuild,
+}
 
 /// Sets the folders whose modules are loaded when llama.cpp starts. Only the first call counts.
 pub fn set_kernel_folders(folders: Vec<PathBuf>) {
     let _ = FOLDERS.set(folders);
 }
 
-/// Returns the folders whose modules are loaded.
+/// Returns the folders whose modules are loaded. None if the kernels are compiled in.
 pub fn kernel_folders() -> &'static [PathBuf] {
+    if LOADS_KERNELS { given_folders() } else { &[] }
+}
+
+fn given_folders() -> &'static [PathBuf] {
     FOLDERS.get().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Loads the modules of each folder.
+/// Returns whether kernels for GPUs are loaded if they find a device.
+pub fn may_load_gpu_kernels() -> bool {
+    let is_for_gpus = |path: &PathBuf| KernelFolder::new(path).is_ok_and(|folder| folder.build.is_for_gpus());
+    kernel_folders().iter().any(is_for_gpus)
+}
+
+/// Loads the kernels of the given folders.
 ///
 /// # Errors
-/// If a folder does not exist, or this build has its kernels compiled in.
-pub fn load_kernel_modules() -> Result<(), String> {
-    for folder in kernel_folders() {
-        let shown = folder.display();
-        if !folder.is_absolute() || !folder.is_dir() || folder.to_str().is_none() {
-            return Err(format!("the kernel folder {shown} is not the absolute path of a folder in UTF-8"));
-        }
-        load_from(folder)?;
+/// If a folder cannot be used at all, or none has kernels that this processor can run.
+pub fn load_kernel_modules() -> Result<LoadedKernels, String> {
+    let folders =
+        given_folders().iter().map(|path| KernelFolder::new(path)).collect::<Result<Vec<_>, _>>()?;
+    if LOADS_KERNELS {
+        return load_best(folders, &mut KernelFolder::load);
     }
-    Ok(())
+    let reason = "the kernels of this gage-model are compiled in";
+    let unused = folders.iter().map(|folder| folder.unused(reason.to_owned())).collect();
+    Ok(LoadedKernels { unused, ..LoadedKernels::default() })
 }
 
-#[cfg(feature = "dynamic-backends")]
-fn load_from(folder: &Path) -> Result<(), String> {
-    llama_cpp_2::llama_backend::load_backends_from_path(folder);
-    Ok(())
-}
-
-#[cfg(not(feature = "dynamic-backends"))]
-fn load_from(folder: &Path) -> Result<(), String> {
-    Err(format!("the kernels of this gage-model are compiled in; it cannot load {}", folder.display()))
-}
-
-/// Returns the kernel builds that the folders are named after.
-pub fn folder_builds() -> Vec<KernelBuild> {
-    let named = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<KernelBuild>().ok();
-    kernel_folders().iter().filter_map(named).collect()
-}
-
-/// Returns the kernels that were loaded: those of a GPU that was found, or else those for the processor. llama.cpp must be
-/// running.
-pub fn loaded_build() -> Option<KernelBuild> {
-    let devices = list_llama_ggml_backend_devices();
-    let has_device = |build: KernelBuild| {
-        devices.iter().any(|device| device.backend.eq_ignore_ascii_case(&build.to_string()))
+/// Loads kernels for GPUs, and then those for the processor. `load` returns why a folder is not used.
+fn load_best(
+    folders: Vec<KernelFolder>,
+    load: &mut dyn FnMut(&KernelFolder) -> Result<(), String>,
+) -> Result<LoadedKernels, String> {
+    let (for_gpus, mut for_processor): (Vec<_>, Vec<_>) =
+        folders.into_iter().partition(|folder| folder.build.is_for_gpus());
+    let mut unused = Vec::new();
+    let gpu_folder = load_first(for_gpus, load, &mut unused);
+    if gpu_folder.is_some() {
+        for_processor.sort_by_key(|folder| folder.build != KernelBuild::Baseline);
+    }
+    let was_given = !for_processor.is_empty();
+    let Some(processor_folder) = load_first(for_processor, load, &mut unused) else {
+        let is_for_processor = |kernels: &&UnusedKernels| !kernels.name.is_for_gpus();
+        let reasons = unused.iter().filter(is_for_processor);
+        let reasons: Vec<String> = reasons.map(|one| format!("`{}`: {}", one.name, one.reason)).collect();
+        return Err(match was_given {
+            true => format!("no kernels for the processor can be loaded ({})", reasons.join("; ")),
+            false => "it was given no kernels for the processor".to_owned(),
+        });
     };
-    let builds = folder_builds();
-    let for_gpu = builds.iter().copied().find(|build| build.is_for_gpus() && has_device(*build));
-    for_gpu.or_else(|| builds.iter().copied().find(|build| !build.is_for_gpus()))
+    let mut modules = processor_folder.digests()?;
+    if let Some(folder) = &gpu_folder {
+        modules.extend(folder.digests()?);
+    }
+    Ok(LoadedKernels {
+        for_gpus: gpu_folder.map(|folder| folder.build),
+        for_processor: Some(processor_folder.build),
+        modules,
+        unused,
+    })
+}
+
+/// Loads the first folder that can be used, and returns it. Adds the others to `unused`.
+fn load_first(
+    folders: Vec<KernelFolder>,
+    load: &mut dyn FnMut(&KernelFolder) -> Result<(), String>,
+    unused: &mut Vec<UnusedKernels>,
+) -> Option<KernelFolder> {
+    let mut used: Option<KernelFolder> = None;
+    for folder in folders {
+        let loaded = match &used {
+            Some(used) => Err(format!("`{}` is used instead", used.build)),
+            None => load(&folder),
+        };
+        match loaded {
+            Ok(()) => used = Some(folder),
+            Err(reason) => unused.push(folder.unused(reason)),
+        }
+    }
+    used
+}
+
+impl KernelFolder {
+    fn new(path: &Path) -> Result<KernelFolder, String> {
+        let shown = path.display();
+        if !path.is_absolute() || !path.is_dir() {
+            return Err(format!("the kernel folder {shown} is not the absolute path of a folder"));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let build = name.parse::<KernelBuild>().map_err(|_| {
+            let known = KernelBuild::BEST_FIRST.map(|build| build.to_string());
+            format!("the kernel folder {shown} has the name of no kernels: {}", known.join(", "))
+        })?;
+        Ok(KernelFolder { path: path.to_owned(), build })
+    }
+
+    fn unused(&self, reason: String) -> UnusedKernels {
+        UnusedKernels { name: self.build, reason }
+    }
+
+    /// Returns the modules in the folder. Other files, such as libraries that the modules need, are left out.
+    fn modules(&self) -> Result<Vec<PathBuf>, String> {
+        let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", self.path.display());
+        let mut modules = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(MODULE_PREFIX) && name.ends_with(MODULE_SUFFIX) {
+                modules.push(entry.path());
+            }
+        }
+        modules.sort();
+        Ok(modules)
+    }
+
+    /// Loads the modules. llama.cpp keeps those that it can load, also if they find no device.
+    fn load(&self) -> Result<(), String> {
+        let modules = self.modules()?;
+        if modules.is_empty() || (!self.build.is_for_gpus() && modules.len() > 1) {
+            let folder = self.path.display();
+            return Err(format!("{folder} holds {} modules instead of one", modules.len()));
+        }
+        let load_all = || modules.iter().filter(|module| load_module(module)).count();
+        let (loaded, log) = captured_at(Level::INFO, load_all);
+        if loaded == 0 {
+            return Err(reason_in(&log, MODULE_SUFFIX));
+        }
+        // Kernels for other GPUs that were loaded before found no device.
+        match self.build.is_for_gpus() && gpus().is_empty() {
+            true => Err("it finds no device".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn digests(&self) -> Result<BTreeMap<String, Digest>, String> {
+        let digest = |module: PathBuf| -> Result<(String, Digest), String> {
+            let name = module.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let digest = File::open(&module).and_then(Digest::of_reader);
+            let digest = digest.map_err(|error| format!("{} cannot be read: {error}", module.display()))?;
+            Ok((name, digest))
+        };
+        self.modules()?.into_iter().map(digest).collect()
+    }
+}
+
+/// Loads a module into llama.cpp. Returns false if it is not loaded; llama.cpp then logs why.
+#[cfg(feature = "dynamic-backends")]
+#[expect(
+    unsafe_code,
+    reason = "the safe function of llama-cpp-2 loads whole folders, and hides why it fails"
+)]
+fn load_module(module: &Path) -> bool {
+    let Ok(path) = std::ffi::CString::new(module.as_os_str().as_encoded_bytes()) else { return false };
+    // SAFETY: the path ends with a zero byte. The module is part of this installation, and is never unloaded.
+    unsafe { !llama_cpp_sys_2::ggml_backend_load(path.as_ptr()).is_null() }
+}
+
+/// Loads nothing: the kernels are compiled in.
+#[cfg(not(feature = "dynamic-backends"))]
+fn load_module(_: &Path) -> bool {
+    false
+}
+
+/// Returns the GPUs that llama.cpp computes on, each with its free memory in bytes. llama.cpp must be running.
+pub fn gpu_devices() -> Vec<(GpuDevice, u64)> {
+    let bytes = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let device = |gpu: LlamaBackendDevice| {
+        let device = GpuDevice {
+            name: gpu.name,
+            description: gpu.description.trim().to_owned(),
+            memory_bytes: bytes(gpu.memory_total),
+        };
+        (device, bytes(gpu.memory_free))
+    };
+    gpus().into_iter().map(device).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates folders of kernels, each with one module.
+    fn folders(root: &Path, names: &[&str]) -> Vec<KernelFolder> {
+        let folder = |name: &&str| {
+            let path = root.join(name);
+            std::fs::create_dir_all(&path).expect("a folder");
+            std::fs::write(path.join(format!("{MODULE_PREFIX}{name}{MODULE_SUFFIX}")), name)
+                .expect("written");
+            KernelFolder::new(&path).expect("the name of kernels")
+        };
+        names.iter().map(folder).collect()
+    }
+
+    #[test]
+    fn gpus_come_first_and_baseline_is_beside_them() {
+        let root = tempfile::tempdir().expect("a folder");
+        let all: &[&str] = &["avx512", "baseline", "vulkan", "cuda"];
+        type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c str, &'c str, &'c [&'c str]);
+        let cases: [Case<'_>; 5] = [
+            (all, all, "vulkan", "baseline", &["cuda", "avx512"]),
+            (all, &["cuda", "avx512", "baseline"], "cuda", "baseline", &["vulkan", "avx512"]),
+            (all, &["cuda", "avx512"], "cuda", "avx512", &["vulkan", "baseline"]),
+            (all, &["avx512", "baseline"], "", "avx512", &["vulkan", "cuda", "baseline"]),
+            (&["sse42"], &["sse42"], "", "sse42", &[]),
+        ];
+        for (given, usable, gpus, processor, unused) in cases {
+            let mut load = |folder: &KernelFolder| match usable.contains(&folder.build.to_string().as_str()) {
+                true => Ok(()),
+                false => Err("it cannot be used".to_owned()),
+            };
+            let kernels = load_best(folders(root.path(), given), &mut load).expect("kernels");
+            let name = |build: Option<KernelBuild>| build.map(|build| build.to_string()).unwrap_or_default();
+            let used = (name(kernels.for_gpus), name(kernels.for_processor));
+            assert_eq!(used, (gpus.to_owned(), processor.to_owned()));
+            let names: Vec<String> = kernels.unused.iter().map(|one| one.name.to_string()).collect();
+            assert_eq!(names, unused, "{given:?} {usable:?}");
+            let module = format!("{MODULE_PREFIX}{processor}{MODULE_SUFFIX}");
+            assert_eq!(kernels.modules.get(&module), Some(&Digest::of_bytes(processor.as_bytes())));
+            assert_eq!(kernels.modules.len(), 1 + usize::from(!gpus.is_empty()));
+        }
+    }
+
+    #[test]
+    fn no_kernels_for_the_processor_are_an_error() {
+        let root = tempfile::tempdir().expect("a folder");
+        let cases: [(&[&str], &str); 2] = [
+            (&["cuda"], "it was given no kernels for the processor"),
+            (&["cuda", "avx512"], "no kernels for the processor can be loaded (`avx512`: it is broken)"),
+        ];
+        for (given, expected) in cases {
+            let mut load = |folder: &KernelFolder| match folder.build.is_for_gpus() {
+                true => Ok(()),
+                false => Err("it is broken".to_owned()),
+            };
+            let error = load_best(folders(root.path(), given), &mut load).expect_err("no kernels");
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn folder_without_exactly_one_module_is_not_loaded() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = folders(root.path(), &["baseline"]).remove(0);
+        let second = folder.path.join(format!("{MODULE_PREFIX}other{MODULE_SUFFIX}"));
+        std::fs::write(second, "").expect("written");
+        let error = folder.load().expect_err("two modules");
+        assert!(error.ends_with("holds 2 modules instead of one"), "{error}");
+        let error = KernelFolder::new(&root.path().join("nothing")).expect_err("no folder");
+        assert!(error.contains("is not the absolute path of a folder"), "{error}");
+        let error = KernelFolder::new(root.path()).expect_err("another name");
+        assert!(
+            error.contains("the name of no kernels: cuda, metal, vulkan, avx512, baseline, sse42"),
+            "{error}"
+        );
+    }
 }

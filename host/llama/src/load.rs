@@ -3,6 +3,7 @@
 use crate::build::{build_info, kernels};
 use crate::captured_log::captured;
 use crate::context_parameters::context_parameters;
+use crate::gpus::{gpus, gpus_of, layers_for};
 use crate::load_error::LoadError;
 use crate::model::{LoadProgress, facts_of, keeps_prefixes, load};
 use crate::runtime::{new_context, runtime};
@@ -70,16 +71,15 @@ pub fn load_model(options: &mut ModelOptions, on_progress: &LoadProgress) -> Res
     if let Some(message) = gguf.no_model(&options.model_path) {
         return Err(LoadError::Setting(message));
     }
+    // llama.cpp detects its devices when it starts.
+    runtime()?;
+    let gpus = gpus_of(options, gpus())?;
     // The settings of the loaded model show the result.
-    let asked = if runtime()?.supports_gpu_offload() {
-        options.gpu_layers.unwrap_or_else(|| layers_of(&gguf))
-    } else {
-        0
-    };
+    let asked = layers_for(options, &gpus, layers_of(&gguf));
     let mut failed = None;
     for tenths in LADDER {
         let layers = asked * tenths / 10;
-        match load(options, layers, on_progress) {
+        match load(options, &gpus, layers, on_progress) {
             Ok(mut model) => {
                 options.gpu_layers = Some(layers);
                 let adapter = add_adapter(&mut model, options)?;

@@ -27,7 +27,8 @@ struct Arguments {
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
 
-    /// Folder of kernel modules to load, named after its kernels, such as `cuda`; for a build that loads its kernels.
+    /// Folder of kernel modules to load, named after its kernels, such as `cuda`; may be repeated, best first. A build with
+    /// compiled-in kernels ignores it.
     #[arg(long, value_name = "FOLDER")]
     kernels: Vec<PathBuf>,
 }

@@ -6,8 +6,8 @@ use crate::runtime::runtime;
 use crate::tokenizer::token_text;
 use gage_config::SplitMode;
 use gage_model_protocol::gguf::quantization_name;
-use gage_model_protocol::{ModelFacts, ModelOptions, to_usize};
-use llama_cpp_2::list_llama_ggml_backend_devices;
+use gage_model_protocol::{ModelFacts, ModelOptions};
+use llama_cpp_2::LlamaBackendDevice;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
 use std::ops::ControlFlow;
@@ -16,12 +16,13 @@ use std::rc::Rc;
 /// Function that llama.cpp calls after each loaded tensor. `Break` ends the load.
 pub type LoadProgress = Rc<dyn Fn() -> ControlFlow<()>>;
 
-/// Loads the model, with `gpu_layers` layers on the GPU.
+/// Loads the model, with `gpu_layers` layers on the GPUs.
 ///
 /// # Errors
 /// If llama.cpp cannot be started or refuses the file.
 pub fn load(
     options: &ModelOptions,
+    gpus: &[LlamaBackendDevice],
     gpu_layers: u32,
     on_progress: &LoadProgress,
 ) -> Result<LlamaModel, LoadError> {
@@ -30,21 +31,18 @@ pub fn load(
         SplitMode::None => LlamaSplitMode::None,
         SplitMode::Layer => LlamaSplitMode::Layer,
     };
-    // This must run before devices are named, because it detects them.
     let runtime = runtime()?;
     let on_progress = Rc::clone(on_progress);
     let mut parameters = LlamaModelParams::default()
         .with_n_gpu_layers(gpu_layers)
         .with_split_mode(split_mode)
         .with_progress_callback(move |_| on_progress().is_continue());
-    if let Some(main_gpu) = options.main_gpu {
-        parameters = parameters.with_main_gpu(i32::try_from(main_gpu).unwrap_or(0));
-    }
-    if !options.devices.is_empty() {
-        let devices: Vec<usize> = options.devices.iter().copied().map(to_usize).collect();
+    if !options.devices.is_empty() || options.split_mode == SplitMode::None {
+        // llama.cpp counts all devices. With `split_mode: none`, these are only the GPU of the model.
+        let devices: Vec<usize> = gpus.iter().map(|gpu| gpu.index).collect();
         parameters = parameters
             .with_devices(&devices)
-            .map_err(|error| LoadError::Setting(no_device(&error.to_string())))?;
+            .map_err(|error| LoadError::Setting(format!("`devices`: llama.cpp refuses them: {error}")))?;
     }
     let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
     loaded.map_err(|error| {
@@ -59,18 +57,6 @@ pub fn load(
         };
         LoadError::Load { path, reason: format!("{reason}{help}") }
     })
-}
-
-/// Returns a message that devices cannot be used, listing the available ones.
-fn no_device(why: &str) -> String {
-    let devices: Vec<String> = list_llama_ggml_backend_devices()
-        .iter()
-        .map(|device| format!("{} {} ({})", device.index, device.name, device.description))
-        .collect();
-    format!(
-        "`devices`: {why}; this program computes on: {}. Name some of these by number, or leave it out",
-        devices.join(", ")
-    )
 }
 
 /// Returns true if the memory of a sequence can be truncated to a prefix, which recurrent state does not allow.

@@ -2,7 +2,7 @@
 
 use crate::captured_log::captured_at;
 use crate::compute_capability::compute_capability_in;
-use crate::kernel_modules::load_kernel_modules;
+use crate::kernel_modules::{LoadedKernels, load_kernel_modules};
 use crate::load_error::LoadError;
 use gage_model_protocol::{JobError, JobErrorKind};
 use llama_cpp_2::context::LlamaContext;
@@ -14,8 +14,15 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use tracing::Level;
 
-/// llama.cpp, and the compute capability of its GPUs.
-static RUNTIME: OnceLock<Result<(LlamaBackend, Option<String>), String>> = OnceLock::new();
+/// llama.cpp, its kernels, and the compute capability of its GPUs.
+struct Runtime {
+    backend: LlamaBackend,
+    kernels: LoadedKernels,
+    compute_capability: Option<String>,
+}
+
+/// The runtime, or the reason why it does not start.
+static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
 
 /// Serializes the creation of contexts, which mutates the model through a shared reference.
 static NEW_CONTEXT: Mutex<()> = Mutex::new(());
@@ -25,30 +32,41 @@ static NEW_CONTEXT: Mutex<()> = Mutex::new(());
 /// # Errors
 /// If it does not start.
 pub fn runtime() -> Result<&'static LlamaBackend, LoadError> {
-    started().map(|(backend, _)| backend)
+    started().map(|runtime| &runtime.backend)
+}
+
+/// Returns the kernels that llama.cpp computes with. Starts it on first use.
+///
+/// # Errors
+/// If it does not start, for example because it has no kernels for the processor.
+pub fn kernels_in_use() -> Result<&'static LoadedKernels, LoadError> {
+    started().map(|runtime| &runtime.kernels)
 }
 
 /// Returns the compute capability of the GPUs that a build with `cuda` computes on.
 pub fn compute_capability() -> Option<&'static str> {
-    started().ok().and_then(|(_, capability)| capability.as_deref())
+    started().ok().and_then(|runtime| runtime.compute_capability.as_deref())
 }
 
-fn started() -> Result<&'static (LlamaBackend, Option<String>), LoadError> {
-    let start = || {
-        send_logs_to_tracing(LogOptions::default());
-        if std::env::var_os("OMP_WAIT_POLICY").is_none() {
-            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster if cores are busy");
-        }
-        // The CUDA backend logs its GPUs when devices are first listed.
-        let (backend, log) = captured_at(Level::INFO, || {
-            load_kernel_modules()?;
-            let backend = LlamaBackend::init();
-            drop(list_llama_ggml_backend_devices());
-            backend.map_err(|error| error.to_string())
-        });
-        Ok((backend?, compute_capability_in(&log)))
-    };
+fn started() -> Result<&'static Runtime, LoadError> {
     RUNTIME.get_or_init(start).as_ref().map_err(|reason: &String| LoadError::Runtime(reason.clone()))
+}
+
+fn start() -> Result<Runtime, String> {
+    send_logs_to_tracing(LogOptions::default());
+    if std::env::var_os("OMP_WAIT_POLICY").is_none() {
+        tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster if cores are busy");
+    }
+    // The CUDA backend logs its GPUs when it is loaded, or if it is compiled in, when devices are first listed.
+    let (loaded, log) = captured_at(Level::INFO, || -> Result<(LlamaBackend, LoadedKernels), String> {
+        // Without kernels, llama.cpp would search the working directory for some.
+        let kernels = load_kernel_modules()?;
+        let backend = LlamaBackend::init().map_err(|error| error.to_string())?;
+        drop(list_llama_ggml_backend_devices());
+        Ok((backend, kernels))
+    });
+    let (backend, kernels) = loaded?;
+    Ok(Runtime { backend, kernels, compute_capability: compute_capability_in(&log) })
 }
 
 /// Creates a context, one at a time in the whole process.

@@ -3,13 +3,15 @@
 use crate::bench::bench;
 use crate::build::{build_info, may_use_gpus};
 use crate::confinement::confine;
-use crate::kernel_modules::kernel_folders;
+use crate::kernel_modules::{gpu_devices, kernel_folders};
+use crate::runtime::kernels_in_use;
 use crate::vocabulary::Vocabulary;
 use crate::worker;
 use gage_core::spawn_thread;
 use gage_model_protocol::{
-    BenchOptions, Command, Greeting, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
+    BenchOptions, Command, Confinement, Greeting, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
 };
+use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter, Result};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -29,13 +31,34 @@ pub fn serve() -> Result<()> {
     let confinement = confine(&model_files.unwrap_or_default(), kernel_folders(), may_use_gpus());
     // Only now: the build asks for the GPUs, whose drivers start threads. A host of another version learns from the
     // greeting why its command is not understood.
-    let greeting = Greeting { build: build_info(), confinement };
+    let greeting = greeting(confinement);
     write_frame(&mut std::io::stdout().lock(), &greeting)?;
     match command? {
         Some(Command::Serve(options)) => serve_model(*options),
         Some(Command::CountTokens(path)) => count_tokens(&path),
         Some(Command::Bench(options)) => measure(&options),
         None => Ok(()),
+    }
+}
+
+/// Starts llama.cpp, which loads its kernels, and returns the greeting.
+fn greeting(confinement: Confinement) -> Greeting {
+    let build = build_info();
+    match kernels_in_use() {
+        Ok(kernels) => Greeting {
+            build,
+            confinement,
+            unused_kernels: kernels.unused.clone(),
+            free_gpu_memory: gpu_devices().into_iter().map(|(gpu, free)| (gpu.name, free)).collect(),
+            problem: None,
+        },
+        Err(error) => Greeting {
+            build,
+            confinement,
+            unused_kernels: Vec::new(),
+            free_gpu_memory: BTreeMap::new(),
+            problem: Some(error.to_string()),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Options of a benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,8 +15,11 @@ pub struct BenchOptions {
     pub answer_tokens: u32,
     /// Number of prompts queued at once for the last figure; as many as possible are processed together.
     pub queued_prompts: u32,
-    /// Number of measurements per figure.
+    /// Maximum number of measurements per figure.
     pub repeats: u32,
+    /// Time after which a figure is taken from what was computed so far, for the scheduler and for the loop each. It is
+    /// looked at after every batch.
+    pub max_duration: Duration,
 }
 
 /// A figure: the median of all measurements.
@@ -29,6 +33,8 @@ pub struct BenchFigure {
     pub host: f64,
     /// Figure of a bare loop. For choices, the loop computes the prompt again for each option.
     pub bare: f64,
+    /// True if the time limit ended the only measurement.
+    pub is_cut_short: bool,
 }
 
 /// All figures of a benchmark.

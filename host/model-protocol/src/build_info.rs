@@ -1,6 +1,8 @@
-//! Build of `gage-model`: its version, the protocol version, and the kernels that it was built with.
+//! Build of `gage-model`: its version, the protocol version, and the kernels that it computes with.
 
+use gage_core::Digest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use strum::{Display, EnumString};
@@ -9,11 +11,14 @@ use strum::{Display, EnumString};
 /// message.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Kind of machine that llama.cpp's kernels were compiled for. Displayed as it appears in file names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
+/// Kind of machine that llama.cpp's kernels were compiled for. Displayed as the folder of its modules is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, EnumString)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum KernelBuild {
-    /// Every 64-bit processor of the architecture since about 2013.
+    /// x86-64 processors with SSE 4.2, since about 2009.
+    Sse42,
+    /// x86-64 processors with AVX2, FMA, F16C and BMI2, since about 2013; on other architectures every 64-bit processor.
     Baseline,
     /// x86-64 processors with AVX-512 and its VNNI extension.
     Avx512,
@@ -26,6 +31,16 @@ pub enum KernelBuild {
 }
 
 impl KernelBuild {
+    /// All builds, best first: those for GPUs, and then those for processors.
+    pub const BEST_FIRST: [KernelBuild; 6] = [
+        KernelBuild::Cuda,
+        KernelBuild::Metal,
+        KernelBuild::Vulkan,
+        KernelBuild::Avx512,
+        KernelBuild::Baseline,
+        KernelBuild::Sse42,
+    ];
+
     /// Returns true if it computes on GPUs.
     pub fn is_for_gpus(self) -> bool {
         matches!(self, KernelBuild::Cuda | KernelBuild::Vulkan | KernelBuild::Metal)
@@ -81,6 +96,26 @@ impl fmt::Display for KernelVariant {
     }
 }
 
+/// A GPU that a program computes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuDevice {
+    /// Short name, such as `CUDA0`.
+    pub name: String,
+    /// Name of the product.
+    pub description: String,
+    /// Its memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// Installed kernels that a program does not use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedKernels {
+    /// The kernels.
+    pub name: KernelBuild,
+    /// Why they are not used.
+    pub reason: String,
+}
+
 /// Build of a program. The greeting of `gage-model` has its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInfo {
@@ -88,8 +123,12 @@ pub struct BuildInfo {
     pub version: String,
     /// [`PROTOCOL_VERSION`].
     pub protocol: u32,
-    /// Kernels that it computes with.
+    /// Kernels that it computes with. If it could load none, those that it would have compiled in.
     pub variant: KernelVariant,
+    /// Digests of the kernel modules that it loaded, by file name. Empty if its kernels are compiled in.
+    pub modules: BTreeMap<String, Digest>,
+    /// GPUs that it computes on.
+    pub devices: Vec<GpuDevice>,
     /// Version of the crate with the llama.cpp bindings.
     pub llama_cpp_2: String,
     /// Version of the crate with the llama.cpp sources.
@@ -124,6 +163,8 @@ mod tests {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL_VERSION,
             variant: KernelBuild::Baseline.into(),
+            modules: BTreeMap::new(),
+            devices: Vec::new(),
             llama_cpp_2: "1".to_owned(),
             llama_cpp_sys_2: "1".to_owned(),
         };
@@ -134,6 +175,18 @@ mod tests {
         let newer = BuildInfo { version: "99.0.0".to_owned(), ..own }.check().expect_err("refused");
         assert!(newer.starts_with("it is version 99.0.0 "), "{newer}");
     }
+
+    #[test]
+    fn kernel_builds_have_one_name_everywhere() {
+        for build in KernelBuild::BEST_FIRST {
+            let name = build.to_string();
+            assert_eq!(serde_json::json!(build), name.as_str());
+            assert_eq!(name.parse(), Ok(build));
+        }
+        let names = KernelBuild::BEST_FIRST.map(|build| build.to_string());
+        assert_eq!(names, ["cuda", "metal", "vulkan", "avx512", "baseline", "sse42"]);
+    }
+
     #[test]
     fn a_kernel_variant_is_a_text_with_its_compute_capability() {
         let cuda = KernelVariant { build: KernelBuild::Cuda, compute_capability: Some("8.6+9.0".to_owned()) };

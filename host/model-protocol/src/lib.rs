@@ -8,13 +8,14 @@ mod build_info;
 mod confinement;
 mod frames;
 pub mod gguf;
+pub mod gpu_layers;
 mod load_options;
 pub mod memory_estimate;
 mod messages;
 mod settings;
 
 pub use bench::{BenchFigure, BenchOptions, BenchReport};
-pub use build_info::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
+pub use build_info::{BuildInfo, GpuDevice, KernelBuild, KernelVariant, PROTOCOL_VERSION, UnusedKernels};
 pub use confinement::{Confinement, ConfinementPart};
 pub use frames::{read_frame, write_frame};
 pub use load_options::{GrammarSource, ModelOptions};

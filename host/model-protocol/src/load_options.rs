@@ -26,11 +26,11 @@ pub struct ModelOptions {
     pub threads: Option<u32>,
     /// Maximum number of tokens of one call of the model; default 512.
     pub batch_size: u32,
-    /// Number of layers to keep on the GPU, in builds that support one; default: all that fit.
+    /// Number of layers to keep on GPUs, if there are some; default: all that fit.
     pub gpu_layers: Option<u32>,
-    /// GPU for everything that is not split; default: the first.
+    /// GPU of a model that is not split; default: the first.
     pub main_gpu: Option<u32>,
-    /// Devices that the model is split over; empty for all.
+    /// GPUs that the model is split over, by number; empty for all.
     pub devices: Vec<u32>,
     /// Split of the model over devices.
     pub split_mode: SplitMode,

@@ -5,12 +5,13 @@
 //! every message, so that a call that never ends is noticed by their absence. The other commands document what they send.
 
 use crate::bench::BenchOptions;
-use crate::build_info::BuildInfo;
+use crate::build_info::{BuildInfo, UnusedKernels};
 use crate::confinement::Confinement;
 use crate::load_options::ModelOptions;
 use crate::settings::Settings;
 use gage_core::{ContinuationScore, FinishReason, SamplingParams, Usage};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,12 @@ pub struct Greeting {
     pub build: BuildInfo,
     /// Confinement of the process.
     pub confinement: Confinement,
+    /// Kernels that the process was given and does not use.
+    pub unused_kernels: Vec<UnusedKernels>,
+    /// Free memory of its GPUs in bytes, by the name of the device.
+    pub free_gpu_memory: BTreeMap<String, u64>,
+    /// Reason why the process cannot compute, such as that it has no kernels for the processor.
+    pub problem: Option<String>,
 }
 
 /// First message to a model process: what it is started for.
@@ -327,7 +334,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Combines the counters of two models that ran one after the other.
+    /// Combines the counters of two processes of a model. `most_requests` is the larger one.
     pub fn and(self, later: Counts) -> Counts {
         Counts {
             evaluated_tokens: self.evaluated_tokens.saturating_add(later.evaluated_tokens),

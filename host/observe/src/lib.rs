@@ -13,12 +13,16 @@ mod http;
 mod logs;
 mod meters;
 mod observability;
+#[cfg(feature = "otlp")]
 mod otlp;
+#[cfg(any(test, not(feature = "otlp")))]
+mod otlp_disabled;
 mod recorder;
 mod sample_scope;
 mod sampling;
 mod scrape;
 mod shutdown;
+mod telemetry;
 mod trace;
 
 pub use event::{Event, Level};
@@ -26,7 +30,10 @@ pub use http::ClientError;
 pub use logs::{LogError, LogFormat, LogSettings, init_logs};
 pub use meters::{AnswerMeasurements, Meters, RequestTotals};
 pub use observability::{Observability, ObserveError};
-pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
+#[cfg(feature = "otlp")]
+pub use otlp::Telemetry;
+#[cfg(not(feature = "otlp"))]
+pub use otlp_disabled::Telemetry;
 pub use recorder::{
     FileRecorder, HttpRecorder, HttpRecorderError, HttpRecorderSettings, MemoryRecorder, Recorder,
 };
@@ -34,4 +41,5 @@ pub use sample_scope::{SampleScope, in_sample_scope};
 pub use sampling::Sampling;
 pub use scrape::serve_metrics;
 pub use shutdown::{SHUTDOWN_TIMEOUT, SHUTDOWN_TIMEOUT_AFTER_FAILURE};
+pub use telemetry::{SampleEnd, TelemetryError, TelemetrySettings};
 pub use trace::Trace;

@@ -2,15 +2,16 @@
 
 use crate::sample_scope::{SampleScope, with_current};
 use crate::{Event, Level, Trace};
-use gage_core::{Object, printable_line};
+use gage_core::{Object, printable_line, system_message};
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 use std::fmt;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
@@ -78,7 +79,9 @@ pub fn init_logs<W: Write + 'static>(
 ) -> Result<(), LogError> {
     let colour =
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let shown = lines(settings.format, colour, writer).with_filter(filter_of(&settings.filter)?);
+    let writer = Arc::new(writer);
+    let errors = Arc::clone(&writer);
+    let shown = lines(settings.format, colour, move || writer()).with_filter(filter_of(&settings.filter)?);
     let file = match &settings.file {
         None => None,
         Some(path) => {
@@ -87,8 +90,8 @@ pub fn init_logs<W: Write + 'static>(
                 .append(true)
                 .open(path)
                 .map_err(|source| LogError::File { path: path.clone(), source })?;
-            let file = Arc::new(file);
-            let file = lines(settings.format, false, move || Arc::clone(&file));
+            let log = Arc::new(LogFile::new(file, path, move || errors()));
+            let file = lines(settings.format, false, move || LogFileWriter(Arc::clone(&log)));
             Some(file.with_filter(filter_of(&settings.filter)?))
         }
     };
@@ -202,6 +205,44 @@ where
     }
 }
 
+/// A file of logs. The first line that it does not take is reported on the standard error stream.
+struct LogFile<F> {
+    file: File,
+    path: PathBuf,
+    /// Opens the standard error stream.
+    errors: F,
+    has_failed: AtomicBool,
+}
+
+impl<F> LogFile<F> {
+    fn new(file: File, path: &Path, errors: F) -> LogFile<F> {
+        LogFile { file, path: path.to_owned(), errors, has_failed: AtomicBool::new(false) }
+    }
+}
+
+/// Writes lines to a file of logs.
+struct LogFileWriter<F>(Arc<LogFile<F>>);
+
+impl<W: Write, F: Fn() -> W> Write for LogFileWriter<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let log = &*self.0;
+        let written = (&log.file).write_all(bytes);
+        if let Err(error) = &written
+            && !log.has_failed.swap(true, Ordering::Relaxed)
+        {
+            let (path, error) = (log.path.display().to_string(), system_message(error));
+            let warning = format!("cannot write logs to {path}: {error}; the file lacks lines");
+            // Without the stream, there is nowhere to report it.
+            let _ = writeln!((log.errors)(), "warning: {}", printable_line(&warning));
+        }
+        written.map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        (&self.0.file).flush()
+    }
+}
+
 /// Writes lines with secrets redacted. Each line must arrive in one piece.
 struct RedactingWriter<W>(W);
 
@@ -304,6 +345,26 @@ mod tests {
             assert_eq!(["a warning", "of llama.cpp"].map(|line| text.contains(line)), expected, "{filter}");
         }
         assert!(filter_of("=====").is_err());
+    }
+
+    #[test]
+    fn a_file_that_takes_no_lines_is_reported_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        std::fs::write(&path, "").expect("written");
+        // It is only open for reading.
+        let file = File::open(&path).expect("a file");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let log = Arc::new(LogFile::new(file, &path, move || writer.try_clone().expect("a writer")));
+        let layer = lines(LogFormat::Text, false, move || LogFileWriter(Arc::clone(&log)));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::warn!("one");
+            tracing::warn!("two");
+        });
+        let text = std::io::read_to_string(reader).expect("a text");
+        let begin = format!("warning: cannot write logs to {}: ", path.display());
+        assert!(text.starts_with(&begin) && text.ends_with("; the file lacks lines\n"), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
     }
 
     #[test]

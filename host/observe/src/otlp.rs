@@ -3,9 +3,9 @@
 mod client;
 mod instruments;
 
-use crate::http::ClientError;
 use crate::meters::AnswerMeasurements;
 use crate::shutdown::SHUTDOWN_TIMEOUT_AFTER_FAILURE;
+use crate::telemetry::{SampleEnd, TelemetryError, TelemetrySettings};
 use client::{CountedSpans, Transport};
 use gage_core::{ensure_threads, spawn_thread};
 use instruments::Instruments;
@@ -33,56 +33,6 @@ use std::time::{Duration, Instant, SystemTime};
 const SPAN_QUEUE_CAPACITY: usize = 16_384;
 /// Number of threads that export: one for requests, one that looks up names, and one each for spans and metrics.
 const EXPORT_THREADS: usize = 4;
-
-/// Destination and description of traces and metrics.
-#[derive(Clone, Debug)]
-pub struct TelemetrySettings {
-    /// Collector: `http://127.0.0.1:4318`. `/v1/traces` and `/v1/metrics` are appended. Headers come from
-    /// `OTEL_EXPORTER_OTLP_HEADERS`.
-    pub endpoint: String,
-    /// Time limit of a post; default 10 s.
-    pub timeout: Duration,
-    /// ID of the run, included in the resource.
-    pub run_id: String,
-    /// Version of the program.
-    pub version: String,
-}
-
-/// Failure to set up telemetry.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TelemetryError {
-    /// The address is invalid, or no client can be created.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The settings of the exporter are invalid; they may come from the environment.
-    #[error(transparent)]
-    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
-    /// The system cannot start another thread.
-    #[error("cannot begin to export traces and metrics: {0}")]
-    Io(#[from] io::Error),
-}
-
-/// A finished sample.
-#[derive(Clone, Debug)]
-pub struct SampleEnd<'a> {
-    /// ID of the task.
-    pub task_id: &'a str,
-    /// ID of the sample.
-    pub sample_id: &'a str,
-    /// Number of its row.
-    pub index: u64,
-    /// Outcome of the sample.
-    pub outcome: &'a str,
-    /// Stage, kind and message of its failure.
-    pub error: Option<(&'a str, &'a str, &'a str)>,
-    /// Answer, and the time when that was recorded.
-    pub answered: Option<(AnswerMeasurements, SystemTime)>,
-    /// Share of the scoring time, in milliseconds.
-    pub scoring_ms: Option<f64>,
-    /// The other stages that it passed, in order, with their times in milliseconds.
-    pub stages: Vec<(&'static str, f64)>,
-}
 
 /// Sends a trace of the run with a span for each task, and metrics. Each sampled sample gets a trace of its own,
 /// linked to the span of its task. Only [`Telemetry::finish`] blocks.

@@ -247,7 +247,7 @@ impl LinkedComponent {
         let peak_memory_bytes = limits.memory_bytes.saturating_sub(store.data().limiter.memory_left()) as u64;
         drop(store);
         let processor_time = thread_time().saturating_sub(began);
-        counter.add(PluginWork { items, calls: 1, processor_time, fuel, peak_memory_bytes });
+        counter.count(PluginWork { items, calls: 1, processor_time, fuel, peak_memory_bytes });
         (result, fuel)
     }
 

@@ -86,5 +86,5 @@ pub use packages::note_packages;
 pub use plugin_description::PluginDescription;
 pub use plugin_line::{LineReceiver, LineSource, PluginLine};
 pub use registry::{BundledComponent, ListedPlugin, Registry, RegistryError, read_component};
-pub use work::{MemberWork, PluginWork};
+pub use work::{MemberWork, PluginWork, without_counting};
 pub use world::{Capability, World};

@@ -3,10 +3,24 @@
 use crate::world::World;
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+thread_local! {
+    /// True while calls of this thread are left out.
+    static IS_LEFT_OUT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does work whose plugin calls on this thread are not counted: nothing that a run records depends on them.
+pub fn without_counting<R>(work: impl FnOnce() -> R) -> R {
+    let outer = IS_LEFT_OUT.replace(true);
+    let result = work();
+    IS_LEFT_OUT.set(outer);
+    result
+}
 
 /// Work that a member of a plugin has done. Calls that describe a plugin or check its parameters are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +61,14 @@ pub(crate) struct WorkCounter {
 }
 
 impl WorkCounter {
-    pub(crate) fn add(&self, work: PluginWork) {
+    /// Adds the work of a call on this thread.
+    pub(crate) fn count(&self, work: PluginWork) {
+        if !IS_LEFT_OUT.get() {
+            self.add(work);
+        }
+    }
+
+    fn add(&self, work: PluginWork) {
         let nanoseconds = u64::try_from(work.processor_time.as_nanos()).unwrap_or(u64::MAX);
         self.items.fetch_add(work.items, Ordering::Relaxed);
         self.calls.fetch_add(work.calls, Ordering::Relaxed);
@@ -109,6 +130,20 @@ pub(crate) fn thread_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_that_are_left_out_are_not_counted() {
+        let counter = WorkCounter::default();
+        let call = || counter.count(PluginWork { calls: 1, ..PluginWork::default() });
+        without_counting(|| {
+            call();
+            without_counting(call);
+            call();
+        });
+        assert_eq!(counter.work().calls, 0);
+        call();
+        assert_eq!(counter.work().calls, 1);
+    }
 
     #[test]
     fn work_is_summed_by_member() {

@@ -4,7 +4,9 @@
 
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
-use gage_plugin::{HostOptions, InstanceSetup, Metric, MetricComponent, MetricItem, PluginHost};
+use gage_plugin::{
+    HostOptions, InstanceSetup, Metric, MetricComponent, MetricItem, PluginHost, without_counting,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -118,6 +120,17 @@ fn compiled_components_are_kept_where_only_the_user_can_write() {
     let mode = std::fs::metadata(&cache).expect("a folder").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     assert!(std::fs::read_dir(&cache).expect("a folder").next().is_some(), "nothing was kept");
+}
+
+/// Previews of figures once counted among the costs of plugins in timings.json.
+#[test]
+fn scores_that_are_only_displayed_are_not_counted() {
+    let metric = metric(PluginLimits::default());
+    let before = metric.work();
+    let shown = without_counting(|| score(&metric, &["fine"]));
+    assert_eq!(metric.work(), before);
+    assert_eq!(score(&metric, &["fine"]), shown);
+    assert_eq!((metric.work().items, metric.work().calls), (before.items + 1, before.calls + 1));
 }
 
 #[test]

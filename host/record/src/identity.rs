@@ -15,7 +15,7 @@ use crate::differences::{Difference, compare, describe};
 use gage_core::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use plugin_names::align as align_plugin_names;
 
@@ -189,6 +189,24 @@ impl RunIdentity {
         let roles = self.config["role_adapters"].as_array().into_iter().flatten();
         let mut asking = roles.filter(|role| role["backend_id"] == backend_id).peekable();
         asking.peek().is_some() && asking.all(|role| role["role_type"] == "judge_model")
+    }
+
+    /// Describes what a cost leaves out, such as ``judges only: no price for `m` ``. `priced` are the backends with a price,
+    /// and `unpriced` the servers that answered without one. `None` if there is no cost, or if it covers all.
+    pub fn missing_prices<'p>(
+        &self,
+        priced: impl IntoIterator<Item = &'p str>,
+        unpriced: &BTreeSet<String>,
+    ) -> Option<String> {
+        let mut priced = priced.into_iter().peekable();
+        if priced.peek().is_none() || unpriced.is_empty() {
+            return None;
+        }
+        let models: BTreeSet<&str> = unpriced.iter().map(|id| self.model_of(id)).collect();
+        let models: Vec<String> = models.into_iter().map(|model| format!("`{model}`")).collect();
+        let is_of_judges = priced.all(|backend_id| self.only_judges_ask(backend_id));
+        let scope = if is_of_judges { "judges only: " } else { "" };
+        Some(format!("{scope}no price for {}", models.join(", ")))
     }
 
     /// Returns the models under test, each once, in the order of the roles that use them.

@@ -176,17 +176,9 @@ impl Manifest {
         }
     }
 
-    /// Describes what the cost of the run leaves out, such as ``judges only: no price for `m` ``. `None` if the run has no
-    /// cost, or if every server that answered has a price.
+    /// Describes what the cost of the run leaves out, as [`RunIdentity::missing_prices`] does.
     pub fn missing_prices(&self) -> Option<String> {
-        if self.costs.is_empty() || self.unpriced.is_empty() {
-            return None;
-        }
-        let models: BTreeSet<&str> = self.unpriced.iter().map(|id| self.identity.model_of(id)).collect();
-        let models: Vec<String> = models.into_iter().map(|model| format!("`{model}`")).collect();
-        let is_of_judges = self.costs.keys().all(|backend_id| self.identity.only_judges_ask(backend_id));
-        let scope = if is_of_judges { "judges only: " } else { "" };
-        Some(format!("{scope}no price for {}", models.join(", ")))
+        self.identity.missing_prices(self.costs.keys().map(String::as_str), &self.unpriced)
     }
 
     /// Marks the run as in progress again.

@@ -156,7 +156,6 @@ impl EndedRun<'_> {
             run_id: folder.run_id().to_owned(),
             folder: folder.path().to_owned(),
             status: ending.status(),
-            missing_prices: manifest.missing_prices(),
             ended_by: manifest.ended_by,
             ending,
             shortfalls,

@@ -1,5 +1,8 @@
 //! The HTTP exchanges with backends: sent, recorded, replayed, or answered in bulk.
 
+use gage_config::{BackendKind, Problems};
+use gage_engine::Plan;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Handling of HTTP exchanges with backends.
@@ -19,9 +22,23 @@ pub enum HttpExchanges {
 }
 
 impl HttpExchanges {
-    /// Returns true if the model under test is asked.
-    pub(crate) fn asks_model(&self) -> bool {
-        matches!(self, HttpExchanges::Live | HttpExchanges::Record(_))
+    /// Removes the warnings about missing keys of backends to which the run sends nothing.
+    pub(crate) fn remove_needless_warnings(&self, plan: &Plan, problems: &mut Problems) {
+        let asks_judges = match self {
+            HttpExchanges::Live | HttpExchanges::Record(_) => return,
+            HttpExchanges::Replay(_) | HttpExchanges::WriteRequests(_) => false,
+            HttpExchanges::TakeResponses(_) => true,
+        };
+        let judges = plan.tasks.iter().filter_map(|task| task.judges.as_ref());
+        let judges = judges.flat_map(|planned| &planned.judges).filter(|_| asks_judges);
+        let asked: HashSet<&str> = judges.map(|judge| judge.role.backend_id.as_str()).collect();
+        for backend in plan.config.backends.iter().filter(|own| !asked.contains(own.backend_id.as_str())) {
+            if let BackendKind::Http(http) = &backend.kind
+                && let Err(missing) = http.key.outside()
+            {
+                problems.remove_warnings(missing.key, missing.span);
+            }
+        }
     }
 
     /// Returns true if an answer may come from the cache: a recording must hold every exchange, and a replay must answer

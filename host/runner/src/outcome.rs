@@ -22,14 +22,12 @@ pub struct RunOutcome {
     pub ended_by: Option<String>,
     /// Everything that the run lacks according to its suite.
     pub shortfalls: Vec<Shortfall>,
-    /// The limits of the suite that held the run below its concurrency.
+    /// The limits of the suite that held the run below the concurrency that the user set.
     pub limits: Vec<ConcurrencyLimit>,
     /// Reports of the tasks, in the order of the suite.
     pub tasks: Vec<TaskReport>,
     /// Usage of all processes of the run.
     pub usage: RunUsage,
-    /// Description of what the cost leaves out: models without a price. `None` if it covers all.
-    pub missing_prices: Option<String>,
     /// True if the suite limits the run's cost or tokens.
     pub has_usage_budget: bool,
     /// The figures and the other reports.

@@ -48,7 +48,7 @@ pub enum RunEvent<'e> {
     Started {
         /// The servers that the run will use, with their health.
         servers: &'e HttpHosts,
-        /// The limits of the suite that hold tasks below the concurrency of the run.
+        /// The limits of the suite that hold tasks below the concurrency that the user set.
         limits: &'e [ConcurrencyLimit],
     },
     /// A task begins.

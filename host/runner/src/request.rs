@@ -22,8 +22,9 @@ pub struct RunRequest {
     pub output_folder: PathBuf,
     /// Name of the run and of its folder; default created from the date and the time.
     pub run_id: Option<String>,
-    /// Maximum number of requests in flight.
-    pub concurrency: usize,
+    /// Maximum number of requests in flight; default [`DEFAULT_CONCURRENCY`]. Limits of the suite below it are only noted if
+    /// it is given.
+    pub concurrency: Option<usize>,
     /// Maximum number of samples per task.
     pub max_samples: Option<u64>,
     /// Number of scoring threads; default one per core.
@@ -52,7 +53,7 @@ impl RunRequest {
             suite: suite.into(),
             output_folder: PathBuf::from("runs"),
             run_id: None,
-            concurrency: DEFAULT_CONCURRENCY,
+            concurrency: None,
             max_samples: None,
             scoring_threads: None,
             task_parallelism: None,

@@ -8,7 +8,7 @@ use crate::finish::{EndedRun, Origin, completeness_of_parent};
 use crate::live_reports::LiveReports;
 use crate::outcome::Shortfall;
 use crate::progress::EngineEvents;
-use crate::request::{DEFAULT_CONCURRENCY, RescoreRequest, RunRequest};
+use crate::request::{RescoreRequest, RunRequest};
 use crate::run::{new_run_id, rejudge};
 use crate::shortage::watched;
 use crate::suite_source::{SuiteSource, Variables};
@@ -113,7 +113,7 @@ fn judge_again(
         context: request.context.clone(),
         output_folder: root,
         run_id: Some(run_id),
-        concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
+        concurrency: request.concurrency,
         ..RunRequest::new(source)
     };
     rejudge(&run, parent, judges, suite)

@@ -10,7 +10,7 @@ use crate::live_reports::LiveReports;
 use crate::other_run::OtherRun;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
-use crate::request::{ResumeRequest, RunRequest};
+use crate::request::{DEFAULT_CONCURRENCY, ResumeRequest, RunRequest};
 use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, batch, lock};
@@ -219,11 +219,8 @@ impl SuiteRun<'_> {
             config
         });
         let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
-        if !self.request.exchanges.asks_model() {
-            // A key that another model needs is an error when its backend is opened.
-            problems.remove_warnings("api_key_env");
-        }
         let Some(plan) = plan else { return Err(RunnerError::problems(problems)) };
+        self.request.exchanges.remove_needless_warnings(&plan, &mut problems);
         self.check_judges(&plan)?;
         let run_id = self.run_id(&plan)?;
         // Set once, because a suite is prepared once.
@@ -311,7 +308,7 @@ impl SuiteRun<'_> {
         )?;
         let opening = OpenOptions {
             hosts: HttpHosts::new(self.retry.is_some()),
-            concurrency: request.concurrency,
+            concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
             recording: recording.clone(),
             batch: batch.clone(),
             answers,
@@ -362,7 +359,9 @@ impl SuiteRun<'_> {
         // Components that aggregate read the journal at the end: the recorder must not wait for them.
         let live_reports =
             aggregators.is_empty().then(|| LiveReports::new(tasks.clone(), &no_custom_aggregators));
-        let mut limits = plan.concurrency_limits(self.request.concurrency);
+        // Nothing holds back a run that did not ask for more.
+        let wanted = self.request.concurrency;
+        let mut limits = wanted.map(|wanted| plan.concurrency_limits(wanted)).unwrap_or_default();
         // Only judges are asked again.
         limits.retain(|limit| self.rejudge.is_none() || limit.requests == LimitedRequests::Judges);
         progress.on_event(&RunEvent::Started { servers: &opened.servers, limits: &limits });
@@ -408,7 +407,7 @@ impl SuiteRun<'_> {
     ) -> Result<RunReport, RunnerError> {
         let request = self.request;
         let options = RunOptions {
-            concurrency: request.concurrency,
+            concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
             max_samples: request.max_samples,
             workers: self.scoring_threads(),
             task_parallelism: request.task_parallelism,

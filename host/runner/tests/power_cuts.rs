@@ -441,7 +441,7 @@ impl Workspace {
             context: self.context(),
             output_folder: output_folder.to_owned(),
             run_id: Some("run".to_owned()),
-            concurrency: 1,
+            concurrency: Some(1),
             ..RunRequest::new(self.folder.path().join("suite.yaml"))
         }
     }

@@ -96,7 +96,7 @@ fn a_stopped_run_is_resumed_to_its_end() {
         stopped.cancel();
         right(question)
     });
-    let mut request = RunRequest { concurrency: 1, ..workspace.request("nightly") };
+    let mut request = RunRequest { concurrency: Some(1), ..workspace.request("nightly") };
     request.context.stop = stop;
     let outcome = run(&request).unwrap();
     assert_eq!(outcome.status, RunStatus::Interrupted, "{:?}", outcome.ending);
@@ -129,7 +129,7 @@ fn a_run_of_another_variable_names_it() {
         std::fs::write(workspace.path("suite.yaml"), text).unwrap();
     };
     with_default("large");
-    let mut request = RunRequest { concurrency: 1, ..workspace.request("nightly") };
+    let mut request = RunRequest { concurrency: Some(1), ..workspace.request("nightly") };
     request.context.stop = stop;
     assert_eq!(run(&request).unwrap().status, RunStatus::Interrupted);
     with_default("small");

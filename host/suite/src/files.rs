@@ -16,9 +16,12 @@ pub(crate) fn read(path: &Path) -> Result<String, SuiteError> {
     foreign_file::read_named_text(path, MAX_SUITE_SIZE).map_err(|source| SuiteError::io("read", path, source))
 }
 
-/// Writes a new file durably. An existing file stays unchanged, and is an error.
-pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), SuiteError> {
-    let file = fill(path, text)?;
+/// Writes a new file durably, and creates its folder. An existing file stays unchanged.
+///
+/// # Errors
+/// Fails if the file exists, or cannot be written.
+pub fn write_new(path: &Path, content: impl AsRef<[u8]>) -> Result<(), SuiteError> {
+    let file = fill(path, content.as_ref())?;
     match file.persist_noclobber(path) {
         Ok(_) => sync(path),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(SuiteError::refused(
@@ -31,12 +34,12 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), SuiteError> {
 
 /// Writes a file durably, and replaces any existing one.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), SuiteError> {
-    let file = fill(path, text)?;
+    let file = fill(path, text.as_bytes())?;
     file.persist(path).map_err(|error| SuiteError::io("write", path, error.error))?;
     sync(path)
 }
 
-fn fill(path: &Path, text: &str) -> Result<tempfile::NamedTempFile, SuiteError> {
+fn fill(path: &Path, content: &[u8]) -> Result<tempfile::NamedTempFile, SuiteError> {
     let folder = folder_of(path);
     std::fs::create_dir_all(&folder)
         .map_err(|source| SuiteError::io("create the folder", &folder, source))?;
@@ -49,7 +52,7 @@ fn fill(path: &Path, text: &str) -> Result<tempfile::NamedTempFile, SuiteError> 
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".gage-").suffix(".tmp").tempfile_in(&folder).map_err(fail)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
     Ok(file)
 }
 

@@ -29,7 +29,7 @@ mod yaml;
 pub use distill::{DistillOptions, DistilledTemplate, Mode, distill};
 pub use editor_schema::write_suite;
 pub use error::SuiteError;
-pub use files::shown_folder;
+pub use files::{shown_folder, write_new};
 pub use init::{InitMode, InitOptions, InitializedRunConfig, init};
 pub use load::{LoadedSuite, Origin, SuiteInputs, choices, load};
 pub use lock::{DatasetRows, LOCK_VERSION, Lock, PluginPlaces, UnknownPart};

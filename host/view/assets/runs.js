@@ -42,7 +42,7 @@ function wantedRuns() {
 /** What a heading orders by. A run without a value comes last. */
 const ORDER_KEYS = {
   Run: (run) => run.label, Model: (run) => run.model, Status: (run) => statuses[run.status] ?? run.status, "Started (UTC)": (run) => run.created_at,
-  Value: (run) => run.figures[0]?.value, Coverage: (run) => run.figures[0]?.coverage,
+  Time: (run) => tookMs(run), Value: (run) => run.figures[0]?.value, Coverage: (run) => run.figures[0]?.coverage,
 };
 const collator = new Intl.Collator("en", { numeric: true });
 
@@ -71,6 +71,8 @@ function orderButton(text) {
 }
 
 const sortOf = (text) => (order?.key !== text ? "none" : order.isDown ? "descending" : "ascending");
+/** The order of a column with several headings. */
+const sortOfAny = (texts) => texts.map(sortOf).find((sort) => sort !== "none") ?? "none";
 
 function drawRuns() {
   const runs = inOrder(wantedRuns());
@@ -96,8 +98,9 @@ function runTable(runs) {
   const sortable = (text) => make("th", { scope: "col", "aria-sort": sortOf(text) }, orderButton(text));
   const ofFigures = make("div", { class: "figures" }, make("span", {}, "Metric"), make("span", { class: "number" }, orderButton("Value")), make("span", { class: "number interval" }, "95 % interval"), make("span", { class: "drawn" }, "On its scale"), make("span", { class: "number covered" }, orderButton("Coverage")));
   const headings = [
-    make("th", { scope: "col" }, make("span", { class: "unseen" }, "Choose")), ...["Run", "Model", "Status", "Started (UTC)"].map(sortable),
-    make("th", { scope: "col", "aria-sort": ["Value", "Coverage"].map(sortOf).find((sort) => sort !== "none") ?? "none" }, ofFigures),
+    make("th", { scope: "col" }, make("span", { class: "unseen" }, "Choose")), ...["Run", "Model"].map(sortable),
+    make("th", { scope: "col", "aria-sort": sortOfAny(["Status", "Time"]) }, make("span", {}, orderButton("Status"), " · ", orderButton("Time"))), sortable("Started (UTC)"),
+    make("th", { scope: "col", "aria-sort": sortOfAny(["Value", "Coverage"]) }, ofFigures),
   ];
   const figures = runs.flatMap((run) => run.figures);
   return make("div", { class: "scroll" }, make("table", { class: "runs" },
@@ -133,10 +136,17 @@ function whyIncomplete({ status, figures, samples, not_reached: missing, total_i
   return least && least.coverage !== 1 ? make("span", { class: "under why" }, `${visible(least.metric_id)}: coverage ${covered(least)}`) : null;
 }
 
-/** How many samples a run has, how long it took and what it cost, below its status. */
-function tookOf({ created_at: begin, finished_at: end, cost, samples, missing_prices: missing }) {
+/** How long a run took, in milliseconds; null if that is unknown. */
+function tookMs({ created_at: begin, finished_at: end }) {
   const took = end ? Date.parse(end) - Date.parse(begin) : NaN;
-  const time = took >= 0 ? (took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
+  return took >= 0 ? took : null;
+}
+
+/** How many samples a run has, how long it took and what it cost, below its status. */
+function tookOf(run) {
+  const { cost, samples, missing_prices: missing } = run;
+  const took = tookMs(run);
+  const time = took !== null ? (took < 120000 ? `${Math.max(1, Math.round(took / 1000))} s` : duration(took)) : null;
   const parts = [typeof samples === "number" && counted(samples, "sample"), time, typeof cost === "number" && `cost ${score(cost)}${missing ? `, ${visible(missing)}` : ""}`].filter(Boolean);
   return parts.length > 0 ? make("span", { class: "under" }, parts.join(" · ")) : null;
 }

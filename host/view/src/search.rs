@@ -3,12 +3,12 @@
 use crate::refusal::Refusal;
 use bytes::Bytes;
 use futures::Stream;
-use gage_core::{foreign_file, parse_json};
+use gage_core::parse_json;
 use gage_record::format::{MAX_JSON_VALUES, SAMPLES_FILE};
 use gage_record::open_run_file;
 use memchr::memmem;
 use serde_json::{Value, json};
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ const MAX_SEARCH_RESULTS: usize = 50_000;
 /// Maximum size of a searched text, in bytes.
 const MAX_QUERY_BYTES: usize = 10_000;
 
-/// Maximum length of a line of `samples.jsonl`, in bytes.
-const MAX_LINE_BYTES: u64 = 256 << 20;
+/// Maximum length of a line of `samples.jsonl` that is searched, in bytes. A search holds such a line, and its lower case.
+const MAX_LINE_BYTES: u64 = 16 << 20;
 /// Number of bytes that are searched before the time is checked and the results are sent.
 const CHECK_BYTES: usize = 1 << 20;
 /// Maximum number of pieces of a result that wait for a slow reader.
@@ -87,6 +87,7 @@ impl SearchQuery {
 struct SearchLimits {
     time: Duration,
     results: usize,
+    line_bytes: u64,
 }
 
 /// Searches texts of runs, a few runs at a time.
@@ -101,8 +102,8 @@ impl Default for Searches {
 
 impl Searches {
     /// Searches the samples of a run. Returns the pieces of the result: lines of JSON. A number is the row of a sample in
-    /// `samples.jsonl`; an object says how many samples were searched so far, whether that is the end, and which limit ended the
-    /// search. The search ends when the reader disconnects.
+    /// `samples.jsonl`; an object says how many samples were searched so far, whether that is the end, which limit ended the
+    /// search, and how many samples were too long for it. The search ends when the reader disconnects.
     pub(crate) async fn start(
         &self,
         folder: PathBuf,
@@ -114,7 +115,11 @@ impl Searches {
         tokio::task::spawn_blocking(move || {
             let _turn = turn;
             let send = |piece: Vec<u8>| pieces.blocking_send(Ok(Bytes::from(piece))).is_ok();
-            let limits = SearchLimits { time: MAX_SEARCH_TIME, results: MAX_SEARCH_RESULTS };
+            let limits = SearchLimits {
+                time: MAX_SEARCH_TIME,
+                results: MAX_SEARCH_RESULTS,
+                line_bytes: MAX_LINE_BYTES,
+            };
             if let Err(error) = search_run(&folder, &query, limits, send) {
                 let problem = json!({"problem": format!("cannot read {SAMPLES_FILE}: {error}")});
                 send(format!("{problem}\n").into_bytes());
@@ -145,20 +150,29 @@ fn search(
 ) -> io::Result<()> {
     let began = Instant::now();
     let (mut line, mut folded, mut piece) = (Vec::<u8>::new(), Vec::new(), Vec::<u8>::new());
-    let (mut row, mut found, mut unchecked_bytes) = (0_u64, 0_usize, 0_usize);
+    let (mut row, mut found, mut too_long, mut unchecked_bytes) = (0_u64, 0_usize, 0_u64, 0_usize);
+    let mut is_cut = false;
     let ended_by = loop {
         if found >= limits.results {
             break Some("results");
         }
         line.clear();
-        if foreign_file::read_line(samples, &mut line, MAX_LINE_BYTES)? == 0 {
+        let length =
+            samples.by_ref().take(limits.line_bytes.saturating_add(1)).read_until(b'\n', &mut line)?;
+        if length == 0 {
+            row += u64::from(is_cut);
             break None;
         }
-        if query.is_in(&line, &mut folded) {
+        let is_long = length as u64 > limits.line_bytes;
+        // The rest of a long line is read piece by piece, and is not searched either.
+        let is_rest = std::mem::replace(&mut is_cut, is_long && !line.ends_with(b"\n"));
+        if !is_rest && is_long {
+            too_long += 1;
+        } else if !is_rest && query.is_in(&line, &mut folded) {
             found += 1;
             writeln!(piece, "{row}")?;
         }
-        row += 1;
+        row += u64::from(!is_cut);
         unchecked_bytes += line.len();
         if unchecked_bytes < CHECK_BYTES {
             continue;
@@ -172,7 +186,8 @@ fn search(
             return Ok(());
         }
     };
-    writeln!(piece, "{}", json!({"searched": row, "is_end": true, "ended_by": ended_by}))?;
+    let end = json!({"searched": row, "is_end": true, "ended_by": ended_by, "too_long": too_long});
+    writeln!(piece, "{end}")?;
     send(piece);
     Ok(())
 }
@@ -181,7 +196,8 @@ fn search(
 mod tests {
     use super::*;
 
-    const LIMITS: SearchLimits = SearchLimits { time: MAX_SEARCH_TIME, results: 2 };
+    const LIMITS: SearchLimits =
+        SearchLimits { time: MAX_SEARCH_TIME, results: 2, line_bytes: MAX_LINE_BYTES };
 
     fn found(samples: &str, query: &str, limits: SearchLimits) -> Vec<Value> {
         let query = SearchQuery::new(query).expect("a query");
@@ -196,7 +212,7 @@ mod tests {
     }
 
     fn end(searched: u64, ended_by: Option<&str>) -> Value {
-        json!({"searched": searched, "is_end": true, "ended_by": ended_by})
+        json!({"searched": searched, "is_end": true, "ended_by": ended_by, "too_long": 0})
     }
 
     #[test]
@@ -227,11 +243,35 @@ mod tests {
     #[test]
     fn search_ends_when_its_time_is_over() {
         let lines = "{\"sample_id\":\"none\"}\n".repeat(2 * CHECK_BYTES / 20);
-        let limits = SearchLimits { time: Duration::ZERO, results: 1 };
+        let limits = SearchLimits { time: Duration::ZERO, results: 1, ..LIMITS };
         let ended = found(&lines, "river", limits);
         assert_eq!((ended.len(), &ended[0]["ended_by"]), (1, &json!("time")));
         let whole = found(&lines, "river", LIMITS);
         assert!(whole.len() > 1 && whole[0]["is_end"] == json!(false), "{whole:?}");
+    }
+
+    /// Such lines were once held twice.
+    #[test]
+    fn long_lines_are_counted_and_not_searched() {
+        let line = |length: usize| format!("{}\n", json!({"answer": format!("{}river", "x".repeat(length))}));
+        let limits = SearchLimits { results: 9, line_bytes: 100, ..LIMITS };
+        for (lengths, rows, too_long) in [
+            (&[1][..], vec![0], 0),
+            (&[1, 500, 2, 250, 3], vec![0, 2, 4], 2),
+            // One byte too long, and exactly as long as is allowed.
+            (&[82, 81], vec![1], 1),
+            (&[900], vec![], 1),
+        ] {
+            let samples: String = lengths.iter().map(|length| line(*length)).collect();
+            for samples in [samples.as_str(), samples.trim_end()] {
+                let mut expected: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
+                let searched = lengths.len();
+                expected.push(
+                    json!({"searched": searched, "is_end": true, "ended_by": null, "too_long": too_long}),
+                );
+                assert_eq!(found(samples, "river", limits), expected, "{lengths:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // The metrics of a plugin in Node, as `gage-host plugin test --native` runs them.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,13 +25,19 @@ export default metric({
 });
 `;
 
+// Creates the folder of a plugin.
+function project(source) {
+  const folder = mkdtempSync(join(tmpdir(), "gage-native-"));
+  writeFileSync(join(folder, "plugin.js"), source);
+  writeFileSync(join(folder, "data.json"), '{"factor": 1}');
+  writeFileSync(join(folder, "package.json"), '{"name": "a", "version": "1", "type": "module"}');
+  return folder;
+}
+
 // Returns the messages of the runner.
 function run(source, ...requests) {
-  const folder = mkdtempSync(join(tmpdir(), "gage-native-"));
+  const folder = project(source);
   try {
-    writeFileSync(join(folder, "plugin.js"), source);
-    writeFileSync(join(folder, "data.json"), '{"factor": 1}');
-    writeFileSync(join(folder, "package.json"), '{"name": "a", "version": "1", "type": "module"}');
     const input = requests.map((request) => `${JSON.stringify(request)}\n`).join("");
     const { stdout, stderr } = spawnSync(process.execPath, [RUNNER], { cwd: folder, input, encoding: "utf8" });
     assert.equal(stderr, "");
@@ -79,6 +85,29 @@ test("code that cannot be loaded", () => {
     assert.match(failed.failure, expected);
     assert.equal(failed.missing_module, missing);
   }
+});
+
+test("an endless loop ends with the host", { timeout: 60_000 }, async (context) => {
+  const folder = project(PLUGIN.replace("return", "for (;;);\n    return"));
+  // Stands for the host. The runner holds the output open until it ends.
+  const host = `
+    const stdio = ["pipe", "inherit", "inherit"];
+    const runner = require("node:child_process").spawn(process.execPath, [${JSON.stringify(RUNNER)}], { stdio });
+    console.log(runner.pid);
+    runner.stdin.write(${JSON.stringify(`${JSON.stringify(score("2"))}\n`)});
+  `;
+  const child = spawn(process.execPath, ["-e", host], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  context.after(() => {
+    // Only a test that fails leaves it behind.
+    spawnSync("kill", ["-9", text.split("\n")[0]]);
+    rmSync(folder, { recursive: true });
+  });
+  for await (const chunk of child.stdout) {
+    text += chunk;
+    if (text.includes("asked for 2")) child.kill("SIGKILL");
+  }
+  assert.match(text, /^\d+\n.*asked for 2/);
 });
 
 test("places in a component are functions", () => {

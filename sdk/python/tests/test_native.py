@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,41 @@ class Native(unittest.TestCase):
         self.assertTrue(failed["failure"].startswith(start), failed["failure"])
         (failed,) = run("def", {"call": "describe"})
         self.assertIn("SyntaxError", failed["failure"])
+
+
+@unittest.skipUnless(sys.platform == "linux", "only Linux ends a process with its parent")
+class EndlessLoop(unittest.TestCase):
+    def test_it_ends_with_the_host(self) -> None:
+        source = PLUGIN.replace('    if prediction == "break"', "    while True: pass\n    if prediction")
+        request = json.dumps(score("1")) + "\n"
+        # Stands for the host. The runner holds the output open until it ends.
+        host = (
+            "import subprocess, sys, time\n"
+            "command = [sys.executable, '-B', '-u', '-m', 'gage_sdk.native']\n"
+            "runner = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)\n"
+            "print(runner.pid, flush=True)\n"
+            f"runner.stdin.write({request!r})\n"
+            "runner.stdin.flush()\n"
+            "runner.wait()\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "plugin.py").write_text(source)
+            environment = {**os.environ, "PYTHONPATH": str(SDK / "src")}
+            child = subprocess.Popen(
+                [sys.executable, "-c", host], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+            )
+            assert child.stdout is not None
+            runner = int(child.stdout.readline())
+            # A runner that stays would keep the output open.
+            overdue = threading.Timer(60, lambda: os.kill(runner, signal.SIGKILL))
+            overdue.start()
+            for line in child.stdout:
+                if "asked for 1" in line:
+                    child.kill()
+            self.assertTrue(overdue.is_alive(), "the runner did not end by itself")
+            overdue.cancel()
+            child.wait()
+            child.stdout.close()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds llama-batched-bench with the llama.cpp that `make release` built, so that both have the same kernels. Its two source
-# files are not in the crate; they come from a source package of llama-cpp-python (PyPI) with the llama.cpp of the same month.
+# Builds llama-batched-bench with the llama.cpp of this project and its baseline kernels, which gage-host uses with
+# `kernels: baseline`. Its two source files are not in the crate; they come from a source package of llama-cpp-python (PyPI) with
+# the llama.cpp of the same month.
 #
 #     build-batched-bench.sh FOLDER    # writes FOLDER/llama-batched-bench
 set -euo pipefail
@@ -15,8 +16,9 @@ fi
 crate=$(cargo metadata --format-version 1 --locked --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" |
   python3 -c 'import json, sys; print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "llama-cpp-sys-2"))')
 source=$(dirname "$crate")/llama.cpp
-# The latest build, if there are several.
-built=$(ls -td "${CARGO_TARGET_DIR:-target}"/release/build/llama-cpp-sys-2-*/out/lib | head -1)
+# A build with static libraries: that of `make release` loads its kernels. The latest one, if there are several.
+cargo build --release --locked --package gage-llama --lib --target-dir "$folder/static"
+built=$(ls -td "$folder"/static/release/build/llama-cpp-sys-2-*/out/lib | head -1)
 built=${built%/lib}
 mapfile -t vendored < <(find "$built/build/common" "$built/build/vendor" -name '*.a')
 g++ -O2 -std=c++17 -I"$source/include" -I"$source/ggml/include" -I"$source/common" -I"$source/vendor" \

@@ -87,9 +87,9 @@ fn check(input: &[u8]) -> Result<Verdict, String> {
             return Err(format!("an error has {} bytes", error.to_string().len()));
         }
         if let Ok(file) = &read
-            && file.answers.iter().any(|answer| answer.outputs.is_empty())
+            && file.answers.len() as u64 != file.unanswered + file.answered().count() as u64
         {
-            return Err("an entry counts as answered, and has no answer".to_owned());
+            return Err("an entry counts neither as answered nor as unanswered".to_owned());
         }
         verdict = verdict.or(Verdict::of(&read));
     }

@@ -142,8 +142,8 @@ fn of_openai(options: &OpenAiOptions) -> Value {
     })
 }
 
-/// Describes a model file by its digest, its runtime settings and its constraints. Its name and number of threads are
-/// ignored.
+/// Describes a model file by its digest, its runtime settings and its constraints. Its name and the numbers of threads
+/// and replicas are ignored.
 fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     let LlamaCppConfig {
         // The effects of these are among the details.
@@ -151,6 +151,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         model_path_span: _,
         context_length: _,
         slots: _,
+        replicas: _,
         threads: _,
         batch_size: _,
         gpu_layers: _,
@@ -175,7 +176,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         logprobs,
     } = config;
     let mut details = info.details.clone();
-    for fact in ["slots", "threads", CHAT_TEMPLATE_FACT] {
+    for fact in ["replicas", "slots", "threads", "kernel_modules", "devices", CHAT_TEMPLATE_FACT] {
         details.shift_remove(fact);
     }
     // `CPU (its name); built for AVX2, …`: the build can change an answer, but the name of the processor cannot.

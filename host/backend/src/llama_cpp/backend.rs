@@ -2,14 +2,16 @@
 
 use super::chat_renderer::ChatRenderer;
 use super::details::details_of;
+use super::deterministic_support::check_deterministic;
 use super::hang_watchdog::WatchdogLimits;
 use super::image_placement::{images_of, with_marked_images};
 use super::json_schema_support::check_schema;
-use super::model_client::{ModelClient, internal};
-use super::model_program::ModelProgram;
+use super::model_client::internal;
+use super::model_program::{FoundProgram, ModelProgram};
 use super::open_options::LlamaCppOptions;
-use super::process::{self, not_started};
-use super::process_handle::ProcessHandle;
+use super::process::not_started;
+use super::replica_placement::ReplicaPlacement;
+use super::replica_pool::ReplicaPool;
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::warnings::warn_of_less;
 use crate::api::{
@@ -18,7 +20,7 @@ use crate::api::{
     Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
-use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint, model_parts};
+use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint, Replicas, model_parts};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, Message, ModelOutput, Object, PinnedFile, SamplingParams, Usage};
 use gage_model_protocol::gguf::{Gguf, GgufError, Purpose};
@@ -49,10 +51,10 @@ struct LlamaCppBackend {
     logprobs: Option<u32>,
     /// Purpose of the model file.
     purpose: Purpose,
-    client: Arc<ModelClient>,
+    replicas: ReplicaPool,
 }
 
-/// Loads a model in its own process, and computes the digest of its file in the meantime.
+/// Loads a model in one or several processes, and computes the digest of its file in the meantime.
 ///
 /// The model is freed when the backend is dropped. `pinned` is the kernel variant that a lock pins, which takes
 /// precedence over `kernels`. The registry has the component that renders the chat template.
@@ -85,11 +87,7 @@ pub async fn open(
 
     let program = program.find(kernels, pinned)?;
     let limits = WatchdogLimits::new(options.hang_timeout, file_bytes);
-    let (client, opened) = process::start(model.clone(), program, limits)?;
-    let opened =
-        async { opened.await.map_err(|_| not_started("it ended while it loaded the model")).flatten() };
-    let (loaded, digest) = tokio::try_join!(opened, pinned_digest(&client, &model.model_path))?;
-
+    let (replicas, loaded, digests) = load(options.replicas, &model, program, limits).await?;
     warn_of_less(&model, &loaded);
     let (source, template_source) = template_of(&options.chat_template, &loaded.facts);
     let origin = origin_of(&options.chat_template, &model.model_path);
@@ -97,11 +95,8 @@ pub async fn open(
         source.map(|text| compiled_template(registry, &origin, text, &loaded.facts)).transpose()?;
     let mut details = details_of(&loaded, &model);
     details.insert("file_bytes".to_owned(), file_bytes.into());
-    details.insert("file_digest".to_owned(), digest.to_string().into());
-    if let Some((path, _)) = &model.lora {
-        let digest = pinned_digest(&client, path).await?;
-        details.insert("lora_digest".to_owned(), digest.to_string().into());
-    }
+    details.insert("replicas".to_owned(), replicas.count().into());
+    details.extend(digests);
     details.insert("chat_template".to_owned(), template_source.into());
     if let Some(template) = &template {
         details.insert("chat_template_digest".to_owned(), template.digest().to_string().into());
@@ -110,24 +105,55 @@ pub async fn open(
         let fact = json!({"text": source, "bos_token": bos, "eos_token": eos});
         details.insert(CHAT_TEMPLATE_FACT.to_owned(), fact);
     }
-    if let Some(path) = &model.mmproj {
-        let digest = pinned_digest(&client, path).await?;
-        details.insert("mmproj_digest".to_owned(), digest.to_string().into());
-    }
     let grammar = loaded.grammar.clone().map(Constraint::Grammar);
     Ok(Arc::new(LlamaCppBackend {
-        info: info_of(&model, &gguf, &loaded, details),
+        info: info_of(&model, &gguf, &loaded, replicas.count(), details),
         template: template.map(ChatRenderer::new),
         constraint: grammar.or_else(|| choices.map(Constraint::Choices)),
         special_tokens: SpecialTokens::new(loaded.facts.special_tokens),
         default_params: options.default_params,
         logprobs: options.logprobs,
         purpose: gguf.purpose(),
-        client,
+        replicas,
     }))
 }
 
-fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Object) -> BackendInfo {
+/// Loads a model in all replicas. Also returns the digests of its files, by the names of their details.
+async fn load(
+    replicas: Replicas,
+    model: &ModelOptions,
+    program: FoundProgram,
+    limits: WatchdogLimits,
+) -> Result<(ReplicaPool, LoadedModel, Object), String> {
+    let placement = {
+        let (model, program) = (model.clone(), program.clone());
+        blocking(move || ReplicaPlacement::of(replicas, &model, &program)).await?
+    };
+    let opened = ReplicaPool::open(placement, program, limits);
+    let ((replicas, loaded), file) = tokio::try_join!(opened, pinned_model_file(&model.model_path))?;
+    check_deterministic(&loaded.settings, loaded.build.variant.build)?;
+    let mut files = vec![("file_digest", file)];
+    let adapter = model.lora.as_ref().map(|(path, _)| path);
+    for (key, path) in [("lora_digest", adapter), ("mmproj_digest", model.mmproj.as_ref())] {
+        if let Some(path) = path {
+            files.push((key, pinned_model_file(path).await?));
+        }
+    }
+    let mut digests = Object::new();
+    for (key, file) in files {
+        replicas.pin(&file.parts);
+        digests.insert(key.to_owned(), file.digest.to_string().into());
+    }
+    Ok((replicas, loaded, digests))
+}
+
+fn info_of(
+    model: &ModelOptions,
+    gguf: &Gguf,
+    loaded: &LoadedModel,
+    replicas: usize,
+    details: Object,
+) -> BackendInfo {
     let predicts = gguf.predicts();
     let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     BackendInfo {
@@ -140,7 +166,7 @@ fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Obj
             embeddings: gguf.purpose().makes_vectors(),
             media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
         },
-        max_concurrency: loaded.settings.concurrency(),
+        max_concurrency: loaded.settings.concurrency().saturating_mul(replicas),
         details,
     }
 }
@@ -165,12 +191,16 @@ fn size_of_parts(path: &Path) -> Result<u64, GgufError> {
     model_parts(path).into_iter().map(size).sum()
 }
 
-/// Computes the digest of a file that the model is loaded from, and pins the file to it. The digest of a model in
-/// several files is that of the JSON list of their digests.
-///
-/// The work ends soon after the future is dropped.
-async fn pinned_digest(client: &ModelClient, path: &Path) -> Result<Digest, String> {
-    let mut digests = Vec::new();
+/// A file that a model is loaded from.
+struct PinnedModelFile {
+    /// Digest of the file. For a file in several parts, that of the JSON list of their digests.
+    digest: Digest,
+    parts: Vec<Arc<PinnedFile>>,
+}
+
+/// Computes the digest of a file that the model is loaded from. The work ends soon after the future is dropped.
+async fn pinned_model_file(path: &Path) -> Result<PinnedModelFile, String> {
+    let mut parts = Vec::new();
     for part in model_parts(path) {
         let stop = StopOnDrop::default();
         let is_stopped = Arc::clone(&stop.0);
@@ -179,13 +209,14 @@ async fn pinned_digest(client: &ModelClient, path: &Path) -> Result<Digest, Stri
             read.map_err(|reason| GgufError::Read { path: part, reason }.to_string())
         })
         .await?;
-        digests.push(file.digest());
-        client.files.add(&Arc::new(file));
+        parts.push(Arc::new(file));
     }
-    Ok(match digests.as_slice() {
+    let digests: Vec<Digest> = parts.iter().map(|part| part.digest()).collect();
+    let digest = match digests.as_slice() {
         [digest] => *digest,
         digests => Digest::of_json(&json!(digests)),
-    })
+    };
+    Ok(PinnedModelFile { digest, parts })
 }
 
 /// Flag that is set when the work that needs a result is dropped.
@@ -384,7 +415,7 @@ impl LlamaCppBackend {
                 format!("request '{name}': `{asked}` cannot be asked of {}: it {limits}", self.info.model);
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
         }
-        self.client.ask(Job { name, task }).await
+        self.replicas.ask(Job { name, task }).await
     }
 }
 
@@ -452,18 +483,10 @@ impl Backend for LlamaCppBackend {
     }
 
     fn check_files(&self) -> Result<(), String> {
-        self.client.check_files_after_use()
+        self.replicas.check_files_after_use()
     }
 
     fn statistics(&self) -> Object {
-        let state = self.client.state();
-        let mut statistics = match json!(state.counts) {
-            Value::Object(counts) => counts,
-            _ => Object::new(),
-        };
-        statistics.insert("crashes".to_owned(), state.crashes.into());
-        let process_id = state.process.as_ref().map(ProcessHandle::id);
-        statistics.insert("process_id".to_owned(), process_id.into());
-        statistics
+        self.replicas.statistics()
     }
 }

@@ -28,6 +28,8 @@ pub fn details_of(loaded: &LoadedModel, options: &ModelOptions) -> Object {
         "image_max_tokens": options.image_max_tokens,
         "kernels": kernels,
         "kernel_variant": build.variant,
+        "kernel_modules": (!build.modules.is_empty()).then_some(&build.modules),
+        "devices": (!build.devices.is_empty()).then_some(&build.devices),
         "default_seed": DEFAULT_SEED,
         "default_max_new_tokens": DEFAULT_MAX_NEW_TOKENS,
         "llama_cpp_2": build.llama_cpp_2,

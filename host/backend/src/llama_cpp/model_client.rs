@@ -538,6 +538,8 @@ mod tests {
                 version: "0".to_owned(),
                 protocol: 0,
                 variant: KernelBuild::Baseline.into(),
+                modules: BTreeMap::new(),
+                devices: Vec::new(),
                 llama_cpp_2: "0".to_owned(),
                 llama_cpp_sys_2: "0".to_owned(),
             };

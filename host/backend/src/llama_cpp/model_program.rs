@@ -1,8 +1,8 @@
 //! The program `gage-model`: how it is found and started, and whether it matches this gage-host.
 //!
-//! llama.cpp's kernels are compiled for a kind of processor. A build for a newer one (`gage-model-avx512`) may be
-//! installed next to the program.
+//! The kernels that it may load are in folders beside it: see `kernel_selection`.
 
+use super::kernel_selection::{InstalledKernels, KernelRequest, KernelSelection, missing_instructions};
 use super::log_forwarding::LogForwarder;
 use super::model_environment::model_environment;
 use super::process_handle::ProcessHandle;
@@ -25,8 +25,11 @@ const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
 /// Name of the program.
 const PROGRAM_NAME: &str = "gage-model";
 
+/// Folder of the program in an installation, beside the folder of this program.
+const INSTALL_FOLDER: &str = "lib/gage-host";
+
 /// Remedy for a missing or wrong program.
-const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
+const REMEDY: &str = "install gage-model with gage-host from the same build (from the sources: `make release`, or `cargo \
                       build --package gage-llama`), or set GAGE_HOST_MODEL_PROGRAM to its path";
 
 /// Time that a killed process may take to exit. It takes longer only if it waits for a device that hangs.
@@ -37,29 +40,30 @@ const MAX_EXIT_TIME: Duration = Duration::from_secs(10);
 pub struct ModelProgram {
     /// File of the program.
     ///
-    /// Defaults to the path in the variable `GAGE_HOST_MODEL_PROGRAM`, the file next to this program, or the first on
-    /// PATH.
+    /// Defaults to the path in the variable `GAGE_HOST_MODEL_PROGRAM`, the file next to this program, the one in
+    /// `../lib/gage-host` from there, or the first on PATH.
     pub file: Option<PathBuf>,
     /// Filter of its logs; default `warn`.
     pub log_filter: Option<String>,
 }
 
-/// A program that was found.
+/// A program that was found, and the kernels that it may load.
 #[derive(Clone, Debug)]
 pub(super) struct FoundProgram {
     pub(super) file: PathBuf,
     log_filter: Option<String>,
-    /// Kernel variant that it must have; `None` for any.
-    variant: Option<RequiredVariant>,
+    kernels: KernelSelection,
 }
 
-/// A kernel variant that a program must have, and why.
+/// The program that models run in by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum RequiredVariant {
-    /// The file name promises it.
-    Named(KernelBuild),
-    /// A lock pins it.
-    Pinned(KernelVariant),
+pub struct ModelProgramReport {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its greeting.
+    pub greeting: Greeting,
+    /// The installed kernels, best first, each with the reason if it is not used. Empty if the kernels are compiled in.
+    pub kernels: Vec<(KernelBuild, Option<String>)>,
 }
 
 /// A started process and its streams. It is killed on drop.
@@ -97,98 +101,67 @@ impl ModelProgram {
         self.find(Kernels::Auto, Some(variant))?.start_greeted(None).map(drop)
     }
 
-    /// Starts the program that models run in by default, without a model. Returns its file and its greeting.
+    /// Starts the program that models run in by default, without a model.
     ///
     /// # Errors
     /// Returns the reason why it cannot run.
-    pub fn greeting(&self) -> Result<(PathBuf, Greeting), String> {
+    pub fn report(&self) -> Result<ModelProgramReport, String> {
         let program = self.find(Kernels::Auto, None)?;
         let (_, greeting) = program.start_greeted(None)?;
-        Ok((program.file, greeting))
+        let kernels = program.kernels.states(&greeting.unused_kernels);
+        Ok(ModelProgramReport { file: program.file, greeting, kernels })
     }
 
-    /// Finds the program in the variant that a lock pins, or else in the best one that this machine can run and the
-    /// configuration allows.
+    /// Finds the program, and chooses its kernels: those that a lock pins, or else those that the configuration allows.
     pub(super) fn find(
         &self,
         kernels: Kernels,
         pinned: Option<&KernelVariant>,
     ) -> Result<FoundProgram, String> {
-        let found = |file, variant| FoundProgram { file, log_filter: self.log_filter.clone(), variant };
-        let named = self
-            .file
-            .clone()
-            .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
-        // A configured file is used as it is.
-        if let Some(file) = named {
-            return Ok(found(file, pinned.cloned().map(RequiredVariant::Pinned)));
+        self.find_with(KernelRequest::new(kernels, pinned))
+    }
+
+    /// Finds the program for work that needs no GPU.
+    pub(super) fn find_for_processor(&self) -> Result<FoundProgram, String> {
+        self.find_with(KernelRequest::Processor)
+    }
+
+    fn find_with(&self, request: KernelRequest) -> Result<FoundProgram, String> {
+        let file = self.locate()?;
+        let kernels = InstalledKernels::beside(&file).select(request, missing_instructions)?;
+        Ok(FoundProgram { file, log_filter: self.log_filter.clone(), kernels })
+    }
+
+    /// Finds the file of the program.
+    fn locate(&self) -> Result<PathBuf, String> {
+        let set = || env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(file) = self.file.clone().or_else(set) {
+            return Ok(file);
         }
-        let own = env::current_exe().ok();
-        let beside = own.as_deref().and_then(Path::parent);
+        let own = env::current_exe().and_then(|file| file.canonicalize()).ok();
+        let folders = own.as_deref().map(program_folders).unwrap_or_default();
         let on_path = env::var_os("PATH").unwrap_or_default();
-        let Some(file) = first_file(beside, &on_path) else {
-            let folder =
-                beside.map_or_else(|| "its folder".to_owned(), |folder| folder.display().to_string());
-            return Err(format!(
-                "models are run by the program {PROGRAM_NAME}, which is neither in {folder} nor on PATH; {REMEDY}"
-            ));
-        };
-        if let Some(pinned) = pinned {
-            let file = pinned_file(file, pinned.build)?;
-            return Ok(found(file, Some(RequiredVariant::Pinned(pinned.clone()))));
-        }
-        let variants = match kernels {
-            Kernels::Auto => variants(),
-            Kernels::Baseline => Vec::new(),
-        };
-        let best = variants.into_iter().filter(|(_, runs_here)| *runs_here).find_map(|(variant, _)| {
-            let file = variant_file(&file, variant);
-            file.is_file().then(|| found(file, Some(RequiredVariant::Named(variant))))
-        });
-        Ok(best.unwrap_or_else(|| found(file, None)))
+        first_file(&folders, &on_path).ok_or_else(|| {
+            let searched = folders.iter().map(|folder| format!("in {}, nor ", folder.display()));
+            let searched: String = searched.collect();
+            format!(
+                "models are run by the program {PROGRAM_NAME}, which is neither {searched}on PATH; {REMEDY}"
+            )
+        })
     }
 }
 
-/// Finds the program in a folder, or else in the first folder of a list that has it.
-fn first_file(folder: Option<&Path>, path: &OsStr) -> Option<PathBuf> {
-    let folders = folder.map(Path::to_owned).into_iter().chain(env::split_paths(path));
+/// Returns the folders in which the model program of this program may be.
+fn program_folders(own: &Path) -> Vec<PathBuf> {
+    let Some(beside) = own.parent() else { return Vec::new() };
+    let installed = beside.parent().map(|prefix| prefix.join(INSTALL_FOLDER));
+    std::iter::once(beside.to_owned()).chain(installed).collect()
+}
+
+/// Finds the program in the first of some folders that has it, or else in those of the variable `PATH`.
+fn first_file(folders: &[PathBuf], path: &OsStr) -> Option<PathBuf> {
+    let folders = folders.iter().cloned().chain(env::split_paths(path));
     folders.map(|folder| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"))).find(|file| file.is_file())
-}
-
-/// Returns the variants that may be next to the program, best first, and whether this machine can run each.
-fn variants() -> Vec<(KernelBuild, bool)> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let has_avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512cd")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vnni");
-        vec![(KernelBuild::Avx512, has_avx512)]
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    Vec::new()
-}
-
-/// Returns the file of a variant that a lock pins.
-///
-/// Variants without their own file, such as those for GPUs, are builds of the program itself.
-fn pinned_file(program: PathBuf, pinned: KernelBuild) -> Result<PathBuf, String> {
-    let own_file = variants().into_iter().find(|(variant, _)| *variant == pinned);
-    let Some((_, runs_here)) = own_file else { return Ok(program) };
-    let file = variant_file(&program, pinned);
-    match (runs_here, file.is_file()) {
-        (false, _) => Err("this machine's processor lacks instructions that it needs".to_owned()),
-        (true, false) => Err(format!("there is no {}; {REMEDY}", file.display())),
-        (true, true) => Ok(file),
-    }
-}
-
-/// Returns the path of a variant next to the program, such as `gage-model-avx512` next to `gage-model`.
-fn variant_file(program: &Path, variant: KernelBuild) -> PathBuf {
-    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
-    program.with_file_name(format!("{stem}-{variant}{EXE_SUFFIX}"))
 }
 
 impl FoundProgram {
@@ -204,6 +177,9 @@ impl FoundProgram {
         let mut program = Command::new(&self.file);
         if let Some(filter) = &self.log_filter {
             program.args(["--log", filter]);
+        }
+        for folder in &self.kernels.folders {
+            program.arg("--kernels").arg(folder);
         }
         program
             .env_clear()
@@ -254,24 +230,22 @@ impl FoundProgram {
         greeting.build.check().map_err(|difference| {
             format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
         })?;
-        let found = &greeting.build.variant;
-        match &self.variant {
-            Some(RequiredVariant::Pinned(pinned)) if pinned.build != found.build => {
-                Err(format!("the kernels of {file} are built for `{}`; {REMEDY}", found.build))
-            }
-            Some(RequiredVariant::Pinned(pinned)) if pinned != found => Err(format!(
-                "the compute capability of this machine's GPUs is {}, not {}",
-                capability_of(found),
-                capability_of(pinned)
-            )),
-            Some(RequiredVariant::Named(named)) if *named != found.build => Err(format!(
-                "{file} is not what its name says: its kernels are built for `{}`, not for `{named}`; {REMEDY}",
-                found.build
-            )),
-            _ => {
-                log_confinement(&greeting.confinement);
-                Ok(Some(greeting))
-            }
+        if let Some(problem) = &greeting.problem {
+            return Err(format!("{file} cannot run models: {problem}; {REMEDY}"));
+        }
+        self.kernels.check(&self.file, &greeting.build, &greeting.unused_kernels)?;
+        log_confinement(&greeting.confinement);
+        Ok(Some(greeting))
+    }
+
+    /// Warns if the processor is used although kernels for GPUs are installed, unless the suite or a lock chose it.
+    pub(super) fn warn_without_gpu(&self, greeting: &Greeting) {
+        if let Some(reasons) = self.kernels.unused_gpus(&greeting.build, &greeting.unused_kernels) {
+            tracing::warn!(
+                "no GPU is used, although kernels for GPUs are installed: {reasons}. To use the processor without \
+                 this warning, set `kernels: {}`; `gage-host doctor` shows all kernels",
+                greeting.build.variant.build
+            );
         }
     }
 
@@ -302,10 +276,6 @@ fn log_confinement(confinement: &Confinement) {
             false => tracing::info!("confinement of the model process, {name}: {description}"),
         }
     }
-}
-
-fn capability_of(variant: &KernelVariant) -> &str {
-    variant.compute_capability.as_deref().unwrap_or("unknown")
 }
 
 impl ModelProcess {
@@ -426,22 +396,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn program_beside_this_one_comes_before_those_on_the_path() {
-        let (beside, on_path) =
+    fn program_beside_this_one_comes_before_installed_ones() {
+        let (prefix, on_path) =
             (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let file = |folder: &Path| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"));
-        let found = || first_file(Some(beside.path()), on_path.path().as_os_str());
+        let folders = program_folders(&prefix.path().join("bin/gage-host"));
+        let found = || first_file(&folders, on_path.path().as_os_str());
         assert_eq!(found(), None);
-        std::fs::write(file(on_path.path()), "").expect("written");
-        assert_eq!(found(), Some(file(on_path.path())));
-        std::fs::write(file(beside.path()), "").expect("written");
-        assert_eq!(found(), Some(file(beside.path())));
-    }
-
-    #[test]
-    fn variants_are_named_after_the_program() {
-        let file = variant_file(Path::new("/bin/gage-model"), KernelBuild::Avx512);
-        assert_eq!(file, Path::new(&format!("/bin/gage-model-avx512{EXE_SUFFIX}")));
+        let (installed, beside) = (prefix.path().join("lib/gage-host"), prefix.path().join("bin"));
+        for folder in [on_path.path(), installed.as_path(), beside.as_path()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+            let file = folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"));
+            std::fs::write(&file, "").expect("written");
+            assert_eq!(found(), Some(file));
+        }
     }
 
     #[cfg(unix)]
@@ -453,11 +420,13 @@ mod tests {
         let build = |version: &str, variant: &str| {
             let build = serde_json::json!({
                 "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": variant,
-                "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
+                "modules": {}, "devices": [], "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
             });
             let confinement =
                 Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: false };
-            serde_json::json!({"build": build, "confinement": confinement})
+            serde_json::json!({
+                "build": build, "confinement": confinement, "unused_kernels": [], "free_gpu_memory": {},
+            })
         };
         let mut greeting = Vec::new();
         let script = |bytes: &[u8]| {
@@ -465,8 +434,9 @@ mod tests {
             std::fs::write(&file, "#!/bin/sh\ncat \"${0%/*}/greeting\"\n").expect("written");
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
         };
-        let greet = |variant| {
-            let found = FoundProgram { file: file.clone(), log_filter: None, variant };
+        let program = ModelProgram { file: Some(file.clone()), log_filter: None };
+        let greet = |kernels| {
+            let found = program.find(kernels, None).expect("the file");
             let command = ModelCommand::CountTokens(PathBuf::from("x.gguf"));
             let mut process = found.start(Some(&command), Interrupts::Received).expect("started");
             let greeted = found.greet(&mut process.stdout);
@@ -474,24 +444,38 @@ mod tests {
             greeted
         };
         script(b"hello, world");
-        let error = greet(None).expect_err("another program");
+        let error = greet(Kernels::Auto).expect_err("another program");
         assert!(error.contains("is not gage-model") && error.contains(PROGRAM_VARIABLE), "{error}");
         script(b"");
-        assert_eq!(greet(None), Ok(None));
+        assert_eq!(greet(Kernels::Auto), Ok(None));
         write_frame(&mut greeting, &build("99.0.0", "baseline")).expect("a frame");
         script(&greeting);
-        let error = greet(None).expect_err("another build");
+        let error = greet(Kernels::Auto).expect_err("another build");
         assert!(error.contains("does not belong to this gage-host: it is version 99.0.0"), "{error}");
         greeting.clear();
         write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "baseline")).expect("a frame");
         script(&greeting);
-        assert!(greet(None).is_ok_and(|build| build.is_some()));
-        let error = greet(Some(RequiredVariant::Named(KernelBuild::Avx512))).expect_err("another variant");
-        assert!(error.contains("built for `baseline`, not for `avx512`"), "{error}");
-        let program = ModelProgram { file: Some(file.clone()), log_filter: None };
+        assert!(greet(Kernels::Auto).is_ok_and(|greeting| greeting.is_some()));
+        let error = greet(Kernels::Avx512).expect_err("another variant");
+        assert!(
+            error.contains(
+                "are compiled in (`baseline`), and the suite asks for `avx512`; leave `kernels` out"
+            ),
+            "{error}"
+        );
         assert_eq!(program.check_variant(&KernelBuild::Baseline.into()), Ok(()));
         let error = program.check_variant(&KernelBuild::Cuda.into()).expect_err("another variant");
-        assert!(error.contains("are built for `baseline`"), "{error}");
+        assert!(error.contains("are compiled in, and built for `baseline`"), "{error}");
+        greeting.clear();
+        let mut broken = build(env!("CARGO_PKG_VERSION"), "baseline");
+        broken["problem"] = "it was given no kernels for the processor".into();
+        write_frame(&mut greeting, &broken).expect("a frame");
+        script(&greeting);
+        let error = greet(Kernels::Auto).expect_err("no kernels");
+        assert!(
+            error.contains("cannot run models: it was given no kernels for the processor; install"),
+            "{error}"
+        );
         greeting.clear();
         write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "cuda 8.6")).expect("a frame");
         script(&greeting);

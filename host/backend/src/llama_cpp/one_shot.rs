@@ -26,7 +26,7 @@ impl Vocabulary {
     /// If the file cannot be read, llama.cpp refuses it, or the program is not found.
     pub fn read(path: &Path, program: &ModelProgram) -> Result<Vocabulary, String> {
         let command = Command::CountTokens(path.to_owned());
-        let (mut process, _) = program.find(Kernels::Baseline, None)?.start_greeted(Some(&command))?;
+        let (mut process, _) = program.find_for_processor()?.start_greeted(Some(&command))?;
         process.read::<Result<(), String>>().map_err(|end| end.described_while_loading(path))??;
         Ok(Vocabulary(Mutex::new(process)))
     }

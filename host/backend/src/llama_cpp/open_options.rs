@@ -1,6 +1,6 @@
 //! Options that a model is opened with.
 
-use gage_config::{ChatTemplate, OutputConstraint};
+use gage_config::{ChatTemplate, OutputConstraint, Replicas};
 use gage_core::SamplingParams;
 use gage_model_protocol::ModelOptions;
 use std::time::Duration;
@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct LlamaCppOptions {
     /// Options of the model file and its computation.
     pub model: ModelOptions,
+    /// Number of processes that each run the model.
+    pub replicas: Replicas,
     /// Source of the chat template that renders conversations.
     pub chat_template: ChatTemplate,
     /// Constraint on all answers.

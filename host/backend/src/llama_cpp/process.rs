@@ -65,7 +65,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
             Err(reason) => return strong.state().fail_all(model_lost(reason)),
         };
         drop(strong);
-        let exit = listen(link, program, &mut process.stdout);
+        let exit = listen(link, program, &mut process.stdout, crashes_in_a_row == 0);
         // From here on the process is not killed again: its exit status is about to be collected.
         let hang = link.upgrade().and_then(|client| client.state().on_process_end());
         let end = process.end();
@@ -150,14 +150,17 @@ fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     }
 }
 
-/// Reads what the process sends until it ends.
+/// Reads what the process sends until it ends. The first process of a model warns if it uses no GPU.
 fn listen(
     link: &Weak<ModelClient>,
     program: &FoundProgram,
     stdout: &mut BufReader<ChildStdout>,
+    is_first: bool,
 ) -> ProcessExit {
-    if let Err(message) = program.greet(stdout) {
-        return ProcessExit::Refused(message);
+    match program.greet(stdout) {
+        Ok(Some(greeting)) if is_first => program.warn_without_gpu(&greeting),
+        Ok(_) => {}
+        Err(message) => return ProcessExit::Refused(message),
     }
     let mut has_answered = false;
     loop {
@@ -186,6 +189,7 @@ mod tests {
     use super::*;
     use gage_config::Kernels;
     use gage_model_protocol::{BuildInfo, Confinement, Greeting, KernelBuild, PROTOCOL_VERSION};
+    use std::collections::BTreeMap;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
     use std::time::Duration;
@@ -198,13 +202,22 @@ mod tests {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL_VERSION,
             variant: KernelBuild::Baseline.into(),
+            modules: BTreeMap::new(),
+            devices: Vec::new(),
             llama_cpp_2: String::new(),
             llama_cpp_sys_2: String::new(),
         };
         let confinement =
             Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: false };
         let mut greeting = Vec::new();
-        write_frame(&mut greeting, &Greeting { build, confinement }).expect("a frame");
+        let sent = Greeting {
+            build,
+            confinement,
+            unused_kernels: Vec::new(),
+            free_gpu_memory: BTreeMap::new(),
+            problem: None,
+        };
+        write_frame(&mut greeting, &sent).expect("a frame");
         std::fs::write(folder.path().join("greeting"), greeting).expect("written");
         let file = folder.path().join("gage-model");
         let script =

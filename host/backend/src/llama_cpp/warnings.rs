@@ -34,10 +34,8 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
             several => (format!("`{}`", several.join("`, `")), "have"),
         };
         tracing::warn!(
-            "{keys} {have} no effect: the model runs on the CPU, because there is no GPU that this program \
-             can use; it is built {}. Remove these keys, or use a build with the feature `cuda`, `vulkan` \
-             or `metal`",
-            if build.is_for_gpus() { format!("with `{build}`") } else { "for none".to_owned() }
+            "{keys} {have} no effect: the model runs on the CPU, with the kernels `{build}`. Remove these keys, or \
+             install kernels for a GPU; `gage-host doctor` shows the kernels and why some are not used"
         );
     }
     let trained = to_usize(loaded.facts.training_context);

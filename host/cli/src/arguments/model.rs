@@ -117,6 +117,10 @@ pub(crate) struct ModelBenchArguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
 
+    /// Time limit of each figure, for gage-host and for the loop; looked at after every batch.
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -49,6 +49,7 @@ mod tests {
     /// Commands that load no suite, each with the reason.
     const WITHOUT_SUITE: &[(&str, &str)] = &[
         ("completions", "no suite"),
+        ("demo", "the suite is part of the program"),
         ("doctor", "no suite"),
         ("env", "no suite"),
         ("export", RUN),

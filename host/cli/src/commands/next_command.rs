@@ -5,6 +5,7 @@ use gage_core::Outcome;
 use gage_engine::{RunError, has_variable};
 use gage_figures::Summary;
 use gage_runner::{BatchReport, Ending, RunOutcome, RunnerError, StopReason};
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -13,6 +14,9 @@ const RUN_ID: &str = "--run-id";
 
 /// Id that begins the ids of all runs of this process, if it has several models or prompts.
 static COMMON_RUN_ID: OnceLock<String> = OnceLock::new();
+
+/// Words of the `run` that the command of this process stands for, if it is another command.
+static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Flag of the file of requests that a provider answers in bulk.
 const REQUESTS_OUT: &str = "--requests-out";
@@ -36,6 +40,11 @@ pub(super) enum OutcomeOf<'c> {
 /// id of one run would begin others.
 pub(super) fn set_common_run_id(run_id: &str) {
     let _ = COMMON_RUN_ID.set(run_id.to_owned());
+}
+
+/// Sets the words of the `run` that the command of this process stands for.
+pub(super) fn set_words(words: &[OsString]) {
+    let _ = WORDS.set(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
 }
 
 /// Returns the id with which the command of this process continues a run.
@@ -122,9 +131,10 @@ fn redacted(command: &str) -> String {
     gage_secrets::redact(command).into_owned()
 }
 
-/// The words of this process.
+/// The words of this process, or of the `run` that its command stands for.
 fn words() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+    let own = || std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    WORDS.get().cloned().unwrap_or_else(own)
 }
 
 /// The end of a run, as far as the next command depends on it.

@@ -113,7 +113,7 @@ pub(super) fn json_of(outcome: &RunOutcome) -> Value {
             "prompt_tokens": outcome.usage.prompt_tokens,
             "completion_tokens": outcome.usage.completion_tokens,
             "cost": outcome.usage.cost,
-            "missing_prices": outcome.missing_prices,
+            "missing_prices": outcome.usage.missing_prices,
             "uncounted": outcome.usage.uncounted,
         },
         "summary": outcome.reports.summary,
@@ -305,8 +305,7 @@ fn print_usage(outcome: &RunOutcome) {
     let usage = &outcome.usage;
     if let Some(cost) = usage.cost {
         let tokens = |count| terminal::count_of(count, "token");
-        let missing =
-            outcome.missing_prices.as_ref().map(|missing| format!(", {missing}")).unwrap_or_default();
+        let missing = usage.missing_prices.as_ref().map(|missing| format!(", {missing}")).unwrap_or_default();
         let missing = gage_core::printable_line(&missing);
         terminal::eprint_line(format_args!(
             "cost: {cost:.4}{missing} ({} of prompts, {} of completions)",

@@ -269,7 +269,7 @@ fn request(arguments: &RunArguments, permissions: Permissions, stop: CancelToken
         },
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),
-        concurrency: arguments.concurrency,
+        concurrency: arguments.is_concurrency_given.then_some(arguments.concurrency),
         max_samples: arguments.max_samples,
         scoring_threads: arguments.autoeval_workers,
         task_parallelism: arguments.task_parallelism,

@@ -5,7 +5,7 @@ use clap::Command;
 
 /// The commands in groups, each with its heading.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Evaluate", &["new", "validate", "plan", "run", "score"]),
+    ("Evaluate", &["demo", "new", "validate", "plan", "run", "score"]),
     ("See results", &["view", "report", "samples", "compare", "runs", "export"]),
     ("Know the parts", &["list", "metrics", "data", "model", "judge", "schema"]),
     ("Freeze and check", &["distill", "init", "lock", "verify"]),
@@ -104,7 +104,7 @@ mod tests {
         let short = command.render_help().to_string();
         assert!(short.lines().count() <= 24, "{short}");
         let long = command.render_long_help().to_string();
-        assert!(long.contains("Exit codes:") && long.contains("Evaluate:\n  new "), "{long}");
+        assert!(long.contains("Exit codes:") && long.contains("Evaluate:\n  demo "), "{long}");
         command.build();
         let run = command.find_subcommand_mut("run").expect("the command");
         let short = run.render_help().to_string();

@@ -116,7 +116,7 @@ impl TerminalProgress {
             RunEvent::FiguresSoFar { task_id, figures } => {
                 self.with(task_id, |task| task.figures_so_far(figures));
             }
-            RunEvent::UsageCounted { usage } if self.is_shown => self.totals.count_usage(**usage),
+            RunEvent::UsageCounted { usage } if self.is_shown => self.totals.count_usage(usage),
             RunEvent::SampleFinished(finished) => {
                 self.with(finished.task_id, |task| task.finished(finished));
                 if self.is_shown {

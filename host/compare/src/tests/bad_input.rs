@@ -53,8 +53,13 @@ fn unpaired_samples_are_counted_by_cause() {
 fn only_rows_of_both_runs_must_be_equal() {
     // A longer file whose first rows are the same.
     let mut longer = Run::of(&scores(101, 0));
-    longer.identity["datasets"]["rows"] = json!({"digest": "sha256:ff", "bytes": 11});
-    let found = compared(Run::of(&scores(100, 0)), longer, gate(0.01));
+    let labels =
+        |digit: &str, bytes: u64| json!({"digest": format!("sha256:{}", digit.repeat(64)), "bytes": bytes});
+    longer.identity["datasets"]["rows"] =
+        json!({"digest": "sha256:ff", "bytes": 11, "labels": labels("b", 202)});
+    let mut base = Run::of(&scores(100, 0));
+    base.identity["datasets"]["rows"]["labels"] = labels("a", 200);
+    let found = compared(base, longer, gate(0.01));
     assert!(found.differences.is_empty(), "{:?}", found.differences);
     assert_eq!((found.tasks[0].paired, found.tasks[0].only_in_new), (100, 1));
     assert!(!matches!(found.verdict, Some(Verdict::Mismatch)), "{:?}", found.refusal);
@@ -65,6 +70,13 @@ fn only_rows_of_both_runs_must_be_equal() {
     let found = compared(Run::of(&scores(100, 0)), edited, gate(0.01));
     assert_eq!(found.verdict, Some(Verdict::Mismatch));
     insta::assert_snapshot!(found.differences[0].what, @"task t: 1 sample with the same id but other content");
+
+    // The digest of a row covers its label, which is in another file.
+    let mut relabelled = Run::of(&scores(100, 0));
+    relabelled.identity["datasets"]["rows"]["labels"] = labels("b", 200);
+    relabelled.records[7].row_digest = "ffff".to_owned();
+    let found = compared(Run::of(&scores(100, 0)), relabelled, gate(0.01));
+    assert_eq!(found.verdict, Some(Verdict::Mismatch));
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl BackendSpec {
     pub fn most_requests(&self) -> Option<usize> {
         match &self.kind {
             BackendKind::Http(config) => config.limits.max_concurrency,
-            BackendKind::LlamaCpp(config) => usize::try_from(config.slots()).ok(),
+            BackendKind::LlamaCpp(config) => usize::try_from(config.slots_of_replicas()?).ok(),
             BackendKind::CustomScript(_) | BackendKind::Answers(_) => None,
         }
     }

@@ -3,7 +3,7 @@
 use crate::row::RowPosition;
 use gage_core::ModelOutput;
 
-/// An answer of a file.
+/// An entry of a file of answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenAnswer {
     /// Place in the file.
@@ -12,7 +12,7 @@ pub struct GivenAnswer {
     pub task_id: Option<Box<str>>,
     /// The sample that it is for.
     pub key: AnswerKey,
-    /// The answers to the repeats of the sample, at least one.
+    /// The answers to the repeats of the sample. Empty if there is none: then the entry stands for a repeat without one.
     pub outputs: Vec<ModelOutput>,
 }
 

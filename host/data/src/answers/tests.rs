@@ -33,7 +33,7 @@ fn id(id: &str) -> AnswerKey {
 
 /// Returns each answer as its key and its texts.
 fn shown(file: &AnswersFile) -> Vec<(AnswerKey, Vec<&str>)> {
-    let texts = file.answers.iter().map(|answer| {
+    let texts = file.answered().map(|answer| {
         let texts = answer.outputs.iter().map(|output| output.answer.as_str()).collect();
         (answer.key.clone(), texts)
     });
@@ -116,7 +116,7 @@ fn answers_are_read_from_every_format() {
 fn entries_without_an_answer_are_counted() {
     let content = "{\"id\": 1, \"answer\": null}\n{\"sample_id\": \"a\", \"model_output\": null}\n{\"id\": 2, \"answer\": \"\"}\n";
     let file = read("a.jsonl", content.as_bytes(), "").expect("answers");
-    assert_eq!((file.unanswered, file.answers.len()), (2, 1));
+    assert_eq!((file.unanswered, file.answers.len(), file.answered().count()), (2, 3, 1));
     // The order is that of all entries.
     let file = read("a.jsonl", b"{\"answer\": null}\n\"b\"\n", "").expect("answers");
     assert_eq!(shown(&file), [(AnswerKey::Order(1), vec!["b"])]);

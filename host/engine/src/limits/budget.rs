@@ -10,7 +10,7 @@ use crate::sample::output_keys::{SEMANTIC, TOOL_USAGE};
 use crate::sample::usage::{sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
 use gage_core::{Outcome, Usage};
-use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord, TokenPrice};
+use gage_record::{JournalIndex, Manifest, RecordError, RunIdentity, SampleRecord, TokenPrice};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -44,6 +44,8 @@ pub(crate) fn pending_usage() -> usize {
 pub(crate) struct BudgetTracker {
     budget: BudgetSpec,
     accounts: HashMap<String, BackendUsage>,
+    /// The models of the backends, and the roles that ask them.
+    identity: RunIdentity,
     failures: AtomicU64,
     /// The first budget that was exhausted.
     exhausted: OnceLock<BudgetLimit>,
@@ -83,7 +85,7 @@ impl BackendUsage {
 }
 
 impl BudgetTracker {
-    pub(crate) fn new(plan: &Plan) -> BudgetTracker {
+    pub(crate) fn new(plan: &Plan, identity: &RunIdentity) -> BudgetTracker {
         let config = &plan.config;
         let accounts = plan.backends().into_iter().map(|backend| {
             let account = BackendUsage {
@@ -98,6 +100,7 @@ impl BudgetTracker {
         BudgetTracker {
             budget: config.budget.clone(),
             accounts: accounts.collect(),
+            identity: identity.clone(),
             failures: AtomicU64::new(0),
             exhausted: OnceLock::new(),
             unrecorded: Mutex::default(),
@@ -307,11 +310,13 @@ impl BudgetTracker {
             let tokens = self.accounts.values().map(|account| of(account).load(Ordering::Relaxed));
             tokens.fold(0_u64, u64::saturating_add)
         };
-        let is_priced = self.accounts.values().any(|account| account.price.is_some());
+        let priced = || self.accounts.values().filter(|account| account.price.is_some());
+        let priced_ids = priced().map(|account| &*account.backend_id);
         RunUsage {
             prompt_tokens: sum(|account| &account.prompt_tokens),
             completion_tokens: sum(|account| &account.completion_tokens),
-            cost: is_priced.then(|| self.cost()),
+            cost: priced().next().is_some().then(|| self.cost()),
+            missing_prices: self.identity.missing_prices(priced_ids, &self.unpriced()),
             uncounted: self.uncounted.load(Ordering::Relaxed),
         }
     }
@@ -353,6 +358,7 @@ impl BudgetTracker {
         BudgetTracker {
             budget: BudgetSpec::default(),
             accounts: HashMap::new(),
+            identity: RunIdentity::default(),
             failures: AtomicU64::new(0),
             exhausted: OnceLock::new(),
             unrecorded: Mutex::default(),
@@ -536,6 +542,7 @@ mod tests {
         let price = TokenPrice { prompt: 2.0, completion: 10.0 };
         assert_eq!(budget.prices().into_iter().collect::<Vec<_>>(), [("a".to_owned(), price)]);
         assert_eq!(budget.unpriced().into_iter().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(spent.missing_prices.as_deref(), Some("no price for `b`"));
         budget.add_usage("a", usage, &stop);
         assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
     }

@@ -9,6 +9,7 @@ use gage_backend::{
 use gage_config::{AnswersConfig, Span};
 use gage_core::{ModelOutput, Object, name_list, shown_name};
 use gage_data::{AnswerKey, AnswersError, AnswersFile, GivenAnswer};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,9 +20,6 @@ const MAX_CONCURRENCY: usize = 16;
 const MAX_SHOWN_IDS: usize = 3;
 
 const ORDER_HELP: &str = "give the answers the ids of their samples, or leave out the setting";
-
-const TASK_HELP: &str =
-    "give each answer a `task_id` and a `sample_id`, as the lines of a run's samples.jsonl have them";
 
 /// A sample, as an answer names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +50,7 @@ impl GivenAnswers {
     pub(super) fn open(config: &AnswersConfig, tasks: &[&PlannedTask]) -> Result<GivenAnswers, OpenError> {
         let span = config.path_span;
         let file = AnswersFile::read(config).map_err(|error| unreadable(span, &error))?;
-        let has_ids = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
+        let has_ids = file.answered().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
         match has_ids {
             true => check_datasets(&file, tasks, span)?,
             false => check_order(&file, tasks, span)?,
@@ -64,7 +62,7 @@ impl GivenAnswers {
         let taken = file.answers.iter().map(|_| AtomicBool::new(false)).collect();
         let details: Object = [
             ("file_digest".to_owned(), file.digest().to_string().into()),
-            ("answers".to_owned(), file.answers.len().into()),
+            ("answers".to_owned(), file.answered().count().into()),
         ]
         .into_iter()
         .collect();
@@ -92,12 +90,20 @@ impl GivenAnswers {
         self.places.get(&of_task).or_else(|| self.places.get(&(None, of_task.1)))
     }
 
+    /// Counts the answers at some places: an entry without one has a place, too.
+    fn count_answers(&self, places: &[(usize, usize)]) -> usize {
+        let has_answer =
+            |entry: usize| self.file.answers.get(entry).is_some_and(|answer| !answer.outputs.is_empty());
+        places.iter().filter(|(entry, _)| has_answer(*entry)).count()
+    }
+
     /// Describes what the file lacks. Records hold it, so it names the file as the suite does.
     fn missing(&self, id: &str, place: &SamplePlace, found: usize) -> String {
         let file = format!("'{}'", shown_name(&self.info.model));
         if found > 0 {
+            let answers = if found == 1 { "1 answer".to_owned() } else { format!("{found} answers") };
             return format!(
-                "{file} has {found} answers for the sample '{}', and none for repeat {}",
+                "{file} has {answers} for the sample '{}', and none for repeat {}",
                 shown_name(id),
                 place.repeat + 1
             );
@@ -105,7 +111,7 @@ impl GivenAnswers {
         if !self.has_ids {
             return format!("{file} has no answer for row {}", place.row + 1);
         }
-        let ids = self.file.answers.iter().filter_map(|answer| match (&answer.key, &answer.task_id) {
+        let ids = self.file.answered().filter_map(|answer| match (&answer.key, &answer.task_id) {
             (AnswerKey::Id(id), None) => Some(id.to_string()),
             (AnswerKey::Id(id), Some(task_id)) => Some(format!("{id} of the task {task_id}")),
             (AnswerKey::Row(_) | AnswerKey::Order(_), _) => None,
@@ -142,27 +148,46 @@ fn check_order(file: &AnswersFile, tasks: &[&PlannedTask], span: Span) -> Result
             return Err(refused(format!("the dataset `{dataset}` leaves out rows (`filter`, `exclude`)")));
         }
     }
-    if tasks.len() > 1 && file.answers.iter().any(|answer| answer.task_id.is_none()) {
-        return Err(refused(format!("{} tasks take answers from it", tasks.len())));
+    if let [first, _, ..] = tasks
+        && let Some(answer) = file.answered().find(|answer| answer.task_id.is_none())
+    {
+        let error = refused(format!("{} tasks take answers from it", tasks.len()));
+        return Err(OpenError { help: Some(task_help(first, answer)), ..error });
     }
     Ok(())
 }
 
 /// Checks that an id means one sample: ids of different datasets may be the same.
 fn check_datasets(file: &AnswersFile, tasks: &[&PlannedTask], span: Span) -> Result<(), OpenError> {
-    let first = tasks.first().map(|task| &task.dataset.spec.dataset_id);
-    let other = tasks.iter().map(|task| &task.dataset.spec.dataset_id).find(|id| Some(*id) != first);
-    let (Some(first), Some(other)) = (first, other) else { return Ok(()) };
-    let Some(answer) = file.answers.iter().find(|answer| answer.task_id.is_none()) else { return Ok(()) };
+    let dataset_of = |task: &&PlannedTask| task.dataset.spec.dataset_id.clone();
+    let Some(task) = tasks.first() else { return Ok(()) };
+    let first = dataset_of(task);
+    let Some(other) = tasks.iter().map(dataset_of).find(|id| *id != first) else { return Ok(()) };
+    let Some(answer) = file.answered().find(|answer| answer.task_id.is_none()) else { return Ok(()) };
     Err(OpenError {
         span,
         message: format!(
-            "{}, {}: the answer names no task, and the datasets `{first}` and `{other}` may both have a sample with its id",
+            "{}, {}: the answer has no `task_id` beside a `sample_id`, and the datasets `{first}` and `{other}` may both \
+             have a sample with its id",
             file.named(),
             answer.place
         ),
-        help: Some(TASK_HELP.to_owned()),
+        help: Some(task_help(task, answer)),
     })
+}
+
+/// Shows an answer with the fields that name its task and its sample.
+fn task_help(task: &PlannedTask, answer: &GivenAnswer) -> String {
+    let sample_id = match &answer.key {
+        AnswerKey::Id(id) => shown_name(id),
+        AnswerKey::Row(_) | AnswerKey::Order(_) => "ID".into(),
+    };
+    let task_id = Value::from(&*task.spec.task_id);
+    let sample_id = Value::from(&*sample_id);
+    format!(
+        "give each answer both, as the lines of a run's samples.jsonl have them: {{\"task_id\": {task_id}, \
+         \"sample_id\": {sample_id}, \"answer\": \"…\"}}"
+    )
 }
 
 /// The numbers of answers that the tasks ask for each sample.
@@ -204,12 +229,16 @@ fn places_of(
         message: format!("{}, {}: {message}", file.named(), answer.place),
         help: None,
     };
-    let has_ids = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
-    let has_rows = file.answers.iter().any(|answer| matches!(answer.key, AnswerKey::Row(_)));
+    let has_ids = file.answered().any(|answer| matches!(answer.key, AnswerKey::Id(_)));
+    let has_rows = file.answered().any(|answer| matches!(answer.key, AnswerKey::Row(_)));
+    let has_answer = |entry: usize| file.answers.get(entry).is_some_and(|answer| !answer.outputs.is_empty());
     for (entry, answer) in file.answers.iter().enumerate() {
         let Some(repeats) = repeats.for_answer(answer) else { continue };
         let key = match &answer.key {
             AnswerKey::Id(id) => SampleKey::Id(id.clone()),
+            // An entry without an answer needs no sample.
+            _ if has_ids && answer.outputs.is_empty() => continue,
+            AnswerKey::Order(_) if has_rows && answer.outputs.is_empty() => continue,
             _ if has_ids => {
                 return Err(wrong(answer, "it has no id, and other answers have one".to_owned()));
             }
@@ -220,7 +249,11 @@ fn places_of(
             AnswerKey::Order(number) => SampleKey::Row(number / repeats.max(1)),
         };
         let known = places.entry((answer.task_id.clone(), key)).or_default();
-        known.extend((0..answer.outputs.len()).map(|output| (entry, output)));
+        // An entry without an answer keeps the place of its repeat, so that later answers stay with theirs.
+        known.extend((0..answer.outputs.len().max(1)).map(|output| (entry, output)));
+        if known.len() as u64 > repeats {
+            known.retain(|(entry, _)| has_answer(*entry));
+        }
         if known.len() as u64 > repeats {
             let first = known.first().and_then(|(entry, _)| file.answers.get(*entry));
             let earlier = first.filter(|first| first.place != answer.place);
@@ -262,7 +295,7 @@ impl Backend for GivenAnswers {
             // Nothing was sent.
             Some(output) => Ok(Reply { output, timing: RequestTiming::default() }),
             None => {
-                let message = self.missing(&request.id, place, found.len());
+                let message = self.missing(&request.id, place, self.count_answers(found));
                 Err(failed(BackendErrorKind::NoGivenAnswer, message))
             }
         }
@@ -274,14 +307,14 @@ impl Backend for GivenAnswers {
 
     fn unused_answers(&self) -> Option<String> {
         let is_unused = |(answer, taken): (&GivenAnswer, &AtomicBool)| {
-            (!taken.load(Ordering::Relaxed)).then_some(answer.place)
+            (!answer.outputs.is_empty() && !taken.load(Ordering::Relaxed)).then_some(answer.place)
         };
         let mut unused = self.file.answers.iter().zip(&self.taken).filter_map(is_unused);
         let first = unused.next()?;
         let (file, count) = (self.file.named(), 1 + unused.count());
         Some(format!(
             "{file}: {count} of {} answers belong to no sample, the first in {first}",
-            self.taken.len()
+            self.file.answered().count()
         ))
     }
 }

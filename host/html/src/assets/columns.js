@@ -167,15 +167,17 @@ function headingCell(name, text, style, orders) {
   const sorted = place < 0 ? "none" : isUp ? "ascending" : "descending";
   const arrow = make("span", { class: "arrow", "aria-hidden": "true" }, place < 0 ? "" : isUp ? " ▲" : " ▼");
   const content = orders ? make("button", { type: "button", class: "link", title: `${text}: order by it`, click: () => orderBy(orders) }, make("span", { class: "name" }, text), arrow) : text;
-  return make("span", { class: style, role: "columnheader", "aria-sort": orders ? sorted : null, "data-column": name }, content);
+  return make("span", { class: style, role: "columnheader", "aria-sort": orders ? sorted : null, "data-column": name, title: lacksTexts(name) ? UNORDERED : null }, content);
 }
+
+/** Whether the page lacks the texts of a column, because it has those of many samples only where they are seen. */
+const lacksTexts = (name) => (isPaged || firstRows.length > MAX_UNPACKED_EXCERPTS) && [...TEXT_COLUMNS, "sample", "note"].includes(name);
+const UNORDERED = "The list of a run of this size has no order by this column: its texts are only loaded where they are seen.";
 
 /** The first and the second order that the heading of a column gives; null where its values cannot be ordered. */
 function ordersOf(name) {
   if (name === "change") return ["change", "gain"];
-  // The page has the texts of many samples only where they are seen.
-  const isUnknown = isPaged || firstRows.length > MAX_UNPACKED_EXCERPTS;
-  if (isUnknown && [...TEXT_COLUMNS, "sample", "note"].includes(name)) return null;
+  if (lacksTexts(name)) return null;
   return NUMBER_COLUMNS.includes(name) ? [`down ${name}`, `up ${name}`] : [`up ${name}`, `down ${name}`];
 }
 

@@ -193,5 +193,7 @@ async function searchServer(candidates, filters, search) {
   if (state.problem) throw new Error(visible(state.problem));
   list(candidates, filters, true);
   const limit = SEARCH_LIMITS[state.ended_by];
-  if (limit) say(selected.length, rows.length, `; ${limit}: only the first ${counted(state.searched, "sample")} were searched`);
+  const notes = limit ? [`${limit}: only the first ${counted(state.searched, "sample")} were searched`] : [];
+  if (state.too_long > 0) notes.push(`${counted(state.too_long, "sample")} of more than 16 MiB ${state.too_long === 1 ? "was" : "were"} not searched`);
+  if (notes.length > 0) say(selected.length, rows.length, `; ${notes.join("; ")}`);
 }

@@ -45,7 +45,7 @@ async fn ask_all(backend: &Arc<dyn Backend>, order: &[usize], concurrency: usize
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bits_depend_on_no_concurrency_order_threads_or_batch_size() {
+async fn bits_depend_on_nothing_but_the_request() {
     let forwards: Vec<usize> = (0..24).collect();
     let backwards: Vec<usize> = (0..24).rev().collect();
     let reference = ask_all(&tiny(", deterministic: true, logprobs: 1").await, &forwards, 1).await;
@@ -56,6 +56,7 @@ async fn bits_depend_on_no_concurrency_order_threads_or_batch_size() {
         ("threads: 2, batch_size: 32", &backwards, 4),
         ("threads: 1, batch_size: 64, slots: 16", &backwards, 16),
         ("threads: 2, batch_size: 2048, slots: 1", &forwards, 16),
+        ("threads: 1, replicas: 2", &backwards, 16),
     ] {
         let backend = tiny(&format!(", deterministic: true, logprobs: 1, {settings}")).await;
         assert_eq!(

@@ -7,6 +7,7 @@ mod deterministic;
 mod gguf_file;
 mod lora;
 mod other_models;
+mod replicas;
 mod support;
 mod tiny_model;
 mod vision;

@@ -105,8 +105,14 @@ fn an_encoder_is_not_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("encoder.gguf");
     std::fs::write(&file, encoder()).expect("written");
-    let options =
-        BenchOptions { model_path: file, prompt_tokens: 8, answer_tokens: 2, queued_prompts: 1, repeats: 1 };
+    let options = BenchOptions {
+        model_path: file,
+        prompt_tokens: 8,
+        answer_tokens: 2,
+        queued_prompts: 1,
+        repeats: 1,
+        max_duration: std::time::Duration::from_secs(30),
+    };
     let refused = bench(&options, &model_program()).expect_err("refused");
     assert!(
         refused.contains("encoder.gguf is an embedding model") && refused.contains("name a language model"),

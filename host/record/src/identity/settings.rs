@@ -69,6 +69,7 @@ const BACKEND: &[&str] = &[
     "outage_after",
     "threads",
     "slots",
+    "replicas",
     "hang_timeout",
 ];
 

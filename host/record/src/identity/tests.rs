@@ -14,7 +14,7 @@ fn stored() -> Value {
             }],
             "backends": [
                 {"backend_id": "local", "type": "llama_cpp", "config": {
-                    "model_path": "a/m.gguf", "threads": 2, "slots": 4, "hang_timeout": 60, "context_length": 512,
+                    "model_path": "a/m.gguf", "threads": 2, "slots": 4, "replicas": 2, "hang_timeout": 60, "context_length": 512,
                     "lora": {"path": "a/l.gguf", "scale": 1.0},
                 }},
                 {"backend_id": "server", "type": "openai_http", "config": {
@@ -168,6 +168,7 @@ fn changes_that_cannot_change_a_number_are_accepted() {
         ("/config/backends/0/config/threads", json!(64)),
         ("/config/backends/0/config/threads", Value::Null),
         ("/config/backends/0/config/slots", json!(1)),
+        ("/config/backends/0/config/replicas", json!("auto")),
         ("/config/backends/0/config/hang_timeout", json!(600)),
         ("/config/backends/1/config/api_key", json!("${OTHER_KEY}")),
         ("/config/backends/1/config/timeout", json!(600)),

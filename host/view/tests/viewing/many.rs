@@ -71,6 +71,14 @@ fn many_samples_are_sorted_filtered_searched_and_opened() {
         set(&page, "order", order);
         wait_for_first(&page, first);
     }
+    // A heading that cannot order says why.
+    for (column, is_ordered) in [("latency", true), ("sample", false), ("input", false)] {
+        let heading = format!("document.querySelector('#heading [data-column={column}]')");
+        let has_button = page.run(&format!("{heading}.querySelector('button') !== null"));
+        assert_eq!(has_button.expect("a heading"), json!(is_ordered), "{column}");
+        let title = page.text(&format!("{heading}.title")).expect("a title");
+        assert_eq!(title.contains("has no order by this column"), !is_ordered, "{column}: {title}");
+    }
     set(&page, "where", "exact_match < 0.5, latency > 1000");
     wait_for_count(&page, "4,754");
     set(&page, "where", "");

@@ -63,6 +63,19 @@ fn runs_are_ordered_by_their_headings() {
         let text = page.text("document.querySelector('#runs thead [data-key=Run]').textContent");
         assert_eq!(text.expect("a heading"), heading);
     }
+    // The time is below the status, and has a heading beside it.
+    page.run("document.querySelector('#runs thead [data-key=Time]').click()").expect("a click");
+    let sort =
+        "document.querySelector('#runs thead [data-key=Time]').closest('th').getAttribute('aria-sort')";
+    assert_eq!(page.text(sort).expect("an order"), "ascending");
+    let by_time = "(() => {
+        order = { key: 'Time', isDown: true };
+        const run = (name, end) => ({ name, created_at: '2026-01-02T03:04:05Z', finished_at: end });
+        const runs = [run('live', null), run('short', '2026-01-02T03:04:06Z'), run('long', '2026-01-02T03:05:00Z')];
+        const names = inOrder(runs).map((run) => run.name).join();
+        order = null;
+        return names; })()";
+    assert_eq!(page.text(by_time).expect("an order"), "long,short,live");
     // The headings name the parts of a figure; a run with one task does not repeat its name.
     let headings =
         "[...document.querySelectorAll('#runs thead .figures > span')].map((one) => one.textContent).join()";

@@ -102,7 +102,10 @@ fn blocks_and_searches_are_those_of_a_run_in_the_folder() {
         assert_eq!(status(&get(&served, path)), code, "{path}");
     }
     let found = get(&served, "/data/runs/inside/search?q=WRONG+8");
-    assert!(found.contains("\r\n8\n{\"searched\":40,\"is_end\":true,\"ended_by\":null}\n"), "{found}");
+    assert!(
+        found.contains("\r\n8\n{\"searched\":40,\"is_end\":true,\"ended_by\":null,\"too_long\":0}\n"),
+        "{found}"
+    );
 }
 
 #[test]

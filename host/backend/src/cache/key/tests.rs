@@ -94,8 +94,10 @@ fn facts_that_change_no_answer_are_not_in_the_key_of_a_model() {
         let info = BackendInfo { model: model.to_owned(), ..info("llama_cpp", &details) };
         key_of(&CacheKeys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
     };
-    let base =
-        || json!({"file_digest": "a", "slots": 8, "threads": 2, "kernels": "CPU (one); built for AVX2"});
+    let base = || {
+        let kernels = "CPU (one); built for AVX2";
+        json!({"file_digest": "a", "slots": 8, "replicas": 1, "threads": 2, "kernels": kernels})
+    };
     let settings = "{model_path: a.gguf}";
     let key = of(settings, "a.gguf", base());
     for (path, value) in [
@@ -108,9 +110,14 @@ fn facts_that_change_no_answer_are_not_in_the_key_of_a_model() {
         details[path] = value;
         assert_ne!(of(settings, "a.gguf", details), key, "{path}");
     }
-    for (path, value) in
-        [("threads", json!(9)), ("slots", json!(4)), ("kernels", json!("CPU (another); built for AVX2"))]
-    {
+    for (path, value) in [
+        ("threads", json!(9)),
+        ("slots", json!(4)),
+        ("replicas", json!(2)),
+        ("kernels", json!("CPU (another); built for AVX2")),
+        ("kernel_modules", json!({"libggml-cpu-haswell.so": "sha256:1"})),
+        ("devices", json!([{"name": "CUDA0"}])),
+    ] {
         let mut details = base();
         details[path] = value;
         assert_eq!(of("{model_path: /elsewhere/b.gguf}", "b.gguf", details), key, "{path}");

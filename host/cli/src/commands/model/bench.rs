@@ -5,6 +5,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_backend::{BenchFigure, BenchOptions, BenchReport, ModelProgram, bench as measure};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode> {
     let options = BenchOptions {
@@ -13,6 +14,7 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
         answer_tokens: arguments.answer_tokens,
         queued_prompts: arguments.queued,
         repeats: arguments.repeats,
+        max_duration: Duration::from_secs(arguments.seconds),
     };
     let report =
         measure(&options, &ModelProgram::default()).map_err(|reason| terminal::usage_error(&reason, None))?;
@@ -30,8 +32,9 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
     for figure in &report.figures {
         let ratio = figure.host / figure.bare;
         let what = format!("{}, {}", figure.what, figure.unit);
+        let cut = if figure.is_cut_short { "  cut short" } else { "" };
         terminal::print_line(format_args!(
-            "{what:42}{:>12.1}{:>12.1}{ratio:>8.2}",
+            "{what:42}{:>12.1}{:>12.1}{ratio:>8.2}{cut}",
             figure.host, figure.bare
         ))?;
     }
@@ -46,6 +49,7 @@ fn to_json(report: &BenchReport) -> Value {
             "gage_host": figure.host,
             "bare_loop": figure.bare,
             "ratio": figure.host / figure.bare,
+            "cut_short": figure.is_cut_short,
         })
     };
     json!({

@@ -1,16 +1,20 @@
 //! `gage-host model inspect`: describes a model file.
 
+use super::super::setup;
 use super::shown_bytes;
 use crate::arguments::ModelInspectArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
+use gage_backend::gpu_layers::LayerNeeds;
 use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
+use gage_backend::{ModelOptions, free_gpu_memory};
 use gage_config::CacheType;
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, shown_name};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Context length, equal to a run's default.
 const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
@@ -32,13 +36,52 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
     let cells = (context_length * DEFAULT_SLOTS).next_multiple_of(256);
     let needs =
         MemoryNeeds::of(&gguf, cells, (cache_bits(CacheType::F16), cache_bits(CacheType::F16)), CALL_TOKENS);
+    let offload = needs.and_then(|_| LayersOnGpus::of(&arguments.file));
     if arguments.json {
-        let report = to_json(&gguf, &digest, context_length, needs);
+        let mut report = to_json(&gguf, &digest, context_length, needs);
+        report["kernels"] = kernels(&gguf).and_then(Result::ok).into();
+        if let Some(LayersOnGpus { fitting, all }) = offload {
+            report["gpu_layers"] = json!({"fitting": fitting, "all": all});
+        }
         terminal::print_json(format_args!("{report:#}"))?;
     } else {
         show(&gguf, &digest, context_length, needs)?;
+        match kernels(&gguf) {
+            Some(Ok(kernels)) => line("kernels", kernels)?,
+            Some(Err(reason)) => line("kernels", format!("unknown: {reason}"))?,
+            None => {}
+        }
+        if let Some(LayersOnGpus { fitting, all }) = offload {
+            line("GPU", format!("about {fitting} of {all} layers fit into the free memory of the GPUs"))?;
+        }
     }
     Ok(ExitCode::Done)
+}
+
+/// Returns the kernels that would run a model, or the reason why the model program does not tell. `None` if the file is
+/// not a model.
+fn kernels(gguf: &Gguf) -> Option<Result<String, String>> {
+    let is_model = !matches!(gguf.purpose(), Purpose::Adapter | Purpose::Projector);
+    is_model.then(|| setup::model_program().report().map(|report| report.greeting.build.variant.to_string()))
+}
+
+/// Layers of a model that fit into the free memory of the GPUs of this machine, with the defaults of a run.
+#[derive(Clone, Copy)]
+struct LayersOnGpus {
+    fitting: u32,
+    all: u32,
+}
+
+impl LayersOnGpus {
+    /// `None` if there are no GPUs, or the file does not describe its layers.
+    fn of(file: &Path) -> Option<LayersOnGpus> {
+        let free = free_gpu_memory(&setup::model_program());
+        if free.is_empty() {
+            return None;
+        }
+        let needs = LayerNeeds::read(&ModelOptions::new(file.to_owned()))?;
+        Some(LayersOnGpus { fitting: needs.layers_that_fit(&free), all: needs.layer_count() })
+    }
 }
 
 fn to_json(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryNeeds>) -> Value {

@@ -13,6 +13,9 @@ const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 const SEPARATOR: &str = " · ";
 
+/// Minimum width of a cost with the beginning of its note, in columns.
+const MIN_NOTED_COST: usize = 22;
+
 /// Formats the lines, each of a maximum width in columns. `tasks` are those that run, and `tokens` is the pace of the run
 /// in tokens.
 pub(super) fn total_lines(
@@ -52,13 +55,16 @@ fn usage_line(
     tokens: &Pace,
     columns: usize,
 ) -> Option<String> {
-    let usage = totals.usage;
+    let usage = &totals.usage;
     let mut parts = Vec::new();
     if usage.prompt_tokens > 0 || usage.completion_tokens > 0 {
         parts.push(format!("{} tokens in", HumanCount(usage.prompt_tokens)));
         parts.push(format!("{} out", HumanCount(usage.completion_tokens)));
     }
-    parts.extend(usage.cost.map(|cost| format!("cost {cost:.4}")));
+    let note = usage.missing_prices.as_ref().map(|missing| format!(" ({})", printable_line(missing)));
+    let note = note.unwrap_or_default();
+    let cost = usage.cost.map(|cost| format!("cost {cost:.4}{note}"));
+    parts.extend(cost.clone());
     // The line of a single task has its rate.
     if tasks.len() > 1 {
         let rates: Vec<f64> = tasks.iter().filter_map(|(_, pace)| pace.rate()).collect();
@@ -68,7 +74,15 @@ fn usage_line(
     let rate = tokens.rate().filter(|rate| *rate > 0.0);
     parts.extend(rate.map(|rate| format!("{rate:.0} tokens/s")));
     while parts.join(SEPARATOR).width() > columns {
-        parts.pop();
+        let last = parts.pop();
+        let room = columns.saturating_sub(parts.join(SEPARATOR).width() + SEPARATOR.width());
+        // Part of the note is better than no cost, and than one that looks complete.
+        if let Some(cost) = last.filter(|part| !note.is_empty() && Some(part) == cost.as_ref())
+            && room >= MIN_NOTED_COST
+        {
+            parts.push(truncate_str(&cost, room, "…").into_owned());
+            break;
+        }
     }
     (!parts.is_empty()).then(|| parts.join(SEPARATOR))
 }
@@ -101,6 +115,7 @@ mod tests {
                 prompt_tokens: 12_345,
                 completion_tokens: 4_567,
                 cost: Some(0.01234),
+                missing_prices: None,
                 uncounted: 0,
             },
             last_failure: Some(failure.to_owned()),
@@ -131,6 +146,22 @@ mod tests {
              view: http://127.0.0.1:7878/"
         );
         assert_eq!(shown(16), "12,345 tokens in\nslowest: slow, …\nlast failure: s…");
+    }
+
+    #[test]
+    fn a_cost_names_the_models_without_a_price() {
+        let usage =
+            RunUsage { missing_prices: Some("no price for `judge-model`".to_owned()), ..totals("").usage };
+        let totals = TotalsSnapshot { usage, ..totals("") };
+        for (columns, expected) in [
+            (71, "12,345 tokens in · 4,567 out · cost 0.0123 (no price for `judge-model`)"),
+            (70, "12,345 tokens in · 4,567 out · cost 0.0123 (no price for `judge-model…"),
+            (53, "12,345 tokens in · 4,567 out · cost 0.0123 (no price…"),
+            (52, "12,345 tokens in · 4,567 out"),
+        ] {
+            let shown = usage_line(&totals, &[], &Pace::default(), columns);
+            assert_eq!(shown.as_deref(), Some(expected), "in {columns} columns");
+        }
     }
 
     #[test]

@@ -43,11 +43,11 @@ impl RunTotals {
     }
 
     /// Sets the usage of the run, unless another thread has counted more in the meantime.
-    pub(super) fn count_usage(&self, usage: RunUsage) {
+    pub(super) fn count_usage(&self, usage: &RunUsage) {
         let tokens = |usage: &RunUsage| usage.prompt_tokens.saturating_add(usage.completion_tokens);
         let mut counted = self.counted.lock();
-        if tokens(&usage) >= tokens(&counted.usage) {
-            counted.usage = usage;
+        if tokens(usage) >= tokens(&counted.usage) {
+            counted.usage = usage.clone();
         }
     }
 
@@ -67,7 +67,7 @@ impl RunTotals {
     pub(super) fn snapshot(&self) -> TotalsSnapshot {
         let counted = self.counted.lock();
         TotalsSnapshot {
-            usage: counted.usage,
+            usage: counted.usage.clone(),
             last_failure: counted.last_failure.clone(),
             view: self.view.clone(),
             elapsed: self.began.elapsed(),

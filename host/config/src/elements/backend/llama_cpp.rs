@@ -1,6 +1,9 @@
 //! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
 mod grammar_limits;
+mod placement;
+
+pub use placement::Replicas;
 
 use crate::elements::backend::model_parts::model_parts;
 use crate::elements::sampling;
@@ -35,15 +38,25 @@ pub enum ChatTemplate {
     Text(String),
 }
 
-/// Build of the program `gage-model` that runs a model.
+/// Kernels of llama.cpp that run a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Kernels {
-    /// The fastest build next to the program that this machine can run.
+    /// Those for a GPU that is found, or else the best that the processor can run.
     #[default]
     Auto,
-    /// The build without a suffix, which runs on the most machines.
+    /// Those for x86-64 processors without AVX2.
+    Sse42,
+    /// Those for every supported processor since about 2013.
     Baseline,
+    /// Those for x86-64 processors with AVX-512 and its VNNI extension.
+    Avx512,
+    /// Those for NVIDIA GPUs.
+    Cuda,
+    /// Those for GPUs through Vulkan.
+    Vulkan,
+    /// Those for Apple GPUs.
+    Metal,
 }
 
 /// Handling of a prompt that leaves no room in the context.
@@ -137,17 +150,19 @@ pub struct LlamaCppConfig {
     pub model_path_span: Span,
     /// Maximum number of tokens of one sequence; default: the model's training context, up to 4096.
     pub context_length: Option<u32>,
-    /// Number of answers generated in parallel; default 8.
+    /// Number of answers that each replica generates in parallel; default 8.
     pub slots: Option<u32>,
+    /// Number of processes that each run the model; default 1.
+    pub replicas: Replicas,
     /// Number of threads; default: all of the machine's.
     pub threads: Option<u32>,
     /// Maximum number of tokens per step; default 512.
     pub batch_size: u32,
-    /// Number of layers to keep on the GPU, in builds with GPU support; default: all that fit.
+    /// Number of layers to keep on the GPUs, if there are some; default: all that fit.
     pub gpu_layers: Option<u32>,
-    /// The GPU for what is not split; default the first.
+    /// The GPU of a model that is not split; default the first.
     pub main_gpu: Option<u32>,
-    /// The devices that the model is split across, by number; default all.
+    /// The GPUs that the model is split across, by number; default all.
     pub devices: Vec<u32>,
     /// Split strategy; default `layer`.
     pub split_mode: SplitMode,
@@ -159,7 +174,7 @@ pub struct LlamaCppConfig {
     pub cache_type_v: CacheType,
     /// True if results do not depend on other requests in flight; default false.
     pub deterministic: bool,
-    /// Build that runs the model; default `auto`.
+    /// Kernels that run the model; default `auto`.
     pub kernels: Kernels,
     /// Time without a computed batch after which the model hangs and its process is restarted; default 120 s.
     pub hang_timeout: Duration,
@@ -187,9 +202,17 @@ pub struct LlamaCppConfig {
 }
 
 impl LlamaCppConfig {
-    /// Returns the number of answers generated in parallel.
+    /// Returns the number of answers that each replica generates in parallel.
     pub fn slots(&self) -> u32 {
         self.slots.unwrap_or(DEFAULT_SLOTS)
+    }
+
+    /// Returns the number of answers that all replicas generate in parallel; `None` if it depends on the machine.
+    pub fn slots_of_replicas(&self) -> Option<u32> {
+        match self.replicas {
+            Replicas::Auto => None,
+            Replicas::Count(replicas) => Some(self.slots().saturating_mul(replicas)),
+        }
     }
 }
 
@@ -212,7 +235,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     let mmproj = table.text("mmproj", problems);
     let mmproj_span = table.span_of("mmproj");
     mmproj.iter().for_each(|text| use_model(table, "mmproj", text, problems));
-    refuse_tensor_split(table, problems);
+    placement::refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
         model_path_span,
         mmproj_span,
@@ -221,11 +244,12 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         image_max_tokens: table.number("image_max_tokens", 1..=1 << 16, problems),
         context_length: table.number("context_length", 1..=1 << 24, problems),
         slots: table.number("slots", 1..=64, problems),
+        replicas: placement::replicas(table, problems),
         threads: table.number("threads", 1..=1024, problems),
         batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
         gpu_layers: table.number("gpu_layers", 0..=10_000, problems),
         main_gpu: table.number("main_gpu", 0..=63, problems),
-        devices: devices(table, problems),
+        devices: placement::devices(table, problems),
         split_mode: table.variant("split_mode", problems).unwrap_or_default(),
         flash_attention: table.variant("flash_attention", problems).unwrap_or_default(),
         cache_type_k: table.variant("cache_type_k", problems).unwrap_or_default(),
@@ -242,6 +266,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         model_path: PathBuf::from(model_path.as_deref().unwrap_or_default()),
     };
     check_together(&config, table, problems);
+    placement::check_placement(&config, table, problems);
     model_path.map(|_| config)
 }
 
@@ -276,29 +301,6 @@ fn use_model(table: &MappingReader<'_>, key: &str, text: &str, problems: &mut Pr
 fn hang_timeout(table: &mut MappingReader<'_>, problems: &mut Problems) -> Duration {
     let seconds = table.float("hang_timeout", MIN_HANG_TIMEOUT_S..=MAX_HANG_TIMEOUT_S, problems);
     Duration::from_secs_f64(seconds.unwrap_or(DEFAULT_HANG_TIMEOUT_S))
-}
-
-fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
-    let mut devices = Vec::new();
-    for (node, path) in table.list("devices", problems) {
-        let number = node.to_json().as_u64().and_then(|number| u32::try_from(number).ok());
-        devices.extend(number.filter(|number| *number < 64));
-        if number.is_none_or(|number| number >= 64) {
-            problems.error(node.span, &path, "a device is a whole number from 0 to 63");
-        }
-    }
-    devices
-}
-
-/// Rejects `tensor_split`. llama.cpp supports weights for splitting layers, but its crate has no safe way to set
-/// them.
-fn refuse_tensor_split(table: &mut MappingReader<'_>, problems: &mut Problems) {
-    let Some(node) = table.refused("tensor_split") else { return };
-    let message =
-        "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices";
-    problems
-        .error(node.span, &table.path_of("tensor_split"), message)
-        .help("use `devices`, `split_mode`, `main_gpu` and `gpu_layers` to place the model, or leave it out");
 }
 
 fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
@@ -391,11 +393,17 @@ mod tests {
     fn what_is_well_formed_is_read() {
         for settings in [
             "deterministic: true, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
-            "gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
+            "gpu_layers: 99, main_gpu: 1, devices: [0, 1], split_mode: none, flash_attention: on, cache_type_v: q8_0",
+            "replicas: auto, devices: [3, 1], split_mode: row",
+            "replicas: 4, devices: [0, 1]",
+            "replicas: 1, split_mode: none",
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
             "mmproj: p.gguf, image_max_tokens: 256, split_mode: none",
             "json_schema: {type: object}",
             "hang_timeout: 1.5",
+            "kernels: sse42",
+            "kernels: avx512",
+            "kernels: cuda",
         ] {
             assert_eq!(problems_of(settings), [""; 0], "{settings}");
         }
@@ -413,9 +421,20 @@ mod tests {
             ("choices: [A], grammar: 'root ::= \"a\"'", "only one of `grammar`"),
             ("isolation: thread", "isolation"),
             ("devices: [-1]", "a device is a whole number"),
+            ("devices: [0, 1, 0]", "`devices` names the GPU 0 twice"),
+            ("main_gpu: 1", "names the GPU of a model that is not split"),
+            (
+                "main_gpu: 2, split_mode: none, devices: [0, 1]",
+                "`main_gpu` is 2, which is not among `devices`",
+            ),
+            ("replicas: 0", "`replicas` must be `auto` or a whole number from 1 to 64, found 0"),
+            ("replicas: many", "`replicas` must be `auto` or"),
+            ("replicas: 2, split_mode: none", "would put every replica on the same GPU"),
+            ("replicas: 2, devices: [0, 1, 2]", "2 replicas cannot share 3 devices evenly"),
             ("logprobs: 21", "logprobs"),
             ("tensor_split: [3, 1]", "in proportion to the free memory"),
             ("split_mode: column", "split_mode"),
+            ("kernels: amx", "kernels"),
             ("image_max_tokens: 64", "limits the tokens that `mmproj` makes"),
             ("hang_timeout: 0.5", "hang_timeout"),
             ("hang_timeout: 90000", "hang_timeout"),

@@ -1,7 +1,7 @@
 //! Previews: scores of answers whose batch is not complete, so that figures appear with the first answers of a slow model.
 //!
-//! They are only displayed. The record, its batches and their fuel are the same without them. No preview asks a model: the
-//! answers have been judged before.
+//! They are only displayed. The record, its batches, their fuel and the costs of plugins are the same without them. No
+//! preview asks a model: the answers have been judged before.
 
 use super::score;
 use crate::pipeline::record::events::Events;
@@ -9,6 +9,7 @@ use crate::pipeline::task_state::TaskState;
 use crate::progress::{FigureSoFar, Progress};
 use crate::sample::result::SampleResult;
 use gage_core::Outcome;
+use gage_plugin::without_counting;
 use gage_record::ScoresEntry;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,7 +51,8 @@ impl PreviewRequest {
         let began = Instant::now();
         let scoring = &task.planned.scoring;
         let answers: Vec<&SampleResult> = answers.iter().map(AsRef::as_ref).collect();
-        let figures = figures_of(&scoring.means(), &score(scoring, &answers, run));
+        let entries = without_counting(|| score(scoring, &answers, run));
+        let figures = figures_of(&scoring.means(), &entries);
         if !figures.is_empty() && !task.has_scored_batch() {
             let described: Vec<Value> = figures
                 .iter()

@@ -11,6 +11,9 @@ use crate::run_files::MAX_LINE_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
+/// Maximum number of a record. A segment is far smaller; sums of such numbers do not overflow.
+const MAX_LINE_NUMBER: u64 = 1 << 32;
+
 /// A good record.
 #[derive(Debug)]
 pub(super) struct NumberedLine {
@@ -189,7 +192,9 @@ impl<'a> LineScanner<'a> {
         }
         if let Ok(json) = line::decode(bytes, self.seed) {
             // The header has the number 1.
-            let number = number_of_record(json).filter(|number| *number > 1 && line::is_numbered(json));
+            let is_possible = |number: &u64| (2..=MAX_LINE_NUMBER).contains(number);
+            let number =
+                number_of_record(json).filter(|number| is_possible(number) && line::is_numbered(json));
             return Ok(number.map_or(LineContent::Damage(DamageKind::NotARecord), LineContent::Record));
         }
         let Ok(json) = line::decode(bytes, ChecksumSeed::NONE) else {

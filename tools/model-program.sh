@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Puts gage-model, the shared libraries that it needs, and its kernels into one folder, as an installation has them:
+#
+#     tools/model-program.sh TARGET_FOLDER DEST
+#
+# TARGET_FOLDER is a folder of Cargo's, such as target/release, with a gage-model that was built with
+# `--features gage-llama/dynamic-backends`. DEST gets gage-model, lib*.so.* and kernels/NAME/, all stripped. It may be
+# TARGET_FOLDER itself. Kernels for GPUs in DEST stay as they are.
+set -euo pipefail
+
+[ $# -eq 2 ] || { echo "usage: tools/model-program.sh TARGET_FOLDER DEST" >&2; exit 2; }
+target=$1
+dest=$2
+
+# The newest build of llama.cpp with loadable kernels.
+backends=$(ls -dt "$target"/build/llama-cpp-sys-2-*/out/backends 2>/dev/null | head -n 1 || true)
+[ -f "$target/gage-model" ] && [ -n "$backends" ] || {
+  echo "error: $target has no gage-model with loadable kernels" >&2
+  echo "  help: build it with \`cargo build --release --package gage-llama --features gage-llama/dynamic-backends\`" >&2
+  exit 1
+}
+out=$(dirname "$backends")
+case $(uname -m) in
+  x86_64) kernels="sse42=sse42 baseline=haswell avx512=cascadelake" ;;
+  aarch64) kernels="baseline=armv8.0_1" ;;
+  *) echo "error: there are no loadable kernels for $(uname -m)" >&2; exit 1 ;;
+esac
+
+# Strips a file into place. The file there may be a link of Cargo's to its own, which is not to change.
+place() { # FILE DEST_FILE STRIP_OPTION...
+  local file=$1 to=$2
+  shift 2
+  strip "$@" -o "$to.new" "$file"
+  chmod 755 "$to.new"
+  mv -f "$to.new" "$to"
+}
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+mkdir -p "$dest/kernels"
+place "$target/gage-model" "$dest/gage-model" --strip-all
+for pair in $kernels; do
+  rm -rf "$dest/kernels/${pair%=*}"
+  mkdir "$dest/kernels/${pair%=*}"
+  place "$backends/libggml-cpu-${pair#*=}.so" "$dest/kernels/${pair%=*}/libggml-cpu-${pair#*=}.so" --strip-unneeded
+done
+
+# Libraries are asked for by their SONAME, which the links in the target folder do not have.
+libraries=("$dest/gage-model" "$dest"/kernels/{sse42,baseline,avx512}/*.so)
+placed=" "
+while [ ${#libraries[@]} -gt 0 ]; do
+  file=${libraries[0]}
+  libraries=("${libraries[@]:1}")
+  [ -f "$file" ] || continue
+  for name in $(needed "$file"); do
+    case $placed in *" $name "*) continue ;; esac
+    case $name in
+      libllama* | libggml* | libmtmd*) library=$(find "$out/lib" "$out/lib64" "$out/build" -name "$name" 2>/dev/null | head -n 1 || true) ;;
+      libgomp.so.1) library=$(cc -print-file-name="$name") ;;
+      # Part of every system with glibc 2.34. A copy of libstdc++ would need the glibc of the machine that builds.
+      *) continue ;;
+    esac
+    [ -f "$library" ] || { echo "error: $name, which $file needs, is not in $out" >&2; exit 1; }
+    place "$(readlink -f "$library")" "$dest/$name" --strip-unneeded
+    placed="$placed$name "
+    libraries+=("$dest/$name")
+  done
+done
+
+# The program finds its libraries in its own folder, and a kernel module finds OpenMP because the program has loaded it.
+missing=$(LD_LIBRARY_PATH="" ldd "$dest/gage-model" | sed -n 's/ => not found//p')
+[ -n "$missing" ] && { echo "error: $dest/gage-model does not find" $missing >&2; exit 1; }
+for library in libllama libgomp; do
+  needed "$dest/gage-model" | grep "^$library\.so" >/dev/null ||
+    { echo "error: $target/gage-model does not load $library: it was built without \`dynamic-backends\`" >&2; exit 1; }
+done
