@@ -82,10 +82,10 @@ test-references: build ## Compare figures with those of other programs, which it
 	python3 tests/figures/run.py --program "$${CARGO_TARGET_DIR:-target}/debug/gage-host"
 
 test-kernels: setup ## Run the tests of loadable kernels, which build llama.cpp once more
-	cargo build --locked --package gage-host --bins
+	cargo build --locked --workspace --bins
 	cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$(TARGET)/modules"
 	tools/model-program.sh "$(TARGET)/modules/debug" "$(TARGET)/modules/stage"
-	GAGE_TEST_MODEL_FOLDER="$(abspath $(TARGET))/modules/stage" cargo test --locked --package gage-llama --test models kernel_modules:: -- --ignored
+	GAGE_TEST_MODEL_FOLDER="$(abspath $(TARGET))/modules/stage" cargo test --locked --workspace --test models kernel_modules:: -- --ignored
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

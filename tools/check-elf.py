@@ -28,11 +28,14 @@ def readelf(path):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
+def needed_versions(text):
+    return text[text.find("Version needs section") :] if "Version needs section" in text else ""
+
+
 def newest_versions(text):
     """Returns the newest needed version of each kind of symbol. Versions that the file itself defines do not count."""
-    needed = text[text.find("Version needs section") :] if "Version needs section" in text else ""
     newest = {}
-    for kind, version in re.findall(r"Name: ([A-Z]+)_(\d[\d.]*)", needed):
+    for kind, version in re.findall(r"Name: ([A-Z]+)_(\d[\d.]*)", needed_versions(text)):
         numbers = tuple(int(part) for part in version.split("."))
         newest[kind] = max(newest.get(kind, numbers), numbers)
     return newest
@@ -52,6 +55,9 @@ def check(path, shipped):
     for kind, most in MAX_VERSIONS.items():
         if versions.get(kind, most) > most:
             problems.append(f"needs {version_name(kind, versions[kind])}")
+    # Abilities of the dynamic linker, such as GLIBC_ABI_DT_RELR of glibc 2.36. glibc 2.34 has none of them.
+    abilities = sorted(set(re.findall(r"Name: (GLIBC_ABI_\w+)", needed_versions(text))))
+    problems += [f"needs {name}, which glibc 2.34 lacks" for name in abilities]
     return versions, libraries, problems
 
 

@@ -3,15 +3,17 @@
 #
 #     tools/cuda.sh            # or `make cuda`
 #
-# Writes target/release/lib/gage-host/kernels/cuda/libggml-cuda.so. Needs cmake and a C++ compiler. The toolkit is that of
-# CUDACXX, CUDA_HOME, PATH or /usr/local/cuda. Without one, NVIDIA's wheels are fetched from PyPI into the cache folder
-# (0.6 GB). No GPU is needed.
+# Writes target/release/kernels/cuda/libggml-cuda.so, beside the gage-model of `make release`; `make install` installs both. Needs
+# cmake and a C++ compiler. The toolkit is that of CUDACXX, CUDA_HOME, PATH or /usr/local/cuda. Without one that has cuBLAS,
+# NVIDIA's wheels are fetched from PyPI into the cache folder (0.6 GB). No GPU is needed.
 #
 #     CUDA_ARCHITECTURES=90-real   the compute capabilities to build for; see below
 #     CUDA_LIBRARIES=copy          copies libcudart, libcublas and libcublasLt beside the module
 #     CUDA_CONFIGURE=only          stops before compiling
 #     JOBS=N                       compilers that run at once (default: all processors)
 set -euo pipefail
+# Otherwise a command that fails in $(…) does not end the script.
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
 fail() { # MESSAGE REMEDY
@@ -27,6 +29,8 @@ architectures=${CUDA_ARCHITECTURES:-80-real;86-real;89-real;90;120a-real}
 # The versions of one release of the toolkit, by which its wheels fit together.
 WHEELS=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96
   nvidia-cuda-cccl==13.0.85 nvidia-cublas==13.0.2.14)
+
+CHOOSE="set CUDACXX to the nvcc of a toolkit of NVIDIA, such as /usr/local/cuda-13.0/bin/nvcc"
 
 # Functions of the driver that the module calls. The linker wants to see them; no wheel has a stub of the driver.
 DRIVER_FUNCTIONS=(cuDeviceGet cuDeviceGetAttribute cuGetErrorString cuMemAddressFree cuMemAddressReserve cuMemCreate
@@ -47,13 +51,32 @@ cache_folder() {
   fi
 }
 
-installed_toolkit() { # prints the folder of an installed toolkit
-  local nvcc
-  for nvcc in "${CUDACXX:-}" "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
-    if [ -n "$nvcc" ] && [ -x "$nvcc" ]; then
-      (cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd -P)
+toolkit_of() { # NVCC: prints the folder of the toolkit that a compiler belongs to
+  (cd "$(dirname "$(readlink -f "$1")")/.." && pwd -P)
+}
+
+# A whole toolkit is in one folder. Debian's packages spread it over several, where CMake does not find cuBLAS.
+is_whole() { [ -e "$1/include/cublas_v2.h" ]; } # TOOLKIT
+
+installed_toolkit() { # prints the folder of an installed toolkit: the chosen one, or else the first that can be used
+  local nvcc chosen toolkit
+  chosen=${CUDACXX:-${CUDA_HOME:+$CUDA_HOME/bin/nvcc}}
+  if [ -n "$chosen" ]; then
+    [ -n "$(command -v "$chosen" || true)" ] || fail "CUDACXX or CUDA_HOME names no program: $chosen" "$CHOOSE, or unset it"
+    chosen=$(command -v "$chosen")
+    toolkit=$(toolkit_of "$chosen")
+    is_whole "$toolkit" || fail "the toolkit of $chosen has no $toolkit/include/cublas_v2.h" "$CHOOSE, or unset it"
+    printf '%s' "$toolkit"
+    return
+  fi
+  for nvcc in "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
+    if [ -z "$nvcc" ] || ! [ -x "$nvcc" ]; then continue; fi
+    toolkit=$(toolkit_of "$nvcc")
+    if is_whole "$toolkit"; then
+      printf '%s' "$toolkit"
       return
     fi
+    echo "the toolkit of $nvcc is not used, because $toolkit/include/cublas_v2.h is missing; to use another, $CHOOSE" >&2
   done
 }
 
@@ -62,12 +85,12 @@ fetched_toolkit() { # fetches the wheels once, and prints the folder that they m
   folder=$(cache_folder)/cuda-${WHEELS[0]##*==}
   toolkit=$folder/nvidia/cu13
   if [ ! -e "$folder/complete" ]; then
-    echo "no CUDA toolkit is installed; fetching NVIDIA's wheels into $folder (0.6 GB)" >&2
+    echo "there is no CUDA toolkit to use; fetching NVIDIA's wheels into $folder (0.6 GB)" >&2
     part=$folder.part
     rm -rf "$part" "$folder"
     mkdir -p "$part"
     python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --target "$part" "${WHEELS[@]}" >&2 ||
-      fail "the wheels cannot be fetched" "install the CUDA toolkit 13, and set CUDA_HOME to its folder"
+      fail "the wheels cannot be fetched" "install the CUDA toolkit 13, and set CUDACXX to its nvcc"
     chmod +x "$part"/nvidia/cu13/bin/* "$part"/nvidia/cu13/nvvm/bin/*
     ln -sfn lib "$part/nvidia/cu13/lib64"
     # The names that a linker looks for.
@@ -81,20 +104,22 @@ fetched_toolkit() { # fetches the wheels once, and prints the folder that they m
 }
 
 toolkit=$(installed_toolkit)
-[ -n "$toolkit" ] || toolkit=$(fetched_toolkit)
+if [ -z "$toolkit" ]; then toolkit=$(fetched_toolkit); fi
 nvcc=$toolkit/bin/nvcc
 libraries=$toolkit/lib64
 [ -d "$libraries" ] || libraries=$toolkit/lib
-[ -e "$toolkit/include/cublas_v2.h" ] ||
-  fail "the toolkit in $toolkit lacks cuBLAS" "install NVIDIA's package of cuBLAS for it, or unset CUDA_HOME and CUDACXX"
+is_whole "$toolkit" || fail "$toolkit/include/cublas_v2.h is missing" "remove the folder, and run this again"
 echo "CUDA toolkit: $toolkit ($("$nvcc" --version | sed -n 's/^Cuda compilation tools, //p'))"
 
 target=${CARGO_TARGET_DIR:-target}
-manifest=$(cargo metadata --locked --format-version 1 |
-  python3 -c 'import json, sys; print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "llama-cpp-sys-2"))')
-crate=$(dirname "$manifest")
+found=$(cargo metadata --locked --format-version 1 | python3 -c '
+import json, sys
+found = next(package for package in json.load(sys.stdin)["packages"] if package["name"] == "llama-cpp-sys-2")
+print(found["version"], found["manifest_path"])')
+version=${found%% *}
+crate=$(dirname "${found#* }")
 # Another version of the sources needs another folder.
-build=$target/cuda/$(basename "$crate")
+build=$target/cuda/llama-cpp-sys-2-$version
 mkdir -p "$build"
 build=$(realpath "$build")
 driver=$libraries/stubs/libcuda.so
@@ -128,9 +153,12 @@ if [ "${CUDA_CONFIGURE:-}" = only ]; then exit 0; fi
 nice -n 10 cmake --build "$build" --target ggml-cuda --parallel "${JOBS:-$(nproc)}"
 module=$(find "$build" -name libggml-cuda.so -type f | head -n 1)
 [ -n "$module" ] || fail "no libggml-cuda.so was built in $build" "remove the folder and run this again"
-kernels=$target/release/lib/gage-host/kernels/cuda
+kernels=$target/release/kernels/cuda
+rm -rf "$kernels"
 mkdir -p "$kernels"
 strip --strip-unneeded -o "$kernels/libggml-cuda.so" "$module"
+# tools/model-program.sh refuses kernels of another version.
+echo "$version" >"$kernels/llama-cpp-sys-2.version"
 # libcublasLt is needed by libcublas, in the same version.
 mapfile -t needed < <(objdump -p "$module" | awk '$1 == "NEEDED" && $2 ~ /cudart|cublas/ {print $2} $2 ~ /^libcublas\.so/ {sub("cublas", "cublasLt", $2); print $2}' | sort -u)
 if [ "${CUDA_LIBRARIES:-}" = copy ]; then
@@ -146,4 +174,4 @@ The module needs these libraries when it is loaded: ${needed[*]}. Do one of thes
 TEXT
 fi
 ls -l "$kernels"
-echo "check it on a machine with a GPU: gage-host doctor"
+echo "install it with \`make install\`, and check it on a machine with a GPU: gage-host doctor"

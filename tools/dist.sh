@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Packs what `make release` built, with man pages, completions and licences, into an archive in dist/. It can be unpacked anywhere.
+# Kernels for GPUs are left out, as in the wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +12,7 @@ ARCHIVE=$NAME.tar.xz
 
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" dist
-DESTDIR=$FOLDER tools/install.sh "" >/dev/null
+DESTDIR=$FOLDER tools/install.sh "" --without-gpu-kernels >/dev/null
 cp README.md LICENSE "$FOLDER"
 tools/licences.py "$FOLDER" >"$FOLDER/THIRD-PARTY-LICENSES.txt"
 

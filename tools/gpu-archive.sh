@@ -13,14 +13,14 @@ folder=${1:?a folder for the archive}
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$folder"
 
-cargo build --locked --package gage-host
-cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$target/modules"
+# As `make release` builds them: their speed is compared.
+cargo build --release --locked --package gage-host --package gage-llama --features gage-llama/dynamic-backends
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir "$stage/bin"
-strip -o "$stage/bin/gage-host" "$target/debug/gage-host"
-tools/model-program.sh "$target/modules/debug" "$stage/lib/gage-host"
+strip -o "$stage/bin/gage-host" "$target/release/gage-host"
+tools/model-program.sh "$target/release" "$stage/lib/gage-host" --without-gpu-kernels
 
 # The sources that Cargo fetched.
 manifest=$(cargo metadata --locked --format-version 1 |

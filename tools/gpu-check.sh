@@ -23,21 +23,26 @@ ldd --version | head -n 1
 
 part kernels
 # The program with only the kernels for the processor that are also used beside a GPU.
-rm -rf cpu-only && cp -al lib/gage-host cpu-only && rm -rf cpu-only/kernels/{sse42,avx512}
+# The folder may have CUDA kernels of an earlier call.
+rm -rf cpu-only && cp -al lib/gage-host cpu-only && rm -rf cpu-only/kernels/{sse42,avx512,cuda}
 kernels=$work/lib/gage-host/kernels/cuda
 mkdir -p "$kernels"
 toolkit=$(cd "$(dirname "$(command -v nvcc)")/.." && pwd -P)
 libraries=$(ls -d "$toolkit"/lib64 "$toolkit"/lib 2>/dev/null | head -n 1)
+search() { # LIBRARY: searches its folder for libraries, if it was found
+  [ -z "$1" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$1")"
+}
 # A toolkit from PyPI wheels may lack cuBLAS, or the names that a linker looks for.
 cublas=$(find / -name cublas_v2.h -not -path '/proc/*' 2>/dev/null | head -n 1)
-[ -f "$toolkit/include/cublas_v2.h" ] || ln -sf "$(dirname "$cublas")"/* "$toolkit/include/"
+[ -f "$toolkit/include/cublas_v2.h" ] || [ -z "$cublas" ] || ln -sf "$(dirname "$cublas")"/* "$toolkit/include/"
 for name in cublas cublasLt cudart; do
   found=$(find / -name "lib$name.so.*" -not -path '/proc/*' 2>/dev/null | head -n 1)
-  [ -e "$libraries/lib$name.so" ] || ln -sf "$found" "$libraries/lib$name.so"
-  export LD_LIBRARY_PATH="$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  [ -n "$found" ] || echo "lib$name.so was not found"
+  [ -z "$libraries" ] || [ -z "$found" ] || [ -e "$libraries/lib$name.so" ] || ln -sf "$found" "$libraries/lib$name.so"
+  search "$found"
 done
 driver=$(find / -name 'libcuda.so.1' -not -path '/proc/*' 2>/dev/null | head -n 1)
-export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$(dirname "$driver")"
+search "$driver"
 memory=()
 [ -e "$libraries/stubs/libcuda.so" ] || memory=(-DGGML_CUDA_NO_VMM=ON)
 printf 'toolkit %s, cuBLAS %s, driver %s, %s\n' "$toolkit" "$cublas" "$driver" "${memory[*]:-virtual memory}"
@@ -65,10 +70,20 @@ on() { # cpu|cuda ARGUMENT...: runs gage-host with or without kernels for GPUs, 
   GAGE_HOST_MODEL_PROGRAM="$work/$folder/gage-model" timeout "${STEP_SECONDS:-120}" bin/gage-host "$@"
 }
 
+check_variant() { # cpu|cuda RUN: prints the kernels of a run, and FAILED if they are the wrong ones
+  local expected=baseline found
+  [ "$1" = cpu ] || expected=cuda
+  found=$(sed -n 's/.*"kernel_variant": *"\([^"]*\)".*/\1/p' "runs/$2/manifest.json" | head -n 1)
+  case $found in
+    "$expected" | "$expected "*) echo "kernels of $2: $found" ;;
+    *) echo "FAILED: kernels of $2: ${found:-unknown} instead of $expected" ;;
+  esac
+}
+
 part tiny suite
 for program in cuda cpu; do
   on "$program" run config/custom/tiny.yaml --run-id "tiny-$program" --output-dir runs 2>&1 | tail -n 25
-  grep -o '"kernel_variant": *"[^"]*"' "runs/tiny-$program/manifest.json" | head -n 1
+  check_variant "$program" "tiny-$program"
   grep -o '"gpu_layers": *[0-9]*' "runs/tiny-$program/manifest.json" | head -n 1
 done
 on cuda run config/custom/tiny.yaml --run-id tiny-cuda-again --concurrency 1 --output-dir runs >/dev/null 2>&1

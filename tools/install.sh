@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Installs what `make release` built below a folder: programs, man pages and shell completions. DESTDIR is put before the folder,
 # as packages need it.
+#
+#     tools/install.sh PREFIX [--without-gpu-kernels]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -eq 1 ] || { echo "usage: tools/install.sh PREFIX" >&2; exit 2; }
+usage() { echo "usage: tools/install.sh PREFIX [--without-gpu-kernels]" >&2; exit 2; }
+[ $# -eq 1 ] || [ "$#:${2:-}" = 2:--without-gpu-kernels ] || usage
 PREFIX=${DESTDIR:-}$1
 RELEASE=${CARGO_TARGET_DIR:-target}/release
 
@@ -12,10 +15,7 @@ mkdir -p "$PREFIX/bin" "$PREFIX/lib/gage-host" "$PREFIX/share/man/man1" "$PREFIX
   "$PREFIX/share/zsh/site-functions" "$PREFIX/share/fish/vendor_completions.d"
 install -m 755 "$RELEASE/gage-host" "$PREFIX/bin/gage-host"
 if [ -d "$RELEASE/kernels" ]; then
-  tools/model-program.sh "$RELEASE" "$PREFIX/lib/gage-host"
-  for gpu in cuda metal vulkan; do
-    if [ -d "$RELEASE/kernels/$gpu" ]; then cp -R "$RELEASE/kernels/$gpu" "$PREFIX/lib/gage-host/kernels/"; fi
-  done
+  tools/model-program.sh "$RELEASE" "$PREFIX/lib/gage-host" "${@:2}"
 else
   install -m 755 "$RELEASE/gage-model" "$PREFIX/lib/gage-host/gage-model"
 fi

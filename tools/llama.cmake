@@ -18,7 +18,7 @@ function(leave_out_unused_sources)
     "download" "hf-cache" "imatrix-loader" "llguidance" "peg-parser" "preset" "subproc" "jinja/[a-z-]+" "parsers/[a-z0-9-]+")
   list(JOIN unused "|" pattern)
   get_target_property(sources llama-common SOURCES)
-  list(FILTER sources EXCLUDE REGEX "^(${pattern})\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(^|/common/)(${pattern})\\.cpp$")
   set_target_properties(llama-common PROPERTIES SOURCES "${sources}")
 endfunction()
 

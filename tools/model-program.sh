@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
 # Puts gage-model, the shared libraries that it needs, and its kernels into one folder, as an installation has them:
 #
-#     tools/model-program.sh TARGET_FOLDER DEST
+#     tools/model-program.sh TARGET_FOLDER DEST [--without-gpu-kernels]
 #
 # TARGET_FOLDER is a folder of Cargo's, such as target/release, with a gage-model that was built with
 # `--features gage-llama/dynamic-backends`. DEST gets gage-model, lib*.so.* and kernels/NAME/, all stripped. It may be
-# TARGET_FOLDER itself. Kernels for GPUs in DEST stay as they are.
+# TARGET_FOLDER itself. The kernels for GPUs that are in TARGET_FOLDER/kernels are copied too.
 set -euo pipefail
 
-[ $# -eq 2 ] || { echo "usage: tools/model-program.sh TARGET_FOLDER DEST" >&2; exit 2; }
+usage() { echo "usage: tools/model-program.sh TARGET_FOLDER DEST [--without-gpu-kernels]" >&2; exit 2; }
+[ $# -eq 2 ] || [ "$#:${3:-}" = 3:--without-gpu-kernels ] || usage
 target=$1
 dest=$2
+gpus=(cuda metal vulkan)
+[ $# -eq 2 ] || gpus=()
 
-# The newest build of llama.cpp with loadable kernels.
-backends=$(ls -dt "$target"/build/llama-cpp-sys-2-*/out/backends 2>/dev/null | head -n 1 || true)
-[ -f "$target/gage-model" ] && [ -n "$backends" ] || {
+# The build of llama.cpp that gage-model was linked with. Cargo lists what a program depends on, with escaped spaces, and
+# host/llama/build.rs adds this folder to the list.
+backends=$(sed 's/\\ /\x01/g' "$target/gage-model.d" 2>/dev/null | tr -s ' ' '\n' | tr '\001' ' ' |
+  grep -x '.*/llama-cpp-sys-2-[^/]*/out/backends' | sort -u || true)
+[ -f "$target/gage-model" ] && [ -d "$backends" ] || {
   echo "error: $target has no gage-model with loadable kernels" >&2
   echo "  help: build it with \`cargo build --release --package gage-llama --features gage-llama/dynamic-backends\`" >&2
   exit 1
@@ -36,7 +41,30 @@ place() { # FILE DEST_FILE STRIP_OPTION...
 }
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
+# Kernels of CUDA fit the version of llama.cpp that they were built from. tools/cuda.sh writes it beside them.
+check_version() { # FOLDER
+  local found="an unknown version"
+  [ -e "$1/libggml-cuda.so" ] || return 0
+  if [ -f "$1/llama-cpp-sys-2.version" ]; then found="version $(<"$1/llama-cpp-sys-2.version")"; fi
+  [ "$found" = "version $version" ] || {
+    echo "error: $1 is for $found of llama-cpp-sys-2, and gage-model has version $version" >&2
+    echo "  help: run \`make cuda\` again, or remove the folder" >&2
+    exit 1
+  }
+}
+version=$(sed -n '/^name = "llama-cpp-sys-2"$/{n;s/^version = "\(.*\)"$/\1/p}' "$(dirname "$0")/../Cargo.lock")
+
 mkdir -p "$dest/kernels"
+for gpu in "${gpus[@]}"; do
+  [ -d "$target/kernels/$gpu" ] || continue
+  check_version "$target/kernels/$gpu"
+  if ! [ "$target/kernels/$gpu" -ef "$dest/kernels/$gpu" ]; then
+    rm -rf "$dest/kernels/$gpu"
+    cp -R "$target/kernels/$gpu" "$dest/kernels/"
+  fi
+done
+# Of an earlier installation.
+check_version "$dest/kernels/cuda"
 place "$target/gage-model" "$dest/gage-model" --strip-all
 for pair in $kernels; do
   rm -rf "$dest/kernels/${pair%=*}"

@@ -88,8 +88,10 @@ def main() -> None:
         text = f"$ gage-host run {suite}\n\n" + shown.strip("\n")
         page = Path(folder) / "run.html"
         page.write_text(PAGE.format(text=as_html(text)), encoding="utf-8")
-        lines = text.count("\n") + 1
-        screenshot(page.as_uri(), images / "run.png", 790, int(lines * 21.75) + 72)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+        columns = max(len(line) for line in lines)
+        # A letter of this font is 9.03 pixels wide; the rest is padding and margins.
+        screenshot(page.as_uri(), images / "run.png", int(columns * 9.03) + 80, int(len(lines) * 21.75) + 72)
         report = Path(folder) / "report.html"
         subprocess.run([host, "report", "first", "second", "--output-dir", runs, "--output", report], check=True, cwd=ROOT)
         screenshot(report.as_uri(), images / "report.png", 1100, 800)

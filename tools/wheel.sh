@@ -28,9 +28,10 @@ mkdir -p "$PROJECT/gage_host.data/data/lib"
 cp -R sdk/python-host/pyproject.toml sdk/python-host/README.md sdk/python-host/src LICENSE "$PROJECT"
 find "$PROJECT/src" -name __pycache__ -exec rm -rf {} +
 # The files of gage-model, as `make install` lays them out. pip puts them below the environment, where gage-host looks for them.
+# Kernels for GPUs are left out: they are large, and need libraries that not every system has.
 INSTALLED=$(mktemp -d)
 trap 'rm -rf "$INSTALLED"' EXIT
-DESTDIR=$INSTALLED tools/install.sh /usr >/dev/null
+DESTDIR=$INSTALLED tools/install.sh /usr --without-gpu-kernels >/dev/null
 mv "$INSTALLED/usr/lib/gage-host" "$PROJECT/gage_host.data/data/lib/"
 tools/licences.py "$PROJECT" >"$PROJECT/THIRD-PARTY-LICENSES.txt"
 

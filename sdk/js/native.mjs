@@ -1,5 +1,6 @@
 // Runs the metrics of the plugin in the current folder in Node, for `gage-host plugin test --native`. The host sends one JSON
-// object a line on the standard input, and gets one reply to each. Lines that the author's code prints precede the reply.
+// object a line on the standard input, and gets one reply to each. Lines that the author's code prints precede the reply. The
+// argument is the process id of the host.
 
 import { spawnSync } from "node:child_process";
 import { register } from "node:module";
@@ -91,6 +92,20 @@ function callsOf({ metrics, check, score }) {
   };
 }
 
+// A component's engine lacks some functions of Node. A plugin sees that they are missing, and a line says why.
+function hideMissingFunctions() {
+  for (const [owner, name, shown] of [[String.prototype, "normalize", "String.prototype.normalize"], [globalThis, "Intl", "Intl"]]) {
+    let isTold = false;
+    const get = () => {
+      if (!isTold) sendLine("stderr", `${shown} does not exist in a component: its engine has no Unicode tables`);
+      isTold = true;
+      return undefined;
+    };
+    const set = (value) => Object.defineProperty(owner, name, { configurable: true, writable: true, value });
+    Object.defineProperty(owner, name, { configurable: true, get, set });
+  }
+}
+
 async function load() {
   const source = findSource();
   const info = readInfo();
@@ -98,6 +113,7 @@ async function load() {
   const { implement } = await import("./src/metric.js");
   // Lines that are logged while the plugin is loaded are shown as well.
   withConsole({ enable() {} }).enable();
+  hideMissingFunctions();
   const { default: plugin } = await import(pathToFileURL(resolve(source)).href);
   return callsOf(implement(plugin, info));
 }
@@ -115,7 +131,7 @@ function failureOf(thrown) {
 const endLines = [captureStream(process.stdout, "stdout"), captureStream(process.stderr, "stderr")];
 globalThis.gageHost = { log: { emit: sendLine }, media: { find: refuseMedia, read: refuseMedia } };
 // The plugin may keep this thread busy without end.
-new Worker(new URL("./native/parent.mjs", import.meta.url)).unref();
+new Worker(new URL("./native/parent.mjs", import.meta.url), { workerData: { host: Number(process.argv[2]) } }).unref();
 register(new URL("./native/hooks.mjs", import.meta.url));
 let calls;
 try {

@@ -37,6 +37,13 @@ fn answers_are_scored_without_a_model() {
     let backend = &manifest["identity"]["backends"]["answers"];
     assert_eq!((&backend["type"], &backend["details"]["answers"]), (&"answers".into(), &2.into()));
     workspace.run(&["verify", "r"]).expect_code(0);
+    // Nothing was sent to a model, so the sample is shown with its question.
+    let shown = workspace.run(&["runs", "show", "r", "--sample", "p"]).expect_code(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("question Capital of Peru? reply Lima"), "{shown}");
+    assert!(!shown.contains("to answers") && !shown.contains("to dut"), "{shown}");
+    let json = workspace.run(&["runs", "show", "r", "--sample", "p", "--json"]).expect_code(0).stdout_json();
+    assert_eq!(json["requests"], serde_json::json!([]), "{json:#}");
     workspace.run(&["score", "r", "--metric", "exact_match", "--run-id", "again"]).expect_code(0);
     assert_eq!(value_of(&workspace, "again"), 1.0);
     // The answers of a run are a file of answers, too.
@@ -83,6 +90,22 @@ fn missing_and_surplus_answers_are_counted() {
     assert_eq!(error["kind"], "no_given_answer");
     let message = error["message"].as_str().unwrap_or_default();
     assert!(message.contains("has no answer with the id 'c'; its first ids are: p, x"), "{message}");
+}
+
+/// The advice was once that for a model: to raise `max_new_tokens`.
+#[test]
+fn advice_about_given_answers_fits_their_file() {
+    let workspace = workspace();
+    let cut_off = ANSWERS.replace("\"response\"", "\"finish_reason\": \"length\", \"response\"");
+    for (name, content, part) in [
+        ("cut.jsonl", cut_off.as_str(), "2 of 2 answers were cut off, as their `finish_reason` says"),
+        ("empty.csv", "id,answer\np,\nc,\n", "2 of 2 answers are empty in their file"),
+    ] {
+        workspace.write(name, content);
+        let ended = workspace.run(&["run", "suite.yaml", "--answers", name, "--run-id", name]).expect_code(4);
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("max_new_tokens"), "{}", ended.stderr);
+    }
 }
 
 #[test]

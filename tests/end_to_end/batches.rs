@@ -81,6 +81,12 @@ fn results_of_a_batch_are_the_answers_of_the_run() {
     let taken = workspace.run(&TAKE).expect_code(0);
     assert!(taken.stderr.contains("responses: 5 results taken"), "{}", taken.stderr);
     assert!(taken.stderr.contains("cost: 0.0350"), "{}", taken.stderr);
+    // No call was made, so none was timed.
+    let printed = format!("{}{}", taken.stdout, taken.stderr);
+    assert!(printed.contains("samples/s") || printed.contains("in all"), "{printed}");
+    assert!(!printed.contains("model calls p50") && !printed.contains("tokens/s"), "{printed}");
+    let timings = workspace.json("r", "timings.json");
+    assert_eq!((&timings["latency"], &timings["tasks"][0]["model_calls"]), (&Value::Null, &json!(ROWS)));
     assert_eq!(server.requests(), 0);
 
     workspace.run(&["run", "suite.yaml", "--run-id", "live"]).expect_code(0);

@@ -147,6 +147,9 @@ fn runs_with_the_same_id_are_shown_by_their_paths() {
     workspace.run(&["report", base, new, "--output", "report.html"]).expect_code(0);
     let page = workspace.read("report.html");
     assert!(page.contains(&format!("<title>{base} · {new}")), "{}", &page[..page.len().min(2_000)]);
+    // A run that is named twice would count twice.
+    let refused = workspace.run(&["report", base, new, "./monday/nightly"]).expect_code(2);
+    assert!(refused.stderr.contains("error: the run nightly is given twice"), "{}", refused.stderr);
 }
 
 #[test]

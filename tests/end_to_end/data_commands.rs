@@ -25,7 +25,7 @@ fn samples_without_a_usable_reference_are_reported() {
     let shown = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0).stdout;
     assert!(shown.contains("1 (there is no reference), as q1"), "{shown}");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    let warning = "1 sample has no reference for `exact_match`, and no score";
+    let warning = "1 sample has no reference for `exact_match`, and no score; `gage-host data validate suite.yaml` names the first";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
     // There is no warning if all samples have a reference.
     workspace.write("rows.jsonl", format!("{}\n", rows[0]));

@@ -25,7 +25,11 @@ fn demo_needs_a_folder() {
     let workspace = Workspace::new();
     workspace.write("taken", "");
     let refused = workspace.run(&["demo", "--dir", "taken"]).expect_code(2);
-    assert!(refused.stderr.contains("cannot read 'taken/config/custom/tiny.yaml'"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("error: --dir: taken is not a folder"), "{}", refused.stderr);
+    let workspace = Workspace::new();
+    workspace.write("demo/config", "");
+    let refused = workspace.run(&["demo", "--dir", "demo"]).expect_code(2);
+    assert!(refused.stderr.contains("cannot read 'demo/config/custom/tiny.yaml'"), "{}", refused.stderr);
 }
 
 #[test]

@@ -48,8 +48,14 @@ fn every_end_of_a_run_prints_a_command() {
     let words: Vec<&str> = resume.split(' ').collect();
     let again = workspace.run(&words);
     assert!(again.stderr.contains("next: gage-host "), "{}", again.stderr);
+    // A finished run cannot be continued, for example with other answers.
     let taken = run(&["--run-id", "whole"], 2);
-    assert_eq!(next_of(&taken), "run suite.yaml --run-id whole --resume");
+    assert!(taken.stderr.contains("it is finished: choose another --run-id"), "{}", taken.stderr);
+    assert_eq!(next_of(&taken), "run suite.yaml");
+    run(&["--run-id", "open", "-j", "1", "--max-tokens-total", "1"], 4);
+    let taken = run(&["--run-id", "open"], 2);
+    assert!(taken.stderr.contains("continue it with --resume"), "{}", taken.stderr);
+    assert_eq!(next_of(&taken), "run suite.yaml --run-id open --resume");
     let scored = workspace.run(&["score", "whole"]).expect_code(0);
     assert!(next_of(&scored).starts_with("report "), "{}", scored.stderr);
     // The standard output stream has only the result.
@@ -106,7 +112,30 @@ fn open_runs_of_several_models_have_one_command() {
     assert_eq!(next_of(&whole), "compare runs/m-a runs/m-b");
     assert_eq!(server.requests(), 8);
     let taken = run(&["--run-id", "m"], 2);
-    assert_eq!(next_of(&taken), "run suite.yaml --run-id m --resume");
+    assert_eq!(next_of(&taken), "run suite.yaml");
+}
+
+#[test]
+fn a_model_that_fails_does_not_keep_others_from_running() {
+    let server = Server::start(|request| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).expect("JSON");
+        match body["model"] == "missing" {
+            true => wiremock::ResponseTemplate::new(404).set_body_string("no such model"),
+            false => completion(&format!("answer {}", question_number(request))),
+        }
+    });
+    let workspace = Workspace::new();
+    // So many refusals end a run.
+    workspace.write("rows.jsonl", rows(200));
+    workspace.write("suite.yaml", "datasets: [rows.jsonl]\nmetrics: [exact_match]\n");
+    let [missing, good] = ["missing", "good"].map(|name| format!("openai:{name}@{}/v1", server.server.uri()));
+    let run = ["run", "suite.yaml", "--run-id", "m", "--model", &missing, "--model", &good];
+    let ended = workspace.run(&run).expect_code(2);
+    assert_eq!(workspace.json("m-good", "summary.json")["samples"]["total"], 200);
+    let failed = format!("ended early: {missing}: refused: ");
+    assert!(ended.stderr.contains(&failed), "{}", ended.stderr);
+    assert!(ended.stdout.contains(&missing) && ended.stdout.contains(&good), "{}", ended.stdout);
+    assert!(next_of(&ended).ends_with(" --run-id m --resume"), "{}", ended.stderr);
 }
 
 #[test]

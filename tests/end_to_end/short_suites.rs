@@ -75,6 +75,14 @@ fn missing_answers_of_new_name_their_options() {
 }
 
 #[test]
+fn new_suite_asks_for_the_field_that_is_not_the_answer() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", "{\"term\": \"HTTP\", \"answer\": \"Hypertext Transfer Protocol\"}\n");
+    let made = workspace.run(&["new", "rows.jsonl", "--model", "openai:m"]).expect_code(0);
+    assert!(made.stdout.contains("the question is `term`, the answer is `answer`"), "{}", made.stdout);
+}
+
+#[test]
 fn suite_without_metrics_measures_nothing_and_says_so() {
     let server = Server::start(respond);
     let workspace = Workspace::new();
@@ -96,6 +104,14 @@ fn command_for_one_model_names_the_option_of_several() {
     let refused = workspace.run(&plan).expect_code(2);
     let expected = "error: `--model` gives 2 models, and this command needs one\n |\n = help: choose one with --model: openai:a, openai:b";
     assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    let run = ["run", "suite.yaml", "--model", "openai:a", "--model", "openai:a"];
+    let refused = workspace.run(&run).expect_code(2);
+    let expected = "error: `--model` names openai:a twice\n |\n = help: name it once";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    let prompts = "prompt: [{prompt_id: a, template: 'A'}, {prompt_id: a, template: 'B'}, 'C']\n";
+    workspace.write("suite.yaml", format!("datasets: [rows.jsonl]\nmodel: ./c.gguf\n{prompts}"));
+    let refused = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+    assert!(refused.stderr.contains("the suite lists the prompt a twice"), "{}", refused.stderr);
 }
 
 #[test]
@@ -168,6 +184,11 @@ fn variables_of_a_file_are_for_suites_that_may_read_them() {
     let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("warning: .env has no effect: line 1"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+
+    std::fs::remove_file(workspace.path(".env")).expect("removed");
+    std::fs::create_dir(workspace.path(".env")).expect("a folder");
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+    assert!(ended.stderr.contains("warning: .env has no effect: it is a folder"), "{}", ended.stderr);
 }
 
 #[test]

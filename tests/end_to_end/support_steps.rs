@@ -134,6 +134,15 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     assert_eq!(roles, ["assistant", "tool", "assistant", "tool", "assistant"]);
     assert_eq!(output["trajectory"][1]["content"][0]["text"], "Sunny, 3C");
     assert_eq!(sample["metrics"][0]["card"]["sub_scores"]["exact"], 1.0);
+    let id = sample["sample_id"].as_str().expect("an id");
+    let shown = workspace.run(&["runs", "show", "a", "--sample", id]).expect_code(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for turn in
+        ["call get_weather {\"city\":3}", "result get_weather: Sunny, 3C", "call sum_up {", "result sum_up: "]
+    {
+        assert!(shown.contains(turn), "{turn}: {shown}");
+    }
+    assert_eq!(shown.matches("It is sunny.").count(), 1, "{shown}");
 
     // The context is in the instructions, and a tool call is forced once.
     let bodies = server.bodies();

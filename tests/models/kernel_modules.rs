@@ -173,7 +173,15 @@ fn kernels_are_loaded_from_no_other_folder() {
     for name in ["libggml-cpu.so", "libggml-cuda.so", "lib/gage-host/libggml-cpu.so"] {
         link(&workspace.path("hostile.so"), &workspace.path(name));
     }
-    run_one(&workspace, &[], "r", &[]).expect_code(0);
+    // An empty entry of LD_LIBRARY_PATH is the working directory, here with a file for each library of the program.
+    for name in libraries_of_the_program(&workspace) {
+        compile(&source, &workspace.path(&name), &[&format!("-Wl,-soname,{name}")]);
+    }
+    run_one(&workspace, &[PathBuf::from("/x"), PathBuf::new()], "r", &[]).expect_code(0);
+    // The program itself prefers its own folder.
+    let mut program = Command::new(workspace.path("lib/gage-host/gage-model"));
+    program.arg("--version").env("LD_LIBRARY_PATH", "/x:").current_dir(workspace.path(""));
+    CommandOutput::of(program.output().expect("the program runs")).expect_code(0);
     std::fs::remove_dir_all(workspace.path("lib/gage-host/kernels")).expect("removed");
     let without = run_one(&workspace, &[], "s", &[]).expect_code(2);
     assert!(without.stderr.contains("it was given no kernels for the processor"), "{}", without.stderr);
@@ -182,6 +190,17 @@ fn kernels_are_loaded_from_no_other_folder() {
     install_module(&workspace, "baseline", b"not a library");
     let broken = run_one(&workspace, &[], "t", &[]).expect_code(2);
     assert!(broken.stderr.contains("no kernels for the processor can be loaded"), "{}", broken.stderr);
+}
+
+/// Returns the names of the shared libraries beside `gage-model`.
+fn libraries_of_the_program(workspace: &Workspace) -> Vec<String> {
+    let entries = std::fs::read_dir(workspace.path("lib/gage-host")).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.filter(|name| name.contains(".so.")).collect();
+    for expected in ["libllama.so.0", "libggml-base.so.0", "libgomp.so.1"] {
+        assert!(names.iter().any(|name| name == expected), "{expected} is not among {names:?}");
+    }
+    names
 }
 
 fn install_module(workspace: &Workspace, kernels: &str, bytes: &[u8]) {

@@ -3,8 +3,8 @@
 use crate::started_runs::tiny;
 use crate::support::{CommandOutput, Workspace, program_file};
 use gage_model_protocol::{
-    BuildInfo, Confinement, GpuDevice, Greeting, KernelBuild, KernelVariant, PROTOCOL_VERSION, UnusedKernels,
-    write_frame,
+    BuildInfo, Confinement, FromModel, GpuDevice, Greeting, KernelBuild, KernelVariant, LoadedModel,
+    ModelFacts, ModelOptions, PROTOCOL_VERSION, Settings, UnusedKernels, write_frame,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -154,6 +154,30 @@ fn kernels_that_a_suite_names_must_be_used() {
     write_program(&workspace, "lib/gage-host/gage-model", &greeting);
     let broken = run_from(&workspace, &folder, &[]).expect_code(2);
     assert!(broken.stderr.contains("cannot run models: it was given no kernels"), "{}", broken.stderr);
+}
+
+/// The program ends after it has loaded the model, so no run succeeds.
+#[cfg(unix)]
+#[test]
+fn replicas_warn_once_that_no_gpu_is_used() {
+    let workspace = Workspace::new();
+    let folder = write_installation(&workspace);
+    let loaded = LoadedModel {
+        facts: ModelFacts::default(),
+        settings: Settings::resolve(&ModelOptions::new(PathBuf::from("m.gguf")), 512, 640)
+            .expect("in bounds"),
+        kernels: "CPU".to_owned(),
+        projector: None,
+        grammar: None,
+        build: greeting("baseline", Vec::new()).build,
+    };
+    let messages = workspace.path("lib/gage-host/gage-model-greeting");
+    let mut frames = std::fs::read(&messages).expect("a greeting");
+    write_frame(&mut frames, &FromModel::Opened(Box::new(loaded))).expect("a frame");
+    std::fs::write(&messages, frames).expect("written");
+    let ended = run_from(&workspace, &folder, &["--set", "backends.tiny.config.replicas=2"]);
+    assert!(ended.stderr.matches("in a process of its own").count() > 1, "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("no GPU is used, although").count(), 1, "{}", ended.stderr);
 }
 
 /// The program of the tests has its kernels compiled in.

@@ -39,7 +39,7 @@ pub use http::{
     TakenResults, Transport, TransportBody, TransportError, TransportErrorKind, TransportReply,
     TransportRequest,
 };
-pub use llama_cpp::{ModelProgram, ModelProgramReport, Vocabulary, bench, free_gpu_memory};
+pub use llama_cpp::{ModelProgram, ModelProgramReport, Vocabulary, bench};
 pub use open::{check_http_files, media_support, open};
 pub use open_error::OpenError;
 pub use open_options::OpenOptions;

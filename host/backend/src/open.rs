@@ -80,7 +80,8 @@ async fn open_kind(
             Ok((backend, None))
         }
         BackendKind::LlamaCpp(config) => {
-            let model = llama_options(config, &options.model_files);
+            let recorded_layers = options.gpu_layers.get(&spec.backend_id).copied();
+            let model = llama_options(config, recorded_layers, &options.model_files);
             let backend = {
                 let pinned = options.kernel_variants.get(&spec.backend_id);
                 llama_cpp::open(model, &options.model_program, config.kernels, pinned, registry).await
@@ -135,7 +136,12 @@ fn open_http(
 }
 
 /// Returns the options of a model from its configuration.
-fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) -> LlamaCppOptions {
+/// Returns the options of a model. `recorded_layers` is the number of layers on GPUs with which the run began.
+fn llama_options(
+    config: &LlamaCppConfig,
+    recorded_layers: Option<u32>,
+    files: &BTreeMap<PathBuf, PathBuf>,
+) -> LlamaCppOptions {
     let local = |name: &PathBuf| files.get(name).unwrap_or(name).clone();
     LlamaCppOptions {
         model: ModelOptions {
@@ -143,7 +149,7 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
             slots: config.slots(),
             threads: config.threads,
             batch_size: config.batch_size,
-            gpu_layers: config.gpu_layers,
+            gpu_layers: config.gpu_layers.or(recorded_layers),
             main_gpu: config.main_gpu,
             devices: config.devices.clone(),
             split_mode: config.split_mode,

@@ -27,4 +27,6 @@ pub struct OpenOptions {
     pub model_program: ModelProgram,
     /// Kernel variants that a lock pins, by backend id.
     pub kernel_variants: BTreeMap<String, KernelVariant>,
+    /// Numbers of layers on GPUs with which a resumed run began, by backend id. They hold for models without `gpu_layers`.
+    pub gpu_layers: BTreeMap<String, u32>,
 }

@@ -12,6 +12,7 @@ mod judge;
 mod model;
 mod new;
 mod observe;
+mod output_file;
 mod permissions;
 mod plan;
 mod plugin;
@@ -38,6 +39,7 @@ pub(crate) use model::{
 };
 pub(crate) use new::NewSuiteArguments;
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
+use output_file::output_file;
 pub(crate) use permissions::PermissionArguments;
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
@@ -307,7 +309,7 @@ pub(crate) struct RunArguments {
     pub(crate) offline: bool,
 
     /// Record the answers of HTTP backends into this file, without keys; an existing recording is continued.
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    #[arg(long, value_name = "FILE", value_parser = output_file(), conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
 
     /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
@@ -316,7 +318,7 @@ pub(crate) struct RunArguments {
 
     /// Write the requests to the model under test into this file, in the batch format of its provider, and send nothing.
     /// The run stays unfinished.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay", "responses", "rejudge"])]
+    #[arg(long, value_name = "FILE", value_parser = output_file(), conflicts_with_all = ["record", "replay", "responses", "rejudge"])]
     pub(crate) requests_out: Option<PathBuf>,
 
     /// Take the answers of the model under test from this file of a batch's results, and resume the run that wrote its

@@ -24,6 +24,27 @@ pub(crate) enum ExitCode {
     Interrupted = 130,
 }
 
+impl ExitCode {
+    /// Returns the worse of two codes: that of the end that needs the user sooner.
+    pub(crate) fn worse(self, other: ExitCode) -> ExitCode {
+        if other.severity() > self.severity() { other } else { self }
+    }
+
+    fn severity(self) -> u8 {
+        match self {
+            ExitCode::Done => 0,
+            ExitCode::Inconclusive => 1,
+            ExitCode::Regression => 2,
+            ExitCode::Incomplete => 3,
+            ExitCode::RetryLater => 4,
+            ExitCode::LockMismatch => 5,
+            ExitCode::Configuration => 6,
+            ExitCode::Internal => 7,
+            ExitCode::Interrupted => 8,
+        }
+    }
+}
+
 impl std::fmt::Display for ExitCode {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "the program ends with the exit code {}", *self as u8)
@@ -35,5 +56,23 @@ impl std::error::Error for ExitCode {}
 impl From<ExitCode> for std::process::ExitCode {
     fn from(code: ExitCode) -> std::process::ExitCode {
         std::process::ExitCode::from(code as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worse_of_two_codes_does_not_depend_on_their_order() {
+        for (one, other, expected) in [
+            (ExitCode::Done, ExitCode::Incomplete, ExitCode::Incomplete),
+            (ExitCode::Incomplete, ExitCode::Configuration, ExitCode::Configuration),
+            (ExitCode::RetryLater, ExitCode::Interrupted, ExitCode::Interrupted),
+            (ExitCode::Done, ExitCode::Done, ExitCode::Done),
+        ] {
+            assert_eq!(one.worse(other), expected, "{one:?} {other:?}");
+            assert_eq!(other.worse(one), expected, "{other:?} {one:?}");
+        }
     }
 }

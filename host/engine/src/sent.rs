@@ -135,8 +135,8 @@ fn model_request(
 }
 
 /// Returns the requests about a recorded sample, in the order in which they were sent: to support roles, to the model, to
-/// the roles that work on its answer, and the first one to each judge that was asked. With the chat templates of the
-/// backends, the conversations are rendered as well.
+/// the roles that work on its answer, and the first one to each judge that was asked. An answer that was given has no request
+/// to the model. With the chat templates of the backends, the conversations are rendered as well.
 ///
 /// # Errors
 /// If a prompt cannot be rendered, or the record has no valid Sample.
@@ -153,9 +153,11 @@ pub fn recorded_requests(
     if support.has_ended {
         return Ok(requests);
     }
-    let mut request = model_request(task, &sample, &support.found)?;
-    request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
-    requests.push(request);
+    if !task.has_given_answers() {
+        let mut request = model_request(task, &sample, &support.found)?;
+        request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
+        requests.push(request);
+    }
     let answered = as_answered(record);
     if answered.model_output.is_some() {
         requests.extend(follow_up_requests(task, &answered, &mut support)?);

@@ -122,9 +122,10 @@ impl RecordedRun {
         self.reader.edited()
     }
 
-    /// Returns whether `samples.jsonl` is not the file that the run wrote. Reads the whole file.
-    pub fn has_changed_samples(&self) -> bool {
-        self.reader.has_changed_samples()
+    /// Returns whether `samples.jsonl` is not the file that the run wrote. A file of up to `max_read_bytes` is read as a whole;
+    /// of a larger one, only the size is compared.
+    pub fn has_changed_samples(&self, max_read_bytes: u64) -> bool {
+        self.reader.has_changed_samples(max_read_bytes)
     }
 
     /// Returns whether the run has ended, as complete or incomplete.
@@ -226,6 +227,15 @@ impl RecordedRun {
             return self.lines()?.find(|read| read.as_ref().map_or(true, is_wanted)).transpose();
         };
         journal.record(task_id, index)
+    }
+
+    /// Returns a sample as `samples.jsonl` has it, without its times. Takes the same time for any number of samples. `None` if
+    /// the run has not ended, or it is not found there.
+    pub fn listed_record(&self, task_id: &str, index: u64) -> Option<SampleRecord> {
+        if !self.has_ended() || self.has_changed_samples(0) {
+            return None;
+        }
+        self.reader.find_sample(&self.task_ids(), task_id, index).map(record_of)
     }
 
     /// Returns the records of `samples.jsonl`.

@@ -85,7 +85,7 @@ pub struct TaskTimings {
     /// The work of the scoring plugins, in units of about one instruction. Unlike the rest, it is the same in every run
     /// with the same answers. Metrics that read a clock are excluded.
     pub scoring_fuel: u64,
-    /// Latency of the answered calls; null if there were none.
+    /// Latency of the answered calls; null if none was timed. Answers from the results of a batch are not.
     pub latency: Option<LatencyFigures>,
     /// Time from the start of a call to the first chunk of its answer; null if no chunks were seen.
     pub first_token: Option<LatencyFigures>,
@@ -164,7 +164,7 @@ pub struct Timings {
     pub throughput_inference_samples_per_s: Option<f64>,
     /// `finished` over evaluation time.
     pub throughput_auto_eval_samples_per_s: Option<f64>,
-    /// Model calls over inference time, retries included.
+    /// Model calls over inference time, retries included; null if none was timed, as for the tokens.
     pub throughput_requests_per_s: Option<f64>,
     /// Tokens of prompts over inference time, as far as the backends count them.
     pub throughput_prompt_tokens_per_s: Option<f64>,
@@ -184,7 +184,7 @@ pub struct Timings {
     pub finished: u64,
     /// Finished samples of the whole run.
     pub samples_of_run: u64,
-    /// Latency of the model calls of all tasks; null if there were none.
+    /// Latency of the model calls of all tasks; null if none was timed.
     pub latency: Option<LatencyFigures>,
     /// Time from the start of a call to the first chunk of its answer, for all tasks; null if no chunks
     /// were seen.
@@ -245,6 +245,7 @@ pub struct TimingsBuilder<'a> {
 }
 
 struct TaskBuilder<'a> {
+    model_calls: u64,
     latency: LatencyBuilder,
     first_token: LatencyBuilder,
     retries: u64,
@@ -259,6 +260,7 @@ impl<'a> TimingsBuilder<'a> {
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let max_slices = max_slices_of(tasks);
         let builder = |task: &TaskDescription| TaskBuilder {
+            model_calls: 0,
             latency: LatencyBuilder::default(),
             first_token: LatencyBuilder::default(),
             retries: 0,
@@ -290,7 +292,10 @@ impl<'a> TimingsBuilder<'a> {
             *self.stages.entry(name).or_default() += milliseconds;
         }
         task.judge.add(record);
-        if !record.model_output.is_null() && record.timing.attempts > 0 {
+        let is_answered = !record.model_output.is_null() && record.timing.attempts > 0;
+        task.model_calls += u64::from(is_answered);
+        // An answer from the results of a batch has no latency.
+        if is_answered && record.timing.latency_ms > 0.0 {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
             self.queue.add(record.timing.queue_ms);
@@ -308,9 +313,11 @@ impl<'a> TimingsBuilder<'a> {
         let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
         let scored = divide(phases.finished as f64, seconds(phases.evaluation));
         let per_sample = |time: Duration| divide(seconds(time) * 1_000.0, phases.samples as f64);
+        let is_timed = self.latency.count() > 0;
         // A count of 0 may mean that the backend does not count, so there is no rate.
-        let of_inference =
-            |count: u64| (count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten();
+        let of_inference = |count: u64| {
+            (is_timed && count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten()
+        };
         let execution = phases.inference + phases.evaluation;
         let (mut tasks, mut timing_metrics) = (Vec::new(), Vec::new());
         for (task_id, task) in self.tasks {
@@ -318,7 +325,7 @@ impl<'a> TimingsBuilder<'a> {
                 .extend(task.metrics.finish(completeness.get(&task_id).copied().unwrap_or_default()));
             tasks.push(TaskTimings {
                 task_id,
-                model_calls: task.latency.count(),
+                model_calls: task.model_calls,
                 retries: task.retries,
                 scoring_fuel: task.scoring_fuel,
                 latency: task.latency.finish(),
@@ -411,7 +418,7 @@ mod tests {
             backends: BTreeMap::from([("m".to_owned(), requests)]),
             plugins: Vec::new(),
         };
-        let text = timings(&[], &phases).to_json().unwrap();
+        let text = timings(&[sample("a", 0, 1.0, 10.0)], &phases).to_json().unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         let cases = [
             ("dataset_materialization_s", 0.5),
@@ -460,6 +467,24 @@ mod tests {
         assert_eq!(timings.latency_total_ms_per_sample, None);
         assert_eq!((timings.latency, timings.tasks[0].latency), (None, None));
         assert!(Machine::this().cores > 0);
+    }
+
+    #[test]
+    fn answers_of_a_batch_have_no_latency_and_no_rates() {
+        let inference = Duration::from_secs(2);
+        let phases = Phases { inference, requests: 2, completion_tokens: 50, ..Phases::default() };
+        for (latencies, latency, rate) in [
+            ([0.0, 0.0], None, None),
+            ([0.0, 30.0], Some(30.0), Some(25.0)),
+            ([10.0, 30.0], Some(20.0), Some(25.0)),
+        ] {
+            let records = latencies.map(|latency_ms| sample("a", 0, 1.0, latency_ms));
+            let timings = timings(&records, &phases);
+            assert_eq!(timings.latency.map(|found| found.mean_ms), latency, "{latencies:?}");
+            assert_eq!(timings.throughput_completion_tokens_per_s, rate, "{latencies:?}");
+            assert_eq!(timings.tasks[0].latency.map(|found| found.mean_ms), latency, "{latencies:?}");
+            assert_eq!(timings.tasks[0].model_calls, 2, "{latencies:?}");
+        }
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub(super) const PAGE_VERSION: u32 = 1;
 /// Maximum number of characters of a prompt's first line.
 const MAX_PROMPT_CHARS: usize = 80;
 
+/// Maximum size of a `samples.jsonl` that is read to find out whether it was changed, in bytes. Of a larger one, a page compares
+/// only the size.
+const MAX_CHECKED_SAMPLES_BYTES: u64 = 64 << 20;
+
 /// The first block of the page.
 #[derive(Serialize)]
 pub(super) struct PageHead<'a> {
@@ -120,7 +124,7 @@ impl<'a> RunHead<'a> {
             costs: &manifest.costs,
             judge_backends: manifest.costs.keys().filter(is_of_judges).map(String::as_str).collect(),
             missing_prices: manifest.missing_prices(),
-            notices: changed_models(source),
+            notices: changed_models(source).into_iter().chain(changed_samples(source)).collect(),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),
             timings: source.timings(),
@@ -194,6 +198,17 @@ fn first_line(prompt: &Value) -> Option<&str> {
     let last = || prompt["messages"].as_array()?.last()?["content"].as_str();
     let text = prompt["template"].as_str().or_else(last)?;
     text.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// Warns if `samples.jsonl` was changed after the run.
+fn changed_samples(source: &RecordedRun) -> Option<String> {
+    let run_id = source.run_id();
+    let warning = || {
+        format!(
+            "samples.jsonl of {run_id} is not the file that the run wrote; `gage-host verify {run_id}` says what was changed"
+        )
+    };
+    source.has_changed_samples(MAX_CHECKED_SAMPLES_BYTES).then(warning)
 }
 
 /// Names the tasks whose server changed its model during the run.

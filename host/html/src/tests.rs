@@ -9,6 +9,7 @@ use gage_core::{Outcome, RecordedForm};
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, task};
 use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
+use gage_record::format::SAMPLES_FILE;
 use gage_record::{
     AnswerEntry, ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus,
     SampleRecord, Stage,
@@ -24,8 +25,9 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
-    write_reports(&folder, &[task("t")], &Completeness::new(), &Phases::default(), &no_custom_aggregators)
-        .unwrap();
+    let (reaches, phases) = (Completeness::new(), Phases::default());
+    let written = write_reports(&folder, &[task("t")], &reaches, &phases, &no_custom_aggregators).unwrap();
+    manifest.files.extend(written.files.into_iter().filter(|(name, _)| name == SAMPLES_FILE));
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder).unwrap();
     folder.path().to_owned()
@@ -344,6 +346,26 @@ fn a_server_that_changed_its_model_is_named() {
         notice,
         "The server of t changed its model during the run: m fp_0 (1 answer), m fp_1 (1 answer)"
     );
+}
+
+#[test]
+fn samples_that_were_cut_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    let run = write_run(root.path(), "one", &[sample("t", 0, 1.0, 1.0), sample("t", 1, 1.0, 1.0)]);
+    let notices = || {
+        let head: Value =
+            serde_json::from_str(&blocks(&page(root.path(), &[run.clone()]), "head")[0]).unwrap();
+        head["runs"][0]["notices"].clone()
+    };
+    assert_eq!(notices(), json!([]));
+    let path = run.join("samples.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let first_line = text.lines().next().unwrap();
+    let expected = "samples.jsonl of one is not the file that the run wrote; `gage-host verify one` says what was changed";
+    for changed in [first_line.to_owned(), text.replace("s-1", "s-2")] {
+        std::fs::write(&path, changed).unwrap();
+        assert_eq!(notices(), json!([expected]));
+    }
 }
 
 #[test]

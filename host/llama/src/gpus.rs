@@ -1,8 +1,8 @@
 //! GPUs of this machine, and the number of layers of a model that is put on them.
 
 use crate::load_error::LoadError;
-use gage_model_protocol::ModelOptions;
 use gage_model_protocol::gpu_layers::{LayerNeeds, used_gpus};
+use gage_model_protocol::{GPU_LOG_TARGET, ModelOptions};
 use llama_cpp_2::{LlamaBackendDevice, LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
 /// Returns the GPUs, in the order in which `devices` counts them. llama.cpp must be running.
@@ -66,7 +66,7 @@ pub fn layers_for(options: &ModelOptions, gpus: &[LlamaBackendDevice], all: u32)
 fn fitting(needs: &LayerNeeds, free: &[u64]) -> u32 {
     let (layers, all) = (needs.layers_that_fit(free), needs.layer_count());
     if layers < all {
-        tracing::warn!("{}", decision(needs, layers, free));
+        tracing::warn!(target: GPU_LOG_TARGET, "{}", decision(needs, layers, free));
     }
     layers
 }

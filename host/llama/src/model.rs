@@ -9,9 +9,13 @@ use gage_model_protocol::gguf::quantization_name;
 use gage_model_protocol::{ModelFacts, ModelOptions};
 use llama_cpp_2::LlamaBackendDevice;
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
+use llama_cpp_2::model::params::{LLAMA_CPP_MAX_DEVICES, LlamaModelParams, LlamaSplitMode};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+
+/// Maximum number of GPUs that can be named to llama.cpp. It reads their list up to an empty place, and the list of the
+/// crate has no more places than this.
+const MAX_NAMED_DEVICES: usize = LLAMA_CPP_MAX_DEVICES - 1;
 
 /// Function that llama.cpp calls after each loaded tensor. `Break` ends the load.
 pub type LoadProgress = Rc<dyn Fn() -> ControlFlow<()>>;
@@ -38,10 +42,9 @@ pub fn load(
         .with_split_mode(split_mode)
         .with_progress_callback(move |_| on_progress().is_continue());
     if !options.devices.is_empty() || options.split_mode == SplitMode::None {
-        // llama.cpp counts all devices. With `split_mode: none`, these are only the GPU of the model.
-        let devices: Vec<usize> = gpus.iter().map(|gpu| gpu.index).collect();
+        // With `split_mode: none`, these are only the GPU of the model.
         parameters = parameters
-            .with_devices(&devices)
+            .with_devices(&device_indexes(gpus)?)
             .map_err(|error| LoadError::Setting(format!("`devices`: llama.cpp refuses them: {error}")))?;
     }
     let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
@@ -57,6 +60,18 @@ pub fn load(
         };
         LoadError::Load { path, reason: format!("{reason}{help}") }
     })
+}
+
+/// Returns the indexes of GPUs among all devices of llama.cpp.
+fn device_indexes(gpus: &[LlamaBackendDevice]) -> Result<Vec<usize>, LoadError> {
+    if gpus.len() > MAX_NAMED_DEVICES {
+        return Err(LoadError::Setting(format!(
+            "`devices`: a process can share its model among {MAX_NAMED_DEVICES} GPUs at most, and these are {}. Name \
+             fewer, or set `replicas`, which share them",
+            gpus.len()
+        )));
+    }
+    Ok(gpus.iter().map(|gpu| gpu.index).collect())
 }
 
 /// Returns true if the memory of a sequence can be truncated to a prefix, which recurrent state does not allow.
@@ -84,5 +99,33 @@ pub fn facts_of(model: &LlamaModel) -> ModelFacts {
         bos_token: token_text(&vocabulary, vocabulary.bos()),
         eos_token: token_text(&vocabulary, vocabulary.eos()),
         special_tokens: special_tokens.map(|token| token_text(&vocabulary, token)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_recorded_messages::RecordedError as _;
+    use llama_cpp_2::LlamaBackendDeviceType;
+
+    #[test]
+    fn number_of_named_gpus_has_a_maximum() {
+        let gpu = |index| LlamaBackendDevice {
+            index,
+            name: format!("CUDA{index}"),
+            description: String::new(),
+            backend: "CUDA".to_owned(),
+            memory_total: 0,
+            memory_free: 0,
+            device_type: LlamaBackendDeviceType::Gpu,
+        };
+        let gpus: Vec<LlamaBackendDevice> = (1..=16).map(gpu).collect();
+        let most = device_indexes(&gpus[..15]).expect("the maximum");
+        assert_eq!(most, (1..=15).collect::<Vec<usize>>());
+        assert_eq!(
+            device_indexes(&gpus).expect_err("too many").recorded("model_files"),
+            "`devices`: a process can share its model among 15 GPUs at most, and these are 16. Name fewer, or set \
+             `replicas`, which share them"
+        );
     }
 }

@@ -3,6 +3,9 @@
 /// Packages with the libraries of the CUDA toolkit, by the names that NVIDIA gives them on PyPI.
 const TOOLKIT_PACKAGES: &str = "nvidia-cuda-runtime and nvidia-cublas";
 
+/// Folder of the libraries of these packages, below `site-packages`.
+const PACKAGES_FOLDER: &str = "nvidia/cu13/lib";
+
 /// Libraries of the CUDA toolkit that llama.cpp's kernels need.
 const TOOLKIT_LIBRARIES: [&str; 3] = ["libcudart.so", "libcublas.so", "libcublasLt.so"];
 
@@ -24,19 +27,29 @@ pub fn reason_in(log: &[String], suffix: &str) -> String {
     }
 }
 
-/// Explains a message of the dynamic linker, if a library of NVIDIA is missing.
+/// Explains a message of the dynamic linker, if a library of NVIDIA is missing or cannot be read.
 fn explained(reason: &str) -> String {
     let is_missing = reason.contains("No such file or directory");
+    let is_forbidden = reason.contains("Permission denied");
     let library = reason.split(':').next().unwrap_or_default();
-    if is_missing && library.starts_with(DRIVER_LIBRARY) {
+    let is_of_driver = library.starts_with(DRIVER_LIBRARY);
+    let is_of_toolkit = TOOLKIT_LIBRARIES.iter().any(|known| library.starts_with(known));
+    if is_forbidden && (is_of_driver || is_of_toolkit) {
+        return format!(
+            "gage-model may not read {library} in its folder; add the folder to LD_LIBRARY_PATH, and check that your \
+             user can read the file"
+        );
+    }
+    if is_missing && is_of_driver {
         return format!(
             "the NVIDIA driver is missing ({library}); install it, or give the container access to the GPUs"
         );
     }
-    if is_missing && TOOLKIT_LIBRARIES.iter().any(|known| library.starts_with(known)) {
+    if is_missing && is_of_toolkit {
         return format!(
-            "the libraries of the CUDA toolkit are missing ({library}); install the packages {TOOLKIT_PACKAGES}, or \
-             add the folder of these libraries to LD_LIBRARY_PATH"
+            "the libraries of the CUDA toolkit are missing ({library}); install the packages {TOOLKIT_PACKAGES}, and \
+             add their folder ({PACKAGES_FOLDER} below site-packages) to LD_LIBRARY_PATH; or build the kernels with \
+             `make cuda CUDA_LIBRARIES=copy`"
         );
     }
     reason.to_owned()
@@ -54,7 +67,8 @@ mod tests {
             (
                 format!("{failed}libcudart.so.13: {missing}"),
                 "the libraries of the CUDA toolkit are missing (libcudart.so.13); install the packages \
-                 nvidia-cuda-runtime and nvidia-cublas",
+                 nvidia-cuda-runtime and nvidia-cublas, and add their folder (nvidia/cu13/lib below site-packages) \
+                 to LD_LIBRARY_PATH; or build the kernels with `make cuda CUDA_LIBRARIES=copy`",
             ),
             (format!("{failed}libcublasLt.so.13: {missing}"), "toolkit are missing (libcublasLt.so.13)"),
             (format!("{failed}libcuda.so.1: {missing}"), "the NVIDIA driver is missing (libcuda.so.1)"),
@@ -62,7 +76,15 @@ mod tests {
                 format!(
                     "load_backend: {failed}libcuda.so.1: cannot open shared object file: Permission denied"
                 ),
-                "libcuda.so.1: cannot open shared object file: Permission denied",
+                "gage-model may not read libcuda.so.1 in its folder; add the folder to LD_LIBRARY_PATH",
+            ),
+            (
+                format!("{failed}libcublas.so.13: cannot open shared object file: Permission denied"),
+                "gage-model may not read libcublas.so.13 in its folder; add the folder to LD_LIBRARY_PATH",
+            ),
+            (
+                format!("{failed}libother.so.1: cannot open shared object file: Permission denied"),
+                "libother.so.1: cannot open shared object file: Permission denied",
             ),
             (format!("{failed}undefined symbol: cuMemCreate"), "undefined symbol: cuMemCreate"),
             (

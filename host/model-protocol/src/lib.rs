@@ -28,3 +28,6 @@ pub use settings::{Settings, to_u32, to_usize};
 
 /// Log target of llama.cpp's own log lines.
 pub const LOG_TARGET: &str = "llama-cpp-2";
+
+/// Log target of the number of layers on GPUs, which replicas of a model would repeat.
+pub const GPU_LOG_TARGET: &str = "gage_llama::gpus";

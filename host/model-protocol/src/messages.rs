@@ -5,7 +5,7 @@
 //! every message, so that a call that never ends is noticed by their absence. The other commands document what they send.
 
 use crate::bench::BenchOptions;
-use crate::build_info::{BuildInfo, UnusedKernels};
+use crate::build_info::{BuildInfo, GpuDevice, UnusedKernels};
 use crate::confinement::Confinement;
 use crate::load_options::ModelOptions;
 use crate::settings::Settings;
@@ -34,6 +34,14 @@ pub struct Greeting {
     pub free_gpu_memory: BTreeMap<String, u64>,
     /// Reason why the process cannot compute, such as that it has no kernels for the processor.
     pub problem: Option<String>,
+}
+
+impl Greeting {
+    /// Returns the free memory of each GPU in bytes, in the order in which `devices` counts them.
+    pub fn free_memory_of_gpus(&self) -> Vec<u64> {
+        let free = |gpu: &GpuDevice| self.free_gpu_memory.get(&gpu.name).copied().unwrap_or(0);
+        self.build.devices.iter().map(free).collect()
+    }
 }
 
 /// First message to a model process: what it is started for.

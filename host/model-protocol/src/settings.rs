@@ -37,6 +37,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the options of a further load that must choose these settings, also if less memory is free.
+    #[must_use]
+    pub fn fixed_in(&self, options: &ModelOptions) -> ModelOptions {
+        ModelOptions {
+            context_length: Some(to_u32(self.context_length)),
+            slots: to_u32(self.slots),
+            gpu_layers: Some(self.gpu_layers),
+            ..options.clone()
+        }
+    }
+
     /// Fills in the defaults, given the model's training context and vocabulary size.
     ///
     /// # Errors
@@ -149,6 +160,21 @@ mod tests {
             let settings = Settings::resolve(&options, 4096, vocabulary);
             let found = settings.map(|settings| (settings.call_tokens, settings.call_rows)).ok();
             assert_eq!(found, Some(expected), "{batch_size}");
+        }
+    }
+
+    #[test]
+    fn settings_of_a_load_lead_to_themselves() {
+        let batch = ModelOptions { batch_size: 32, slots: 64, ..options() };
+        for (what, configured, reduced) in [
+            ("as configured", options(), options()),
+            ("fewer layers", options(), ModelOptions { gpu_layers: Some(20), ..options() }),
+            ("fewer slots", batch.clone(), ModelOptions { slots: 4, ..batch }),
+            ("a shorter context", options(), ModelOptions { context_length: Some(700), ..options() }),
+        ] {
+            let loaded = Settings::resolve(&reduced, 1000, 262_144).expect("settings");
+            let again = loaded.fixed_in(&configured);
+            assert_eq!(Settings::resolve(&again, 1000, 262_144), Ok(loaded), "{what}");
         }
     }
 

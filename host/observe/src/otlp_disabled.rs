@@ -1,8 +1,6 @@
 //! Stands in for `otlp` in a build without OpenTelemetry: nothing can be sent.
 
-use crate::meters::AnswerMeasurements;
-use crate::telemetry::{SampleEnd, TelemetryError, TelemetrySettings};
-use std::time::Instant;
+use crate::telemetry::{TelemetryError, TelemetrySettings};
 
 /// A connection to a collector. This build has none, so there is no value of this type.
 #[derive(Debug)]
@@ -16,7 +14,11 @@ impl Telemetry {
     pub fn start(_: &TelemetrySettings) -> Result<Telemetry, TelemetryError> {
         Err(TelemetryError::Unavailable)
     }
+}
 
+/// The other methods, which cannot be called.
+#[cfg(not(feature = "otlp"))]
+impl Telemetry {
     /// Records the start of a task.
     pub fn task_started(&self, _: &str) {
         match *self {}
@@ -33,7 +35,7 @@ impl Telemetry {
     }
 
     /// Records the final result of a sample's model calls.
-    pub fn answered(&self, _: &str, _: &AnswerMeasurements, _: bool) {
+    pub fn answered(&self, _: &str, _: &crate::AnswerMeasurements, _: bool) {
         match *self {}
     }
 
@@ -43,12 +45,12 @@ impl Telemetry {
     }
 
     /// Records the end of a sample in the traces.
-    pub fn sample(&self, _: &SampleEnd<'_>) {
+    pub fn sample(&self, _: &crate::SampleEnd<'_>) {
         match *self {}
     }
 
     /// Ends the trace, and returns the number of spans that did not arrive.
-    pub fn finish(&self, _: Instant) -> u64 {
+    pub fn finish(&self, _: std::time::Instant) -> u64 {
         match *self {}
     }
 }

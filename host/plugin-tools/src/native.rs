@@ -142,6 +142,7 @@ impl NativeSession {
             }
             _ => {
                 command.arg(folder.join(sdk_folder(Language::JavaScript)).join("native.mjs"));
+                command.arg(std::process::id().to_string());
             }
         }
         Ok(command)

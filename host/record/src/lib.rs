@@ -28,6 +28,7 @@ mod record_view;
 mod repair;
 mod run_files;
 mod sample_record;
+mod sample_search;
 mod samples;
 mod temporary_file;
 mod writer_lock;

@@ -181,6 +181,15 @@ impl Manifest {
         self.identity.missing_prices(self.costs.keys().map(String::as_str), &self.unpriced)
     }
 
+    /// Returns whether the run ended by itself. A run that a user or a budget stopped can be continued.
+    pub fn is_finished(&self) -> bool {
+        match self.status {
+            RunStatus::Complete => true,
+            RunStatus::Incomplete => self.ended_by.is_none(),
+            RunStatus::Running | RunStatus::Interrupted => false,
+        }
+    }
+
     /// Marks the run as in progress again.
     pub fn reopen(&mut self) {
         self.status = RunStatus::Running;

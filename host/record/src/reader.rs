@@ -2,6 +2,7 @@
 
 use crate::format::{MAX_JSON_VALUES, RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
 use crate::run_files::{MAX_LINE_BYTES, open_run_file};
+use crate::sample_search::find_sample;
 use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, RunStatus, SampleLine};
 use gage_core::{foreign_file, parse_json};
 use serde::de::DeserializeOwned;
@@ -92,10 +93,17 @@ impl RunReader {
         })
     }
 
-    /// Returns whether `samples.jsonl` is not the file that the run wrote. Reads the whole file.
-    pub fn has_changed_samples(&self) -> bool {
-        let written = self.manifest.files.get(SAMPLES_FILE);
-        written.is_some_and(|written| self.folder.digest_of(SAMPLES_FILE).ok().flatten() != Some(*written))
+    /// Returns whether `samples.jsonl` is not the file that the run wrote. A file of up to `max_read_bytes` is read as a whole;
+    /// of a larger one, only the size is compared.
+    pub fn has_changed_samples(&self, max_read_bytes: u64) -> bool {
+        let Some(written) = self.manifest.files.get(SAMPLES_FILE) else { return false };
+        let file = open_run_file(self.path(), SAMPLES_FILE);
+        match file.and_then(|file| file.metadata()) {
+            Ok(found) if found.len() != written.bytes => true,
+            Ok(found) if found.len() > max_read_bytes => false,
+            Ok(_) => self.folder.digest_of(SAMPLES_FILE).ok().flatten() != Some(*written),
+            Err(_) => true,
+        }
     }
 
     /// Returns the figures, as the type that the caller wants or as a JSON value. `None` if the run has none: it is in
@@ -136,6 +144,12 @@ impl RunReader {
         let file = open_run_file(self.path(), SAMPLES_FILE);
         let file = file.map_err(|source| RecordError::io("open", &path, source))?;
         Ok(SampleLines { path, reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 })
+    }
+
+    /// Returns the line of a sample in `samples.jsonl`, for tasks in this order. Only a few lines are read. `None` if it is not
+    /// found, or the file cannot be read.
+    pub fn find_sample(&self, task_order: &[&str], task_id: &str, index: u64) -> Option<SampleLine> {
+        find_sample(self.path(), task_order, task_id, index).ok().flatten()
     }
 
     /// Returns the journal, which exists from the start of the run.
@@ -217,9 +231,20 @@ mod tests {
         assert_eq!(answers.collect::<Vec<_>>(), [("s-0", "a", Some(0.1)), ("s-1", "b", Some(0.1))]);
         assert_eq!(reader.journal().unwrap().len(), 2);
 
-        assert_eq!((reader.edited(), reader.has_changed_samples()), (None, false));
-        fs::write(folder.path_of(SAMPLES_FILE), "{}").unwrap();
-        assert_eq!((reader.edited(), reader.has_changed_samples()), (None, true));
+        assert_eq!((reader.edited(), reader.has_changed_samples(u64::MAX)), (None, false));
+        let text = fs::read_to_string(folder.path_of(SAMPLES_FILE)).unwrap();
+        for (text, max_read_bytes, has_changed) in [
+            (text.as_str(), 0, false),
+            // A change of a large file that keeps its size is not seen.
+            (text.replace("s-1", "s-2").as_str(), 0, false),
+            (text.replace("s-1", "s-2").as_str(), u64::MAX, true),
+            ("{}", 0, true),
+            ("{}", u64::MAX, true),
+        ] {
+            fs::write(folder.path_of(SAMPLES_FILE), text).unwrap();
+            let found = (reader.edited(), reader.has_changed_samples(max_read_bytes));
+            assert_eq!(found, (None, has_changed), "{max_read_bytes} {text}");
+        }
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
         let changed = "summary.json is not the one that the run wrote";
         let edited = Some(TamperedPart { part: "figures", problem: changed });

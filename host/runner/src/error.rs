@@ -9,11 +9,11 @@ use gage_engine::{RescoreError, RunError};
 use gage_figures::FiguresError;
 use gage_observe::{HttpRecorderError, TelemetryError};
 use gage_plugin::RegistryError;
-use gage_record::{Difference, RecordError, RunStatus};
+use gage_record::{Difference, Manifest, RecordError, RunStatus};
 use gage_suite::{SuiteError, UnknownPart};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Category of an error, by who must act on it.
@@ -39,6 +39,8 @@ pub enum RunnerError {
         run_id: String,
         /// Folder of all runs.
         root: PathBuf,
+        /// True if the run has ended by itself, so that there is nothing to continue.
+        is_finished: bool,
     },
     /// A run folder cannot be used.
     #[error(transparent)]
@@ -294,6 +296,16 @@ impl RunnerError {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> RunnerError {
         RunnerError::Io { action: action.into(), source: source.into() }
+    }
+
+    /// Creates the error for the id of a run that exists.
+    pub(crate) fn run_exists(root: &Path, run_id: &str) -> RunnerError {
+        let manifest = Manifest::read(&root.join(run_id));
+        RunnerError::RunExists {
+            run_id: run_id.to_owned(),
+            root: root.to_owned(),
+            is_finished: manifest.is_ok_and(|manifest| manifest.is_finished()),
+        }
     }
 
     /// Creates the error for a file of the run folder that could not be written.

@@ -7,7 +7,7 @@ use crate::live_reports::{BegunReports, LiveReports};
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use crate::{HOST_VERSION, RunnerError};
 use gage_backend::{BatchReport, HealthState};
-use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
+use gage_config::{BackendKind, FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome, ShortageWatch};
 use gage_engine::{ConcurrencyLimit, RunError, RunReport, StopReason, TaskReport};
 use gage_figures::{
@@ -163,6 +163,10 @@ impl EndedRun<'_> {
             tasks: ran,
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
+            has_given_answers: config
+                .backends
+                .iter()
+                .any(|backend| matches!(backend.kind, BackendKind::Answers(_))),
             reports,
             batch,
         })

@@ -31,6 +31,7 @@ mod other_run;
 mod outcome;
 mod output_folder;
 mod progress;
+mod recorded_gpu_layers;
 mod request;
 mod rescore;
 mod run;

@@ -30,6 +30,8 @@ pub struct RunOutcome {
     pub usage: RunUsage,
     /// True if the suite limits the run's cost or tokens.
     pub has_usage_budget: bool,
+    /// True if a model of the suite is a file of answers.
+    pub has_given_answers: bool,
     /// The figures and the other reports.
     pub reports: WrittenReports,
     /// What became of the requests that are answered in bulk. `None` if there is no batch.

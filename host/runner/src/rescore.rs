@@ -45,7 +45,7 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
     let parent_run = &parent.manifest().run_id;
     if RunFolder::exists(&root, &run_id) && !RunFolder::is_unfinished_scoring(&root.join(&run_id), parent_run)
     {
-        return Err(RunnerError::RunExists { run_id, root });
+        return Err(RunnerError::run_exists(&root, &run_id));
     }
     check_parent(&parent)?;
     let journal = parent.journal()?;

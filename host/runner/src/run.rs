@@ -10,6 +10,7 @@ use crate::live_reports::LiveReports;
 use crate::other_run::OtherRun;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
+use crate::recorded_gpu_layers::recorded_gpu_layers;
 use crate::request::{DEFAULT_CONCURRENCY, ResumeRequest, RunRequest};
 use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
@@ -195,7 +196,7 @@ impl SuiteRun<'_> {
         let path = root.join(run_id);
         let run_id = run_id.to_owned();
         match (self.retry.is_some(), RunFolder::exists(root, &run_id)) {
-            (false, true) => Err(RunnerError::RunExists { run_id, root: root.clone() }),
+            (false, true) => Err(RunnerError::run_exists(root, &run_id)),
             (true, false) => Err(RunnerError::Record(RecordError::RunMissing { run_id, path })),
             (false, false)
                 if matches!(MissingManifest::of(&path), MissingManifest::Lost | MissingManifest::Foreign) =>
@@ -314,6 +315,7 @@ impl SuiteRun<'_> {
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
             kernel_variants,
+            gpu_layers: recorded_gpu_layers(&request.output_folder.join(&prepared.run_id)),
             ..request.context.host.open_options()
         };
         progress.on_event(&RunEvent::Loading);

@@ -228,7 +228,7 @@ async fn run_now(State(shared): App, name: Name) -> Response {
     }
 }
 
-/// Returns everything about the sample named in the query: `task=ID&index=NUMBER`.
+/// Returns everything about the sample named in the query: `task=ID&index=NUMBER`. With `quick=1`, its requests and times may be missing.
 async fn sample(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Response {
     let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
     let query = query.unwrap_or_default();
@@ -236,9 +236,10 @@ async fn sample(State(shared): App, name: Name, RawQuery(query): RawQuery) -> Re
     let (Some(task_id), Some(index)) = (value_of(&query, "task"), index) else {
         return refused(StatusCode::BAD_REQUEST, "name a sample, as in ?task=ID&index=0");
     };
+    let is_quick = value_of(&query, "quick").is_some();
     let read = move || {
         let folder = shared.root.run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
-        shared.reporter.sample(&folder, &task_id, index)
+        shared.reporter.sample(&folder, &task_id, index, is_quick)
     };
     answered(blocking(read).await)
 }

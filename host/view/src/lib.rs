@@ -20,6 +20,7 @@ mod handlers;
 mod listing;
 mod live;
 mod notes;
+mod opened_runs;
 mod pages;
 mod paging;
 mod refusal;

@@ -2,6 +2,7 @@
 
 use crate::listing::{error_text, without_folder};
 use crate::live;
+use crate::opened_runs::OpenedRuns;
 use crate::refusal::Refusal;
 use crate::report_slots::{ReportSlot, ReportSlots};
 use bytes::Bytes;
@@ -16,12 +17,9 @@ use gage_html::{
 };
 use gage_record::RunStatus;
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
-use parking_lot::Mutex;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
@@ -46,19 +44,10 @@ pub(crate) struct Reporter {
     slots: Arc<ReportSlots>,
     requests: RequestFinder,
     permissions: Permissions,
-    /// The run of the last sample that a page asked for, which other samples of it need again.
-    opened: Arc<Mutex<Option<OpenedRun>>>,
+    /// The runs of the samples that pages asked for.
+    opened: Arc<OpenedRuns>,
     /// Random text in the pages of this process, which a page sends with a note.
     token: Arc<str>,
-}
-
-/// A run that was opened for one of its samples.
-#[derive(Debug)]
-struct OpenedRun {
-    folder: PathBuf,
-    /// Time of the last change of its manifest.
-    changed: Option<SystemTime>,
-    run: RecordedRun,
 }
 
 impl Reporter {
@@ -73,25 +62,30 @@ impl Reporter {
         &self.token
     }
 
-    /// Returns everything that a report shows of a sample, as JSON. Blocks while files are read.
-    pub(crate) fn sample(&self, folder: &Path, task_id: &str, index: u64) -> Result<String, Refusal> {
-        let mut opened = self.opened.lock();
-        let changed = fs::metadata(folder.join(MANIFEST_FILE)).and_then(|data| data.modified()).ok();
-        // The journal of a run that has not ended may have grown.
-        let is_same = |one: &OpenedRun| one.folder == folder && one.changed == changed && one.run.has_ended();
-        let one = match opened.take().filter(is_same) {
-            Some(one) => one,
-            None => OpenedRun { folder: folder.to_owned(), changed, run: open_run(folder)? },
-        };
-        let run = &opened.insert(one).run;
-        let record = run.record(task_id, index);
-        let record = record.map_err(|error| Refusal::Failed(error_text(&error, folder)))?;
-        let Some(record) = record else {
-            return Err(Refusal::Unknown("the run has no such sample".to_owned()));
-        };
-        let requests = (self.requests)(std::slice::from_ref(run), &self.permissions);
-        let text = sample_json(run, &record, requests(0, &record));
-        text.map_err(|error| Refusal::Failed(error_text(&error, folder)))
+    /// Returns everything that a report shows of a sample, as JSON. To index the journal of a run with many samples takes
+    /// seconds. If that was not done yet, a quick answer is read from `samples.jsonl`, and lacks the requests and times. Blocks
+    /// while files are read.
+    pub(crate) fn sample(
+        &self,
+        folder: &Path,
+        task_id: &str,
+        index: u64,
+        is_quick: bool,
+    ) -> Result<String, Refusal> {
+        if is_quick
+            && !self.opened.is_open(folder)
+            && let Some(text) = listed_sample(folder, task_id, index)
+        {
+            return Ok(text);
+        }
+        self.opened.read(folder, open_run, |run| {
+            let record = run.record(task_id, index);
+            let record = record.map_err(|error| Refusal::Failed(error_text(&error, folder)))?;
+            let record = record.ok_or_else(|| Refusal::Unknown("the run has no such sample".to_owned()))?;
+            let requests = (self.requests)(std::slice::from_ref(run), &self.permissions);
+            let text = sample_json(run, &record, requests(0, &record));
+            text.map_err(|error| Refusal::Failed(error_text(&error, folder)))
+        })
     }
 
     /// Returns the page of a run that has ended with many samples, without them. `None` for other runs, whose report has all.
@@ -158,6 +152,14 @@ impl Reporter {
             received.recv().await.map(|piece| (piece, received))
         }))
     }
+}
+
+/// Returns a sample as `samples.jsonl` has it. Prompts may need parts of a sample that are not there, so the requests about it
+/// are left out.
+fn listed_sample(folder: &Path, task_id: &str, index: u64) -> Option<String> {
+    let run = RecordedRun::open_head(folder).ok()?;
+    let record = run.listed_record(task_id, index)?;
+    sample_json(&run, &record, None).ok()
 }
 
 fn open_run(folder: &Path) -> Result<RecordedRun, Refusal> {

@@ -67,6 +67,19 @@ test("scores and lines", () => {
   assert.deepEqual(both.reply.map(({ ok }) => ok.primary_score), ["Infinity", "NaN"]);
 });
 
+test("a function that a component lacks is named once", () => {
+  const [first, ...others] = run(PLUGIN.replace("data.factor", '"é".normalize("NFD").length'), score("2", "3"));
+  assert.deepEqual(first, { line: { source: "info", text: "sample q0: asked for 2" } });
+  const told = others.filter(({ line }) => line?.text.includes("String.prototype.normalize does not exist in a component"));
+  assert.equal(told.length, 1);
+  assert.match(others.at(-1).reply[1].error.message, /normalize is not a function/);
+  // A plugin may look for the function, or bring its own.
+  const looking = PLUGIN.replace("data.factor", '("".normalize ? 2 : 1) * (globalThis.Intl === undefined ? 1 : 2)');
+  assert.equal(run(looking, score("2")).at(-1).reply[0].ok.primary_score, 0.5);
+  const own = `String.prototype.normalize = () => "abc";${PLUGIN.replace("data.factor", '"".normalize().length')}`;
+  assert.equal(run(own, score("3")).at(-1).reply[0].ok.primary_score, 1);
+});
+
 test("an error names its places", () => {
   const messages = run(PLUGIN, score("break"));
   const { message } = messages.at(-1).reply[0].error;
@@ -108,6 +121,18 @@ test("an endless loop ends with the host", { timeout: 60_000 }, async (context) 
     if (text.includes("asked for 2")) child.kill("SIGKILL");
   }
   assert.match(text, /^\d+\n.*asked for 2/);
+});
+
+test("an endless loop ends if the host ended first", { timeout: 60_000 }, () => {
+  const folder = project(PLUGIN.replace("return", "for (;;);\n    return"));
+  try {
+    const { pid: host } = spawnSync(process.execPath, ["-e", ""]);
+    const input = `${JSON.stringify(score("2"))}\n`;
+    const { signal } = spawnSync(process.execPath, [RUNNER, String(host)], { cwd: folder, input, timeout: 50_000 });
+    assert.equal(signal, "SIGKILL");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("places in a component are functions", () => {

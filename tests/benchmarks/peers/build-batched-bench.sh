@@ -16,9 +16,10 @@ fi
 crate=$(cargo metadata --format-version 1 --locked --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" |
   python3 -c 'import json, sys; print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "llama-cpp-sys-2"))')
 source=$(dirname "$crate")/llama.cpp
-# A build with static libraries: that of `make release` loads its kernels. The latest one, if there are several.
-cargo build --release --locked --package gage-llama --lib --target-dir "$folder/static"
-built=$(ls -td "$folder"/static/release/build/llama-cpp-sys-2-*/out/lib | head -1)
+# A build with static libraries: that of `make release` loads its kernels. The latest one, if there are several. The variable
+# replaces tools/llama.cmake, which leaves out parts that the program needs, by an empty file.
+CMAKE_PROJECT_INCLUDE=/dev/null cargo build --release --locked --package gage-llama --lib --target-dir "$folder/whole"
+built=$(ls -td "$folder"/whole/release/build/llama-cpp-sys-2-*/out/lib | head -1)
 built=${built%/lib}
 mapfile -t vendored < <(find "$built/build/common" "$built/build/vendor" -name '*.a')
 g++ -O2 -std=c++17 -I"$source/include" -I"$source/ggml/include" -I"$source/common" -I"$source/vendor" \

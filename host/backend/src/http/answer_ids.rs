@@ -3,7 +3,8 @@
 //!
 //! HTTP/1.1 pairs answers with requests by their order alone. But most servers give each answer an `id`, and a surplus
 //! answer repeats one. Servers that give many answers the same id are exempt: they are recognized by an id that was seen
-//! on two connections.
+//! on two connections. If the first two answers of such a server come on one connection, the second one looks surplus. It
+//! is asked for again, because the first surplus answer of another server would look the same, and would be scored.
 
 use super::failure::HttpFailure;
 use super::transport::ConnectionKey;

@@ -31,9 +31,9 @@ const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 /// Every request with a multiple of this number closes its connection. That bounds the harm of a fault that no check finds.
 const CONNECTION_LIFETIME: u64 = 256;
 
-/// Message for an answer to another request.
+/// Message for an answer that may be one to another request.
 const FOREIGN_ANSWER: &str =
-    "the answer belongs to another request: its connection received an answer too many before";
+    "the answer may belong to another request: its connection received two answers with one id";
 
 /// A request to a server.
 pub(crate) struct HttpCall<'c> {

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Name of the folder with kernels, beside the model program.
 const KERNELS_FOLDER: &str = "kernels";
 
+/// Beginning of the reason why a processor cannot run some kernels.
+pub const LACKING: &str = "this processor lacks";
+
 /// Kernels that are installed beside a model program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledKernels {
@@ -69,14 +72,13 @@ impl KernelRequest {
     }
 
     /// Returns why the request keeps a program from some kernels. Beside kernels for GPUs, it also needs some for the
-    /// processor.
+    /// processor. With a lock it chooses among them as without one.
     fn excludes(&self, build: KernelBuild) -> Option<String> {
         let is_wanted = match self {
             KernelRequest::Auto => true,
             KernelRequest::Processor => !build.is_for_gpus(),
-            KernelRequest::Named(named) => build == *named || (named.is_for_gpus() && !build.is_for_gpus()),
-            KernelRequest::Pinned(KernelVariant { build: pinned, .. }) => {
-                build == *pinned || (pinned.is_for_gpus() && build == KernelBuild::Baseline)
+            KernelRequest::Named(wanted) | KernelRequest::Pinned(KernelVariant { build: wanted, .. }) => {
+                build == *wanted || (wanted.is_for_gpus() && !build.is_for_gpus())
             }
         };
         let reason = || match self {
@@ -120,7 +122,7 @@ impl InstalledKernels {
             }
             if let Some(instructions) = lacks(build) {
                 return Err(format!(
-                    "this processor lacks some of {instructions}, which the kernels `{build}` need; {}",
+                    "{LACKING} some of {instructions}, which the kernels `{build}` need; {}",
                     self.described()
                 ));
             }
@@ -128,8 +130,7 @@ impl InstalledKernels {
         let mut selection =
             KernelSelection { request, installed: self.clone(), folders: Vec::new(), withheld: Vec::new() };
         for build in &self.builds {
-            let lacking =
-                lacks(*build).map(|instructions| format!("this processor lacks some of {instructions}"));
+            let lacking = lacks(*build).map(|instructions| format!("{LACKING} some of {instructions}"));
             match lacking.or_else(|| selection.request.excludes(*build)) {
                 Some(reason) => selection.withheld.push(UnusedKernels { name: *build, reason }),
                 None => selection.folders.push(self.folder.join(build.to_string())),
@@ -193,6 +194,17 @@ impl KernelSelection {
         let of_gpus = unused.iter().filter(|kernels| kernels.name.is_for_gpus());
         let reasons: Vec<String> =
             of_gpus.map(|kernels| format!("`{}`: {}", kernels.name, kernels.reason)).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    /// Returns the installed kernels for processors, each with the reason why it is withheld. `None` if one is not.
+    pub fn lacking_instructions(&self) -> Option<String> {
+        let for_processor = self.installed.builds().iter().filter(|build| !build.is_for_gpus());
+        let reason = |build: &KernelBuild| {
+            let withheld = self.withheld.iter().find(|kernels| kernels.name == *build)?;
+            Some(format!("`{build}`: {}", withheld.reason))
+        };
+        let reasons: Vec<String> = for_processor.map(reason).collect::<Option<_>>()?;
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 

@@ -7,7 +7,9 @@ use super::process_handle::ProcessHandle;
 use crate::api::{BackendError, BackendErrorKind};
 use crate::cancellation::waiting;
 use gage_core::{ChangedFile, FileUse, PinnedFiles};
-use gage_model_protocol::{Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ToModel};
+use gage_model_protocol::{
+    Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ModelOptions, ToModel,
+};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Weak;
@@ -245,6 +247,15 @@ impl Drop for ModelClient {
 }
 
 impl ClientState {
+    /// Returns the options of the next load. After the first one, they name what it chose, which depended on the memory
+    /// that was free then.
+    pub fn options_of_next_load(&self, configured: &ModelOptions) -> ModelOptions {
+        match &self.loaded {
+            None => configured.clone(),
+            Some(loaded) => loaded.settings.fixed_in(configured),
+        }
+    }
+
     /// Takes over a process that has just started.
     pub fn on_launch(&mut self, process: ProcessHandle, outbox: Sender<ToModel>) {
         self.process = Some(process);
@@ -418,6 +429,7 @@ impl Drop for ReplyGuard<'_> {
 mod tests {
     use super::*;
     use gage_model_protocol::{Answer, BuildInfo, KernelBuild, ModelFacts, Prompt, Settings, Task};
+    use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, channel};
 
@@ -549,8 +561,15 @@ mod tests {
         let client = ModelClient::default();
         let (opening, opened) = oneshot::channel();
         client.state().opening = Some(opening);
+        let configured = ModelOptions { batch_size: 32, ..ModelOptions::new(PathBuf::from("m.gguf")) };
+        let next = || {
+            let next = client.state().options_of_next_load(&configured);
+            (next.gpu_layers, next.slots, next.context_length, next.batch_size)
+        };
+        assert_eq!(next(), (None, 8, None, 32));
         client.on_message(loaded(8));
         assert!(opened.await.expect("an answer").is_ok());
+        assert_eq!(next(), (Some(8), 1, Some(64), 32), "what the first load chose");
         client.on_message(loaded(8));
         assert!(client.state().ended.is_none());
         client.on_message(loaded(4));

@@ -6,10 +6,13 @@ use std::ffi::{OsStr, OsString};
 /// Beginnings of the names of variables that a model process inherits: those of OpenMP, llama.cpp, CUDA and Vulkan.
 const PREFIXES: [&str; 6] = ["OMP_", "GOMP_", "KMP_", "GGML_", "CUDA_", "VK_"];
 
+/// Variable with the folders in which the dynamic linker looks for shared libraries.
+const LIBRARY_FOLDERS_VARIABLE: &str = "LD_LIBRARY_PATH";
+
 /// Names of further variables that a model process inherits: the folders of shared libraries, and the precision of
 /// cuBLAS.
 const NAMES: &[&str] = &[
-    "LD_LIBRARY_PATH",
+    LIBRARY_FOLDERS_VARIABLE,
     "NVIDIA_TF32_OVERRIDE",
     #[cfg(windows)]
     "PATH",
@@ -25,7 +28,9 @@ const SECRETS: [&str; 6] = ["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKE
 
 /// Returns the whole environment of a model process.
 pub fn model_environment() -> Vec<(OsString, OsString)> {
-    let inherited = std::env::vars_os().filter(|(name, _)| is_inherited(name));
+    let inherited = std::env::vars_os()
+        .filter(|(name, _)| is_inherited(name))
+        .filter_map(|(name, value)| inherited_value(&name, value).map(|value| (name, value)));
     // A failed assertion must end the process with its own signal, and write nothing to the answer stream.
     let own = [("GGML_NO_BACKTRACE", "1")].into_iter().chain(thread_environment());
     inherited.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
@@ -39,9 +44,45 @@ fn is_inherited(name: &OsStr) -> bool {
     is_known && name != LIBRARY_VARIABLE && !SECRETS.iter().any(|part| upper_case.contains(part))
 }
 
+/// Returns the value that a model process inherits of a variable.
+fn inherited_value(name: &OsStr, value: OsString) -> Option<OsString> {
+    if name == LIBRARY_FOLDERS_VARIABLE { absolute_folders(&value) } else { Some(value) }
+}
+
+/// Returns the absolute folders of a list of the dynamic linker, whose entries end with a colon or a semicolon.
+///
+/// An empty entry stands for the working directory. Libraries there may be those of a stranger.
+fn absolute_folders(list: &OsStr) -> Option<OsString> {
+    let entries = list.to_str()?.split([':', ';']);
+    let folders: Vec<&str> = entries.filter(|folder| folder.starts_with('/')).collect();
+    (!folders.is_empty()).then(|| folders.join(":").into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_absolute_folders_of_libraries_are_inherited() {
+        for (list, expected) in [
+            ("/x", Some("/x")),
+            ("/x:/y z", Some("/x:/y z")),
+            ("/x:", Some("/x")),
+            (":/x", Some("/x")),
+            ("/x::/y", Some("/x:/y")),
+            ("/x;", Some("/x")),
+            ("/x;lib;/y", Some("/x:/y")),
+            ("/x:.:lib:../lib:$ORIGIN", Some("/x")),
+            ("", None),
+            (":", None),
+            ("lib", None),
+        ] {
+            let inherited = inherited_value(OsStr::new("LD_LIBRARY_PATH"), list.into());
+            assert_eq!(inherited.as_deref(), expected.map(OsStr::new), "{list}");
+        }
+        let other = inherited_value(OsStr::new("OMP_PLACES"), "{0:4}".into());
+        assert_eq!(other.as_deref(), Some(OsStr::new("{0:4}")), "other values are kept as they are");
+    }
 
     #[test]
     fn only_variables_of_the_computation_are_inherited() {

@@ -2,21 +2,22 @@
 //!
 //! The kernels that it may load are in folders beside it: see `kernel_selection`.
 
-use super::kernel_selection::{InstalledKernels, KernelRequest, KernelSelection, missing_instructions};
-use super::log_forwarding::LogForwarder;
-use super::model_environment::model_environment;
-use super::process_handle::ProcessHandle;
-use gage_config::Kernels;
-use gage_core::ResourceShortage;
-use gage_model_protocol::{
-    Command as ModelCommand, Confinement, Greeting, KernelBuild, KernelVariant, read_frame, write_frame,
+use super::kernel_selection::{
+    InstalledKernels, KernelRequest, KernelSelection, LACKING, missing_instructions,
 };
-use serde::de::DeserializeOwned;
+use super::model_environment::model_environment;
+use super::model_process::{MAX_EXIT_TIME, ModelProcess};
+use gage_config::Kernels;
+use gage_core::{ResourceShortage, spawn_thread};
+use gage_model_protocol::{
+    Command as ModelCommand, Confinement, GPU_LOG_TARGET, Greeting, KernelBuild, KernelVariant, read_frame,
+};
 use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsStr;
 use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::path::{self, Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Environment variable with the path of the program, for builds in other places.
@@ -32,8 +33,24 @@ const INSTALL_FOLDER: &str = "lib/gage-host";
 const REMEDY: &str = "install gage-model with gage-host from the same build (from the sources: `make release`, or `cargo \
                       build --package gage-llama`), or set GAGE_HOST_MODEL_PROGRAM to its path";
 
-/// Time that a killed process may take to exit. It takes longer only if it waits for a device that hangs.
-const MAX_EXIT_TIME: Duration = Duration::from_secs(10);
+/// Remedies for a program that cannot compute, each with a part of its reason.
+const PROBLEM_REMEDIES: [(&str, &str); 2] = [
+    (
+        LACKING,
+        "install kernels for this processor (`make release` builds `sse42` for x86-64 processors with SSE 4.2)",
+    ),
+    ("cannot open shared object file", "install the library that is missing"),
+];
+
+/// Remedy for a program that does not answer.
+const SILENCE_REMEDY: &str = "the driver of a GPU may hang: check whether `nvidia-smi` ends, or use the processor with \
+                              `kernels: baseline`";
+
+/// Default filter of the logs of the program.
+const DEFAULT_LOG_FILTER: &str = "warn";
+
+/// Time within which a process must send its greeting. Until then it loads its kernels and starts the drivers of GPUs.
+const MAX_GREETING_TIME: Duration = Duration::from_secs(120);
 
 /// Program that runs models, and the filter of its logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +58,7 @@ pub struct ModelProgram {
     /// File of the program.
     ///
     /// Defaults to the path in the variable `GAGE_HOST_MODEL_PROGRAM`, the file next to this program, the one in
-    /// `../lib/gage-host` from there, or the first on PATH.
+    /// `../lib/gage-host` from there, or the first on PATH. Relative folders on PATH are skipped.
     pub file: Option<PathBuf>,
     /// Filter of its logs; default `warn`.
     pub log_filter: Option<String>,
@@ -53,7 +70,13 @@ pub(super) struct FoundProgram {
     pub(super) file: PathBuf,
     log_filter: Option<String>,
     kernels: KernelSelection,
+    /// True if it warns that GPUs are not used, or hold only some layers.
+    warns_about_gpus: bool,
+    max_greeting_time: Duration,
 }
+
+/// First message of a process; `None` if it exited first.
+type ReadGreeting = io::Result<Option<Greeting>>;
 
 /// The program that models run in by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,23 +87,6 @@ pub struct ModelProgramReport {
     pub greeting: Greeting,
     /// The installed kernels, best first, each with the reason if it is not used. Empty if the kernels are compiled in.
     pub kernels: Vec<(KernelBuild, Option<String>)>,
-}
-
-/// A started process and its streams. It is killed on drop.
-pub(super) struct ModelProcess {
-    pub(super) handle: ProcessHandle,
-    pub(super) stdin: Option<ChildStdin>,
-    pub(super) stdout: BufReader<ChildStdout>,
-    pub(super) log: Option<LogForwarder>,
-    is_ended: bool,
-}
-
-/// End of a process.
-pub(super) struct ProcessEnd {
-    /// `None` if it does not exit.
-    status: Option<ExitStatus>,
-    /// Its last warnings and errors.
-    log: Vec<String>,
 }
 
 /// Handling of interrupts from the terminal by a process.
@@ -129,14 +135,20 @@ impl ModelProgram {
     fn find_with(&self, request: KernelRequest) -> Result<FoundProgram, String> {
         let file = self.locate()?;
         let kernels = InstalledKernels::beside(&file).select(request, missing_instructions)?;
-        Ok(FoundProgram { file, log_filter: self.log_filter.clone(), kernels })
+        Ok(FoundProgram {
+            file,
+            log_filter: self.log_filter.clone(),
+            kernels,
+            warns_about_gpus: true,
+            max_greeting_time: MAX_GREETING_TIME,
+        })
     }
 
-    /// Finds the file of the program.
+    /// Finds the file of the program. Its path is absolute, so that the started program is the one beside the kernels.
     fn locate(&self) -> Result<PathBuf, String> {
         let set = || env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = self.file.clone().or_else(set) {
-            return Ok(file);
+            return path::absolute(&file).map_err(|error| format!("{}: {error}", file.display()));
         }
         let own = env::current_exe().and_then(|file| file.canonicalize()).ok();
         let folders = own.as_deref().map(program_folders).unwrap_or_default();
@@ -159,12 +171,22 @@ fn program_folders(own: &Path) -> Vec<PathBuf> {
 }
 
 /// Finds the program in the first of some folders that has it, or else in those of the variable `PATH`.
+///
+/// Relative folders of `PATH` are skipped: they depend on the working folder.
 fn first_file(folders: &[PathBuf], path: &OsStr) -> Option<PathBuf> {
-    let folders = folders.iter().cloned().chain(env::split_paths(path));
+    let on_path = env::split_paths(path).filter(|folder| folder.is_absolute());
+    let folders = folders.iter().cloned().chain(on_path);
     folders.map(|folder| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"))).find(|file| file.is_file())
 }
 
 impl FoundProgram {
+    /// Returns the program for a further replica of a model, which does not repeat warnings about GPUs.
+    pub(super) fn without_gpu_warnings(&self) -> FoundProgram {
+        let filter = self.log_filter.as_deref().unwrap_or(DEFAULT_LOG_FILTER);
+        let log_filter = Some(format!("{filter},{GPU_LOG_TARGET}=error"));
+        FoundProgram { log_filter, warns_about_gpus: false, ..self.clone() }
+    }
+
     /// Starts the program with a command, or only for its greeting.
     ///
     /// # Errors
@@ -194,30 +216,25 @@ impl FoundProgram {
         }
         #[cfg(not(unix))]
         let _ = interrupts;
-        let mut child = program.spawn().inspect_err(|error| {
+        let child = program.spawn().inspect_err(|error| {
             if let Some(shortage) = ResourceShortage::of_process(error) {
                 shortage.while_doing(format!("{}: {error}", self.file.display())).report();
             }
         })?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let Some((mut stdin, stdout)) = stdin.zip(stdout) else {
-            return Err(io::Error::other("it has no standard streams"));
-        };
-        // If the program has already exited, the missing greeting will show it.
-        let stdin = command.is_some_and(|command| write_frame(&mut stdin, command).is_ok()).then_some(stdin);
-        let (handle, stdout) = (ProcessHandle::new(child), BufReader::new(stdout));
-        let mut process = ModelProcess { handle, stdin, stdout, log: None, is_ended: false };
-        process.log = stderr.map(LogForwarder::start).transpose()?;
-        Ok(process)
+        ModelProcess::new(child, command)
     }
 
-    /// Reads the greeting of a process; `None` if it exited first.
+    /// Reads the greeting of a process; `None` if it exited first. The caller limits the time.
     ///
     /// # Errors
     /// If it is a different program, or from a different build.
     pub(super) fn greet(&self, stdout: &mut BufReader<ChildStdout>) -> Result<Option<Greeting>, String> {
+        self.checked(read_frame::<Greeting>(stdout))
+    }
+
+    fn checked(&self, read: ReadGreeting) -> Result<Option<Greeting>, String> {
         let file = self.file.display();
-        let greeting = match read_frame::<Greeting>(stdout) {
+        let greeting = match read {
             Ok(Some(greeting)) => greeting,
             Ok(None) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -231,15 +248,27 @@ impl FoundProgram {
             format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
         })?;
         if let Some(problem) = &greeting.problem {
-            return Err(format!("{file} cannot run models: {problem}; {REMEDY}"));
+            return Err(format!("{file} cannot run models: {}", self.described_problem(problem)));
         }
         self.kernels.check(&self.file, &greeting.build, &greeting.unused_kernels)?;
         log_confinement(&greeting.confinement);
         Ok(Some(greeting))
     }
 
+    /// Describes why the program cannot compute, and what to do about it.
+    fn described_problem(&self, problem: &str) -> String {
+        let withheld = self.kernels.lacking_instructions().map(|reasons| format!(" ({reasons})"));
+        let reason = format!("{problem}{}", withheld.unwrap_or_default());
+        let known = PROBLEM_REMEDIES.iter().find(|(part, _)| reason.contains(part));
+        let remedy = known.map_or(REMEDY, |(_, remedy)| *remedy);
+        format!("{reason}; {remedy}")
+    }
+
     /// Warns if the processor is used although kernels for GPUs are installed, unless the suite or a lock chose it.
     pub(super) fn warn_without_gpu(&self, greeting: &Greeting) {
+        if !self.warns_about_gpus {
+            return;
+        }
         if let Some(reasons) = self.kernels.unused_gpus(&greeting.build, &greeting.unused_kernels) {
             tracing::warn!(
                 "no GPU is used, although kernels for GPUs are installed: {reasons}. To use the processor without \
@@ -252,18 +281,44 @@ impl FoundProgram {
     /// Starts the program and reads its greeting.
     ///
     /// # Errors
-    /// If it cannot be started, exits, or is a different program.
+    /// If it cannot be started, does not answer in time, exits, or is a different program.
     pub(super) fn start_greeted(
         &self,
         command: Option<&ModelCommand>,
     ) -> Result<(ModelProcess, Greeting), String> {
         let started = self.start(command, Interrupts::Received);
-        let mut process =
+        let process =
             started.map_err(|error| format!("{} cannot be started: {error}", self.file.display()))?;
-        match self.greet(&mut process.stdout)? {
+        let (mut process, read) = self.first_message(process)?;
+        match self.checked(read)? {
             Some(greeting) => Ok((process, greeting)),
             None => Err(process.end().described()),
         }
+    }
+
+    /// Reads the first message of a process. One that does not send it in time is killed.
+    fn first_message(&self, mut process: ModelProcess) -> Result<(ModelProcess, ReadGreeting), String> {
+        let (handle, file) = (process.handle.clone(), self.file.display());
+        let (sender, receiver) = channel();
+        let read = move || {
+            let read = read_frame::<Greeting>(&mut process.stdout);
+            // Without a receiver, the time is over and the process does not exit. It is dropped when it does.
+            let _ = sender.send((process, read));
+        };
+        spawn_thread("model greeting", read)
+            .map_err(|shortage| format!("{file} cannot be asked: {}", shortage.report()))?;
+        if let Ok(first) = receiver.recv_timeout(self.max_greeting_time) {
+            return Ok(first);
+        }
+        handle.kill();
+        let seconds = self.max_greeting_time.as_secs();
+        let reason = format!("{file} did not answer within {seconds} s while it loaded its kernels");
+        Err(match receiver.recv_timeout(MAX_EXIT_TIME) {
+            Ok((mut process, _)) => {
+                process.end().described_as(&format!("{reason}, and was killed; {SILENCE_REMEDY}"))
+            }
+            Err(_) => format!("{reason}, and does not exit, although it was killed; {SILENCE_REMEDY}"),
+        })
     }
 }
 
@@ -278,210 +333,5 @@ fn log_confinement(confinement: &Confinement) {
     }
 }
 
-impl ModelProcess {
-    /// Sends a text and reads the answer to it.
-    ///
-    /// # Errors
-    /// Returns how the process ended.
-    pub(super) fn ask<T: DeserializeOwned>(&mut self, text: &str) -> Result<T, String> {
-        let sent = self.stdin.as_mut().is_some_and(|stdin| write_frame(stdin, &text).is_ok());
-        let answer = if sent { self.read() } else { Err(self.end()) };
-        answer.map_err(|end| end.described())
-    }
-
-    /// Reads a message.
-    ///
-    /// # Errors
-    /// Returns how the process ended.
-    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, ProcessEnd> {
-        match read_frame::<T>(&mut self.stdout) {
-            Ok(Some(message)) => Ok(message),
-            Ok(None) | Err(_) => Err(self.end()),
-        }
-    }
-
-    /// Ends the process, which may still be running (and hang), and returns how it ended.
-    pub(super) fn end(&mut self) -> ProcessEnd {
-        self.is_ended = true;
-        self.stdin = None;
-        self.handle.kill();
-        let status = self.handle.wait_up_to(MAX_EXIT_TIME);
-        let log = self.log.take();
-        // The log of a process that does not exit has no end to wait for.
-        let log = match status {
-            Some(_) => log.map(LogForwarder::finish),
-            None => log.map(LogForwarder::last_lines),
-        };
-        ProcessEnd { status, log: log.unwrap_or_default() }
-    }
-}
-
-impl Drop for ModelProcess {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            self.end();
-        }
-    }
-}
-
-impl ProcessEnd {
-    /// Describes how the process ended, including its last log lines.
-    pub(super) fn described(&self) -> String {
-        self.described_as(&self.cause())
-    }
-
-    /// Describes how a process ended that was loading a model file, including its last log lines.
-    pub(super) fn described_while_loading(&self, file: &Path) -> String {
-        let is_crash = self.status.and_then(signal).is_some_and(|(number, _)| CRASHES.contains(&number));
-        let advice = match is_crash {
-            true => {
-                "; the file may be damaged, or made to attack its reader: fetch it again from a source that you trust"
-            }
-            false => "",
-        };
-        let file = file.display();
-        self.described_as(&format!("the model file {file} cannot be loaded: {}{advice}", self.cause()))
-    }
-
-    fn cause(&self) -> String {
-        let cause = match self.status {
-            Some(status) => match signal(status) {
-                Some((number, name)) => format!("was ended by the signal {number} ({name})"),
-                None => format!("ended with the {status}").replace("exit status: ", "exit status "),
-            },
-            None => "does not exit, although it was killed".to_owned(),
-        };
-        format!("the model process {cause}")
-    }
-
-    /// Describes an end whose cause is known, including the last log lines.
-    pub(super) fn described_as(&self, how: &str) -> String {
-        let said = match self.log.is_empty() {
-            true => String::new(),
-            false => format!("; its last output: {}", self.log.join(" | ")),
-        };
-        format!("{how}{said}")
-    }
-}
-
-/// Signals of a process that crashed: failed assertion, bus error, arithmetic error, invalid memory access, and on Linux a
-/// system call of another architecture.
-const CRASHES: [i32; 5] = [6, 7, 8, 11, 31];
-
-#[cfg(unix)]
-fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
-    use std::os::unix::process::ExitStatusExt as _;
-    let number = status.signal()?;
-    let name = match number {
-        4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
-        6 => "SIGABRT: an assertion of llama.cpp failed",
-        7 => "SIGBUS: the model file may have changed",
-        8 => "SIGFPE",
-        9 => "SIGKILL: memory may have run out",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        31 => "SIGSYS: it made a system call that is refused",
-        _ => "see `man 7 signal`",
-    };
-    Some((number, name))
-}
-
-#[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<(i32, &'static str)> {
-    None
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn program_beside_this_one_comes_before_installed_ones() {
-        let (prefix, on_path) =
-            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let folders = program_folders(&prefix.path().join("bin/gage-host"));
-        let found = || first_file(&folders, on_path.path().as_os_str());
-        assert_eq!(found(), None);
-        let (installed, beside) = (prefix.path().join("lib/gage-host"), prefix.path().join("bin"));
-        for folder in [on_path.path(), installed.as_path(), beside.as_path()] {
-            std::fs::create_dir_all(folder).expect("a folder");
-            let file = folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"));
-            std::fs::write(&file, "").expect("written");
-            assert_eq!(found(), Some(file));
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn other_programs_and_other_builds_are_refused() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("gage-model");
-        let build = |version: &str, variant: &str| {
-            let build = serde_json::json!({
-                "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": variant,
-                "modules": {}, "devices": [], "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
-            });
-            let confinement =
-                Confinement { privileges: Ok(()), files: Ok(1), system_calls: Ok(()), reaches_gpus: false };
-            serde_json::json!({
-                "build": build, "confinement": confinement, "unused_kernels": [], "free_gpu_memory": {},
-            })
-        };
-        let mut greeting = Vec::new();
-        let script = |bytes: &[u8]| {
-            std::fs::write(folder.path().join("greeting"), bytes).expect("written");
-            std::fs::write(&file, "#!/bin/sh\ncat \"${0%/*}/greeting\"\n").expect("written");
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
-        };
-        let program = ModelProgram { file: Some(file.clone()), log_filter: None };
-        let greet = |kernels| {
-            let found = program.find(kernels, None).expect("the file");
-            let command = ModelCommand::CountTokens(PathBuf::from("x.gguf"));
-            let mut process = found.start(Some(&command), Interrupts::Received).expect("started");
-            let greeted = found.greet(&mut process.stdout);
-            process.end();
-            greeted
-        };
-        script(b"hello, world");
-        let error = greet(Kernels::Auto).expect_err("another program");
-        assert!(error.contains("is not gage-model") && error.contains(PROGRAM_VARIABLE), "{error}");
-        script(b"");
-        assert_eq!(greet(Kernels::Auto), Ok(None));
-        write_frame(&mut greeting, &build("99.0.0", "baseline")).expect("a frame");
-        script(&greeting);
-        let error = greet(Kernels::Auto).expect_err("another build");
-        assert!(error.contains("does not belong to this gage-host: it is version 99.0.0"), "{error}");
-        greeting.clear();
-        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "baseline")).expect("a frame");
-        script(&greeting);
-        assert!(greet(Kernels::Auto).is_ok_and(|greeting| greeting.is_some()));
-        let error = greet(Kernels::Avx512).expect_err("another variant");
-        assert!(
-            error.contains(
-                "are compiled in (`baseline`), and the suite asks for `avx512`; leave `kernels` out"
-            ),
-            "{error}"
-        );
-        assert_eq!(program.check_variant(&KernelBuild::Baseline.into()), Ok(()));
-        let error = program.check_variant(&KernelBuild::Cuda.into()).expect_err("another variant");
-        assert!(error.contains("are compiled in, and built for `baseline`"), "{error}");
-        greeting.clear();
-        let mut broken = build(env!("CARGO_PKG_VERSION"), "baseline");
-        broken["problem"] = "it was given no kernels for the processor".into();
-        write_frame(&mut greeting, &broken).expect("a frame");
-        script(&greeting);
-        let error = greet(Kernels::Auto).expect_err("no kernels");
-        assert!(
-            error.contains("cannot run models: it was given no kernels for the processor; install"),
-            "{error}"
-        );
-        greeting.clear();
-        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "cuda 8.6")).expect("a frame");
-        script(&greeting);
-        let locked = |text: &str| program.check_variant(&text.parse().expect("a variant"));
-        assert_eq!(locked("cuda 8.6"), Ok(()));
-        let error = locked("cuda 9.0").expect_err("another GPU");
-        assert!(error.ends_with("the compute capability of this machine's GPUs is 8.6, not 9.0"), "{error}");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! One-shot commands of `gage-model`: benchmarks, and counting tokens with the vocabulary of a model file.
 
-use super::model_program::{ModelProcess, ModelProgram};
+use super::model_process::ModelProcess;
+use super::model_program::ModelProgram;
 use gage_config::Kernels;
 use gage_model_protocol::{BenchOptions, BenchReport, Command};
 use parking_lot::Mutex;

@@ -2,7 +2,8 @@
 
 use super::hang_watchdog::WatchdogLimits;
 use super::model_client::{ClientState, LoadResult, ModelClient, model_lost, watch_process};
-use super::model_program::{FoundProgram, Interrupts, ModelProcess};
+use super::model_process::ModelProcess;
+use super::model_program::{FoundProgram, Interrupts};
 use crate::api::{BackendError, BackendErrorKind};
 use gage_core::spawn_thread;
 use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
@@ -60,7 +61,8 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
         if let Err(reason) = strong.check_files_before_reload() {
             return strong.state().fail_all(model_lost(reason));
         }
-        let mut process = match launch(&strong, options, program) {
+        let next = strong.state().options_of_next_load(options);
+        let mut process = match launch(&strong, &next, program) {
             Ok(process) => process,
             Err(reason) => return strong.state().fail_all(model_lost(reason)),
         };

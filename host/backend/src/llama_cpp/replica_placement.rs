@@ -1,9 +1,10 @@
 //! Replicas of a model: how many processes run it, and which GPUs and threads each has.
 
-use super::model_program::{FoundProgram, ModelProgram};
-use gage_config::{Kernels, Replicas};
+use super::model_program::FoundProgram;
+use gage_config::Replicas;
 use gage_model_protocol::gpu_layers::LayerNeeds;
-use gage_model_protocol::{GpuDevice, Greeting, ModelOptions, to_u32, to_usize};
+use gage_model_protocol::{GpuDevice, ModelOptions, to_u32, to_usize};
+use std::collections::BTreeSet;
 use std::thread::available_parallelism;
 
 /// Options of each process that runs a model.
@@ -14,35 +15,22 @@ pub(super) struct ReplicaPlacement {
     pub(super) concurrent_loads: usize,
 }
 
-/// Returns the free memory of each GPU in bytes, in the order in which `devices` counts them.
-fn gpu_memory(greeting: &Greeting) -> Vec<u64> {
-    let free = |gpu: &GpuDevice| greeting.free_gpu_memory.get(&gpu.name).copied().unwrap_or(0);
-    greeting.build.devices.iter().map(free).collect()
-}
-
-/// Returns the free memory of each GPU that models run on by default, in bytes. It is empty without GPUs, and if the
-/// program cannot be started.
-pub fn free_gpu_memory(program: &ModelProgram) -> Vec<u64> {
-    let greeted = program.find(Kernels::Auto, None).and_then(|found| found.start_greeted(None));
-    greeted.map(|(_, greeting)| gpu_memory(&greeting)).unwrap_or_default()
-}
-
 impl ReplicaPlacement {
     /// Places the configured number of replicas on the GPUs of the program. Starts the program to ask for them if there
     /// may be several replicas.
     ///
     /// # Errors
-    /// If the program cannot be started, or the replicas cannot share the GPUs.
+    /// If the program cannot be started, or the replicas cannot share the GPUs, or would give other answers on them.
     pub(super) fn of(
         replicas: Replicas,
         model: &ModelOptions,
         program: &FoundProgram,
     ) -> Result<ReplicaPlacement, String> {
-        if replicas == Replicas::Count(1) {
+        if is_single(replicas, model) {
             return Ok(ReplicaPlacement { options: vec![model.clone()], concurrent_loads: 1 });
         }
         let (_, greeting) = program.start_greeted(None)?;
-        let free = gpu_memory(&greeting);
+        let free = greeting.free_memory_of_gpus();
         let cores = available_parallelism().map_or(1, usize::from);
         let gpus = gpus_of(model, free.len());
         let fits = || LayerNeeds::read(model).is_some_and(|needs| fits_on_each(&needs, &gpus, &free));
@@ -51,7 +39,9 @@ impl ReplicaPlacement {
             Replicas::Auto if gpus.len() > 1 && fits() => gpus.len(),
             Replicas::Auto => 1,
         };
-        ReplicaPlacement::on(count, model, &gpus, cores)
+        let placement = ReplicaPlacement::on(count, model, &gpus, cores)?;
+        check_equal_gpus(&placement.options, &greeting.build.devices)?;
+        Ok(placement)
     }
 
     /// Places replicas on GPUs, or on the cores of the processor if there are none.
@@ -72,6 +62,41 @@ impl ReplicaPlacement {
         });
         Ok(ReplicaPlacement { options: options.collect(), concurrent_loads: gpus.len().clamp(1, count) })
     }
+}
+
+/// Returns whether there is one replica on every machine. A model without layers on GPUs is not run on each of them.
+fn is_single(replicas: Replicas, model: &ModelOptions) -> bool {
+    match replicas {
+        Replicas::Count(count) => count == 1,
+        Replicas::Auto => model.gpu_layers == Some(0),
+    }
+}
+
+/// Checks that answers of a deterministic model do not depend on the replica. Kinds of GPUs differ in the last bits.
+fn check_equal_gpus(replicas: &[ModelOptions], devices: &[GpuDevice]) -> Result<(), String> {
+    let device = |number: &u32| devices.get(to_usize(*number));
+    let products = |replica: &ModelOptions| -> Vec<&str> {
+        replica.devices.iter().filter_map(device).map(|gpu| gpu.description.as_str()).collect()
+    };
+    let is_deterministic = replicas.iter().any(|replica| replica.deterministic);
+    let are_equal = replicas.windows(2).all(|pair| match pair {
+        [one, next] => products(one) == products(next),
+        _ => true,
+    });
+    if !is_deterministic || are_equal {
+        return Ok(());
+    }
+    let numbers: BTreeSet<&u32> = replicas.iter().flat_map(|replica| &replica.devices).collect();
+    let described = numbers.into_iter().filter_map(|number| {
+        let gpu = device(number)?;
+        Some(format!("{number} ({}, {})", gpu.name, gpu.description))
+    });
+    let described: Vec<String> = described.collect();
+    Err(format!(
+        "`replicas`: with `deterministic: true` every replica needs the same kinds of GPUs, and these differ: {}. Name \
+         equal ones as `devices`, or leave `replicas` or `deterministic` out",
+        described.join(", ")
+    ))
 }
 
 /// Returns the numbers of the GPUs that a model uses.
@@ -167,6 +192,59 @@ mod tests {
             let free: Vec<u64> = free_gib.iter().map(|free| free << 30).collect();
             assert_eq!(fits_on_each(&needs, gpus, &free), expected, "{gpus:?} {free_gib:?}");
         }
+    }
+
+    #[test]
+    fn number_of_replicas_may_not_depend_on_gpus() {
+        let with_layers = |gpu_layers| ModelOptions { gpu_layers, ..model() };
+        for (replicas, gpu_layers, expected) in [
+            (Replicas::Count(1), None, true),
+            (Replicas::Count(2), Some(0), false),
+            (Replicas::Auto, None, false),
+            (Replicas::Auto, Some(1), false),
+            (Replicas::Auto, Some(0), true),
+        ] {
+            assert_eq!(
+                is_single(replicas, &with_layers(gpu_layers)),
+                expected,
+                "{replicas:?} {gpu_layers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn deterministic_replicas_need_equal_gpus() {
+        let gpus = |products: &[&str]| -> Vec<GpuDevice> {
+            let gpu = |(number, product): (usize, &&str)| GpuDevice {
+                name: format!("CUDA{number}"),
+                description: (*product).to_owned(),
+                memory_bytes: 0,
+            };
+            products.iter().enumerate().map(gpu).collect()
+        };
+        let mixed = gpus(&["A100", "H200", "A100", "H200"]);
+        for (deterministic, shares, devices, is_refused) in [
+            (true, &[&[0_u32][..], &[1]][..], &mixed, true),
+            (false, &[&[0], &[1]], &mixed, false),
+            (true, &[&[0], &[2]], &mixed, false),
+            (true, &[&[0, 1]], &mixed, false),
+            (true, &[&[0, 1], &[2, 3]], &mixed, false),
+            (true, &[&[0, 1], &[3, 2]], &mixed, true),
+            (true, &[&[0, 2], &[1, 3]], &mixed, true),
+            (true, &[&[0], &[1]], &gpus(&["A100", "A100"]), false),
+            // Without GPUs, or with numbers that do not exist, which the load reports.
+            (true, &[&[], &[]], &mixed, false),
+            (true, &[&[7], &[8]], &mixed, false),
+        ] {
+            let options = |share: &&[u32]| ModelOptions { deterministic, devices: share.to_vec(), ..model() };
+            let replicas: Vec<ModelOptions> = shares.iter().map(options).collect();
+            let checked = check_equal_gpus(&replicas, devices);
+            assert_eq!(checked.is_err(), is_refused, "{shares:?}: {checked:?}");
+        }
+        let replica = |gpu| ModelOptions { deterministic: true, devices: vec![gpu], ..model() };
+        let error = check_equal_gpus(&[replica(1), replica(0)], &mixed).expect_err("they differ");
+        let error = error.recorded("model_files");
+        assert!(error.contains("and these differ: 0 (CUDA0, A100), 1 (CUDA1, H200). Name equal"), "{error}");
     }
 
     #[test]

@@ -46,7 +46,9 @@ impl ReplicaPool {
         for started in placement.options.chunks(placement.concurrent_loads.max(1)) {
             let mut opening = Vec::with_capacity(started.len());
             for options in started {
-                let (client, opened) = process::start(options.clone(), program.clone(), limits)?;
+                let program =
+                    if clients.is_empty() { program.clone() } else { program.without_gpu_warnings() };
+                let (client, opened) = process::start(options.clone(), program, limits)?;
                 clients.push(client);
                 opening.push(opened);
             }

@@ -1,5 +1,6 @@
 //! The command line of `export`.
 
+use super::output_file::output_file;
 use clap::Args;
 use gage_export::{ExportFormat, Relationship};
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ pub(crate) struct ExportArguments {
 
     /// The file to write, or the folder for formats of several files; by default exports/FORMAT in the folder of the
     /// run.
-    #[arg(long, short, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH", value_parser = output_file())]
     pub(crate) out: Option<PathBuf>,
 
     /// Replace existing files.

@@ -1,5 +1,6 @@
 //! `gage-host new`: a suite for a file of rows.
 
+use super::output_file::output_file;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,6 +34,6 @@ pub(crate) struct NewSuiteArguments {
     pub(crate) metrics: Vec<String>,
 
     /// The suite to write.
-    #[arg(long, short, value_name = "FILE", default_value = "suite.yaml")]
+    #[arg(long, short, value_name = "FILE", default_value = "suite.yaml", value_parser = output_file())]
     pub(crate) output: PathBuf,
 }

@@ -1,6 +1,7 @@
 //! The command line of `report`.
 
 use super::PermissionArguments;
+use super::output_file::output_file;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ pub(crate) struct ReportArguments {
     pub(crate) runs: Vec<PathBuf>,
 
     /// The file to write; by default report.html in the folder of the last run.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Folder in which run ids are looked up.

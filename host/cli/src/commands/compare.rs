@@ -149,7 +149,7 @@ pub(super) fn warn_if_changed(run: &RecordedRun, consequence: &str) {
         let warning = format!("warning: {}; {consequence}", edited.of(run.run_id()));
         terminal::eprint_line(gage_core::printable_line(&warning));
     }
-    if run.has_changed_samples() {
+    if run.has_changed_samples(u64::MAX) {
         let warning = format!(
             "warning: samples.jsonl of {} is not the file that the run wrote; `gage-host verify {}` says what was changed",
             run.run_id(),

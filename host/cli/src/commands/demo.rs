@@ -60,6 +60,10 @@ fn words_of_run(arguments: &DemoArguments) -> Vec<OsString> {
 
 /// Writes the files that are missing. If a file exists with other contents, nothing is written.
 fn write_files(folder: &Path) -> Result<(), ExitCode> {
+    if fs::metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
+        let message = format!("--dir: {} is not a folder", folder.display());
+        return Err(terminal::usage_error(&message, Some("choose another folder; nothing was written")));
+    }
     let mut missing: Vec<(PathBuf, &[u8])> = Vec::new();
     for (name, content) in FILES {
         let path = folder.join(name);

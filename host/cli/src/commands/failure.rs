@@ -87,7 +87,12 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::ChangedInput { .. } => {
             "restore the input, and continue the run with `gage-host run SUITE --resume RUN`"
         }
-        RunnerError::RunExists { .. } => "continue it with --resume, or choose another --run-id",
+        RunnerError::RunExists { is_finished: true, .. } => {
+            "it is finished: choose another --run-id, or leave --run-id out"
+        }
+        RunnerError::RunExists { is_finished: false, .. } => {
+            "continue it with --resume, or choose another --run-id"
+        }
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
         RunnerError::NothingToResume { other: Some(_), .. } => {
             "to continue that run, restore these values, or set their variables as they were; to start a new run, \

@@ -1,7 +1,7 @@
 //! Messages and other texts, each beside its name.
 
 use crate::terminal::{self, Style};
-use gage_core::{ContentPart, Message, shortened};
+use gage_core::{ContentPart, Message, Role, shortened};
 use gage_engine::SentRequest;
 use std::borrow::Cow;
 
@@ -14,6 +14,15 @@ const MAX_TEXT_COLUMNS: usize = 250;
 /// Prints a message beside its role.
 pub(super) fn show_message(message: &Message, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
     field(message.role.name(), &text_of(message), most, style)
+}
+
+/// Prints the messages of a sample that no model was asked.
+pub(super) fn show_question(messages: &[Message], style: &Style) -> anyhow::Result<()> {
+    for message in messages {
+        let name = if message.role == Role::User { "question" } else { message.role.name() };
+        field(name, &text_of(message), None, style)?;
+    }
+    Ok(())
 }
 
 /// Prints a request in full.

@@ -29,7 +29,7 @@ pub(crate) fn execute(arguments: &NewSuiteArguments) -> anyhow::Result<ExitCode>
     let (data, columns) = asked.answer(given.as_deref(), |data| {
         survey(data, has_named_columns).map(|columns| (data.to_owned(), columns))
     })?;
-    let question = question_field(arguments.question.as_deref(), &columns)?;
+    let question = question_field(arguments.question.as_deref(), arguments.answer.as_deref(), &columns)?;
     let answer = answer_field(arguments.answer.as_deref(), question.as_deref(), &columns)?;
     let asked = Question {
         what: "Model (openai:MODEL, anthropic:MODEL, openai:MODEL@http://HOST:PORT/v1, ./FILE.gguf)",
@@ -52,12 +52,16 @@ pub(crate) fn execute(arguments: &NewSuiteArguments) -> anyhow::Result<ExitCode>
 }
 
 /// Returns the field of the question. `None` if the rows are conversations.
-fn question_field(given: Option<&str>, columns: &Columns) -> anyhow::Result<Option<String>> {
+fn question_field(
+    given: Option<&str>,
+    answer: Option<&str>,
+    columns: &Columns,
+) -> anyhow::Result<Option<String>> {
     if given.is_none() {
         if columns.has_messages() {
             return Ok(None);
         }
-        if let Some(field) = columns.question() {
+        if let Some(field) = columns.question(answer) {
             return Ok(Some(field.to_owned()));
         }
     }

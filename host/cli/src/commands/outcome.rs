@@ -47,7 +47,7 @@ pub(super) fn print_figures(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>)
 
 /// Prints what follows the table: notes, usage, and how the run ended. Returns its exit code.
 pub(super) fn print_remarks(outcome: &RunOutcome, of: OutcomeOf<'_>) -> ExitCode {
-    print_notes(outcome);
+    print_notes(outcome, of);
     print_usage(outcome);
     if let Ending::Stopped(reason) = &outcome.ending {
         let outcomes = &outcome.reports.summary.samples.outcomes;
@@ -123,7 +123,7 @@ pub(super) fn json_of(outcome: &RunOutcome) -> Value {
 }
 
 /// Prints notes about the data, failed samples and metrics.
-fn print_notes(outcome: &RunOutcome) {
+fn print_notes(outcome: &RunOutcome, of: OutcomeOf<'_>) {
     for task in outcome.tasks.iter().filter(|task| task.filtered > 0) {
         let rows = terminal::count_of(task.filtered, "row");
         terminal::eprint_line(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
@@ -150,8 +150,10 @@ fn print_notes(outcome: &RunOutcome) {
                 .to_owned(),
         );
     }
-    lines.extend(tasks.iter().flat_map(|task| incomplete_answers(&task.task_id, &task.samples)));
-    lines.extend(tasks.iter().flat_map(unanswered));
+    let are_given = outcome.has_given_answers;
+    lines.extend(tasks.iter().flat_map(|task| incomplete_answers(&task.task_id, &task.samples, are_given)));
+    let check = next_command::data_check(of);
+    lines.extend(tasks.iter().flat_map(|task| unanswered(task, &check)));
     lines.extend(tasks.iter().flat_map(unreadable));
     lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
 }
@@ -220,8 +222,8 @@ fn coverage_line(coverage: &CoverageShortfall) -> String {
 }
 
 /// Returns warnings about Samples without a usable reference: those without a score, and those whose answers all count as
-/// wrong, which is not the model's fault.
-fn unanswered(task: &TaskSummary) -> Vec<String> {
+/// wrong, which is not the model's fault. `check` is the command that names them.
+fn unanswered(task: &TaskSummary, check: &str) -> Vec<String> {
     let warning = |count_of: &dyn Fn(&MetricFigure) -> u64, effect: &dyn Fn(&str, bool) -> String| {
         let counts: Vec<(&str, u64)> = task
             .metrics
@@ -232,7 +234,7 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
         let most = counts.iter().map(|(_, count)| *count).max()?;
         let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
         Some(format!(
-            "warning: {}: {} {}; `gage-host data validate` names the first",
+            "warning: {}: {} {}; `{check}` names the first",
             task.task_id,
             terminal::count_of(most, "sample"),
             effect(&metrics.join(", "), most == 1)
@@ -258,21 +260,33 @@ fn unanswered(task: &TaskSummary) -> Vec<String> {
     [warning(&missing, &unscored), warning(&unknown, &wrong)].into_iter().flatten().collect()
 }
 
-/// Returns warnings about answers that are cut off or empty, if they are half of a task's samples or more.
-fn incomplete_answers(task_id: &str, samples: &SampleFigures) -> Vec<String> {
-    let warning = |(outcome, how): (Outcome, &str)| {
+/// Returns warnings about answers that are cut off or empty, if they are half of a task's samples or more. Answers that
+/// are given have no model that could answer again.
+fn incomplete_answers(task_id: &str, samples: &SampleFigures, are_given: bool) -> Vec<String> {
+    let warning = |(outcome, how, remedy): (Outcome, &str, &str)| {
         let count = samples.outcomes.get(&outcome).copied().filter(|count| count * 2 >= samples.total)?;
         let name = outcome.name();
         Some(format!(
-            "warning: {task_id}: {count} of {} answers {how}, and have no score; raise `max_new_tokens`, or score them \
-             as they are: `score_outcomes: [{name}]`",
+            "warning: {task_id}: {count} of {} answers {how}, and have no score; {remedy}, or score them as they are: \
+             `score_outcomes: [{name}]`",
             samples.total,
         ))
     };
-    let kinds = [
-        (Outcome::Truncated, "were cut off at a limit"),
-        (Outcome::EmptyOutput, "are empty, perhaps after reasoning up to the limit"),
-    ];
+    let raise = "raise `max_new_tokens`";
+    let kinds = match are_given {
+        true => [
+            (
+                Outcome::Truncated,
+                "were cut off, as their `finish_reason` says",
+                "have them made again with a larger limit",
+            ),
+            (Outcome::EmptyOutput, "are empty in their file", "complete the file"),
+        ],
+        false => [
+            (Outcome::Truncated, "were cut off at a limit", raise),
+            (Outcome::EmptyOutput, "are empty, perhaps after reasoning up to the limit", raise),
+        ],
+    };
     kinds.into_iter().filter_map(warning).collect()
 }
 
@@ -394,16 +408,20 @@ mod tests {
             let coverage = (30 - count) as f64 / 30.0;
             let samples =
                 SampleFigures { total: 30, outcomes, not_reached: 0, total_is_least: false, coverage };
-            incomplete_answers("mine", &samples).join("\n")
+            [false, true].map(|are_given| incomplete_answers("mine", &samples, are_given).join("\n"))
         };
-        let cut_off = warnings(Outcome::Truncated, 30);
+        let [cut_off, given] = warnings(Outcome::Truncated, 30);
         let expected = "warning: mine: 30 of 30 answers were cut off at a limit, and have no score; raise \
                         `max_new_tokens`, or score them as they are: `score_outcomes: [truncated]`";
         assert_eq!(cut_off, expected);
-        let empty = warnings(Outcome::EmptyOutput, 20);
+        let expected = "warning: mine: 30 of 30 answers were cut off, as their `finish_reason` says, and have no score; \
+                        have them made again with a larger limit, or score them as they are: `score_outcomes: [truncated]`";
+        assert_eq!(given, expected);
+        let [empty, given] = warnings(Outcome::EmptyOutput, 20);
         assert!(empty.contains("20 of 30 answers are empty") && empty.contains("[empty_output]"), "{empty}");
-        assert_eq!(warnings(Outcome::Truncated, 14), "");
-        assert_eq!(warnings(Outcome::Refused, 30), "");
+        assert!(given.contains("are empty in their file") && given.contains("complete the file"), "{given}");
+        assert_eq!(warnings(Outcome::Truncated, 14), ["", ""]);
+        assert_eq!(warnings(Outcome::Refused, 30), ["", ""]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use gage_figures::RecordedRun;
 use gage_html::{HtmlError, write_html_file};
 use gage_record::format::REPORT_FILE;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
@@ -22,6 +23,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     let permissions = permissions(&arguments.permissions)?;
     let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
     let sources: Vec<RecordedRun> = opened.collect::<Result<_, ExitCode>>()?;
+    refuse_repeated(&sources)?;
     sources.iter().for_each(|source| warn_if_changed(source, "the report says so as well"));
     let comparisons = comparisons_with_first(&sources).map_err(|error| match error {
         CompareError::Report(error) => unreadable(error).into(),
@@ -60,6 +62,22 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         ))?;
     }
     Ok(ExitCode::Done)
+}
+
+/// Refuses a run that is given twice: its samples would count twice.
+fn refuse_repeated(sources: &[RecordedRun]) -> Result<(), ExitCode> {
+    let mut folders = BTreeSet::new();
+    let folder_of = |source: &RecordedRun| {
+        let folder = Path::new(source.folder());
+        folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+    };
+    match sources.iter().find(|source| !folders.insert(folder_of(source))) {
+        None => Ok(()),
+        Some(repeated) => {
+            let message = format!("the run {} is given twice", repeated.run_id());
+            Err(terminal::usage_error(&gage_core::printable_line(&message), Some("name it once")))
+        }
+    }
 }
 
 /// Returns the path of the report in a run folder. Others may have put a link or a pipe there, which is not written to.

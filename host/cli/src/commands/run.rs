@@ -43,7 +43,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
         return run_all(arguments, &permissions, combinations, &stop);
     }
-    match started(&arguments, permissions, stop) {
+    match started(&arguments, permissions, &stop) {
         Ok(outcome) => {
             let of = OutcomeOf::Run { suite: &arguments.config.path() };
             outcome::print(&outcome, arguments.print.json, of)
@@ -56,7 +56,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 fn started(
     arguments: &RunArguments,
     permissions: Permissions,
-    stop: CancelToken,
+    stop: &CancelToken,
 ) -> Result<RunOutcome, RunnerError> {
     let request = request(arguments, permissions, stop);
     match arguments.is_resumed() {
@@ -69,8 +69,8 @@ fn started(
     }
 }
 
-/// Runs each combination of models and prompts, one after another, and prints their figures side by side. Returns the code of
-/// the first run that did not end well.
+/// Runs each combination of models and prompts, one after another, and prints their figures side by side. Returns the worst
+/// code of the runs.
 fn run_all(
     mut arguments: RunArguments,
     permissions: &Permissions,
@@ -102,6 +102,9 @@ fn run_all(
     } else {
         print_side_by_side(&ended.outcomes)?;
     }
+    for line in &ended.failures {
+        terminal::eprint_line(gage_core::printable_line(line));
+    }
     let has_begun = variants.iter().any(|variant| variant.exists(&arguments.output_dir));
     if let Some(command) = ended.next(&run_id, has_begun) {
         next_command::print(&command);
@@ -112,10 +115,14 @@ fn run_all(
 /// Runs of several models or prompts that have ended.
 struct EndedRuns<'v> {
     outcomes: Vec<(&'v Variant, RunOutcome)>,
-    /// Code of the first run that did not end well.
+    /// Lines that name the runs which ended without figures, or too early.
+    failures: Vec<String>,
+    /// The worst code of the runs.
     code: ExitCode,
     /// True if a run can be continued, or was not begun.
     is_open: bool,
+    /// True if a run with the id of one of them is finished already.
+    is_taken: bool,
 }
 
 impl EndedRuns<'_> {
@@ -128,12 +135,14 @@ impl EndedRuns<'_> {
                 Some(next_command::after_open_runs(run_id, endings))
             }
             (true, false) => Some(next_command::same_again()),
-            (false, _) => (!self.outcomes.is_empty()).then(|| comparison(&self.outcomes)),
+            (false, _) if self.outcomes.is_empty() => self.is_taken.then(next_command::as_new_run),
+            (false, _) => Some(comparison(&self.outcomes)),
         }
     }
 }
 
-/// Runs each combination, and prints the end of its run.
+/// Runs each combination, and prints the end of its run. A model that fails does not keep the others from running, but a
+/// budget that is used up does, and the user.
 fn run_each<'v>(
     arguments: &mut RunArguments,
     permissions: &Permissions,
@@ -141,34 +150,47 @@ fn run_each<'v>(
     stop: &CancelToken,
 ) -> anyhow::Result<EndedRuns<'v>> {
     let is_resumed = arguments.is_resumed();
-    let mut ended = EndedRuns { outcomes: Vec::new(), code: ExitCode::Done, is_open: false };
+    let mut ended = EndedRuns {
+        outcomes: Vec::new(),
+        failures: Vec::new(),
+        code: ExitCode::Done,
+        is_open: false,
+        is_taken: false,
+    };
     let suite = arguments.config.path();
     let of = OutcomeOf::Run { suite: &suite };
     for variant in variants {
         variant.apply(arguments, is_resumed);
+        let name = variant.combination.name();
         if !arguments.print.quiet {
-            terminal::eprint_line(gage_core::printable_line(&variant.combination.name()));
+            terminal::eprint_line(gage_core::printable_line(&name));
         }
-        let code = match started(arguments, permissions.clone(), stop.clone()) {
+        let mut is_budget_exhausted = false;
+        let code = match started(arguments, permissions.clone(), stop) {
             Ok(outcome) => {
                 let code = match arguments.print.json {
                     true => outcome::print_remarks(&outcome, of),
                     false => outcome::print_figures(&outcome, false, of)?,
                 };
                 ended.is_open |= is_continued(&outcome.ending);
+                is_budget_exhausted = matches!(outcome.ending, Ending::Stopped(StopReason::Budget(_)));
+                let reason = outcome.ended_by.iter();
+                ended.failures.extend(reason.map(|reason| format!("ended early: {name}: {reason}")));
                 ended.outcomes.push((variant, outcome));
                 code
             }
             Err(error) => {
-                ended.is_open |=
-                    matches!(error, RunnerError::RunExists { .. } | RunnerError::Shortage { .. });
+                ended.is_taken |= matches!(error, RunnerError::RunExists { is_finished: true, .. });
+                ended.is_open |= matches!(
+                    error,
+                    RunnerError::RunExists { is_finished: false, .. } | RunnerError::Shortage { .. }
+                );
+                ended.failures.push(format!("failed: {name}: {error}"));
                 failure::refuse(error)?
             }
         };
-        if ended.code == ExitCode::Done {
-            ended.code = code;
-        }
-        if stop.is_cancelled() {
+        ended.code = ended.code.worse(code);
+        if stop.is_cancelled() || is_budget_exhausted {
             ended.is_open |= variants.len() > ended.outcomes.len();
             break;
         }
@@ -253,19 +275,20 @@ fn exchanges(arguments: &RunArguments) -> HttpExchanges {
 }
 
 /// Creates the request from the command line.
-fn request(arguments: &RunArguments, permissions: Permissions, stop: CancelToken) -> RunRequest {
+fn request(arguments: &RunArguments, permissions: Permissions, stop: &CancelToken) -> RunRequest {
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
         .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
     let exchanges = exchanges(arguments);
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
     let (quiet, progress) = (arguments.print.quiet, &arguments.print.progress);
-    let listener = Listener::of_run(quiet, progress, &stop, &arguments.output_dir, is_port_free);
+    let listener = Listener::of_run(quiet, progress, stop, &arguments.output_dir, is_port_free);
     let is_offline = arguments.offline || arguments.frozen;
     RunRequest {
         context: Context {
             permissions: if is_offline { permissions.offline() } else { permissions },
-            ..setup::context(Arc::new(listener), stop, &arguments.print.logs.log)
+            // The end of this run is not that of the other runs of the command.
+            ..setup::context(Arc::new(listener), stop.child(), &arguments.print.logs.log)
         },
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),

@@ -25,9 +25,13 @@ pub(crate) fn read() {
 }
 
 fn variables_of(path: &Path) -> Result<BTreeMap<String, String>, String> {
-    // Python's virtual environments often have this name.
     if path.is_dir() {
-        return Ok(BTreeMap::new());
+        // Python's virtual environments often have this name.
+        let is_environment = path.join("pyvenv.cfg").is_file();
+        return match is_environment {
+            true => Ok(BTreeMap::new()),
+            false => Err("it is a folder; variables are read from a file".to_owned()),
+        };
     }
     let text = match foreign_file::read_named_text(path, MAX_FILE_SIZE) {
         Ok(text) => text,
@@ -69,5 +73,14 @@ mod tests {
         let message = variables_of(&path).expect_err("blanks without quotes");
         assert!(message.starts_with("line 2: expected NAME=VALUE"), "{message}");
         assert!(!message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn a_folder_is_reported_unless_it_is_a_virtual_environment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let message = variables_of(folder.path()).expect_err("a folder");
+        assert_eq!(message, "it is a folder; variables are read from a file");
+        std::fs::write(folder.path().join("pyvenv.cfg"), "home = /usr/bin\n").expect("written");
+        assert_eq!(variables_of(folder.path()), Ok(BTreeMap::new()));
     }
 }

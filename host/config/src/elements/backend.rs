@@ -35,7 +35,7 @@ pub enum BackendKind {
     /// An HTTP server, in any of the supported protocols.
     Http(Box<HttpBackendConfig>),
     /// `llama_cpp`
-    LlamaCpp(LlamaCppConfig),
+    LlamaCpp(Box<LlamaCppConfig>),
     /// `custom_script`
     CustomScript(CustomScriptConfig),
     /// `answers`
@@ -128,7 +128,9 @@ impl BackendSpec {
         let read = match kind? {
             // Unknown keys are meant for the server, so this kind checks them itself.
             Kind::Http(kind) => return http::read(kind, config, problems).map(BackendKind::Http),
-            Kind::LlamaCpp => llama_cpp::read(&mut config, problems).map(BackendKind::LlamaCpp),
+            Kind::LlamaCpp => {
+                llama_cpp::read(&mut config, problems).map(|llama| BackendKind::LlamaCpp(Box::new(llama)))
+            }
             Kind::CustomScript => custom_script::read(&mut config, problems).map(BackendKind::CustomScript),
             Kind::Answers => answers::read(&mut config, problems).map(BackendKind::Answers),
         };

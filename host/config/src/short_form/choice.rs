@@ -6,6 +6,7 @@ use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
 use crate::overrides;
 use crate::problems::Problems;
+use crate::source::Span;
 use gage_core::SamplingParams;
 
 /// The models and the prompts that a suite lists.
@@ -79,10 +80,15 @@ pub(crate) fn keep_one(root: &mut Node, problems: &mut Problems) {
             continue;
         };
         let names: Vec<String> = items.iter().enumerate().map(|(place, item)| name(item, place)).collect();
+        let repeated = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
         let span = root.get(key).map_or(root.span, |list| list.span);
         let source = problems.sources.get(span.source);
         let is_of_command = source.is_some_and(|source| source.name.starts_with("--set "));
         let needs = format!("{} {key}s, and this command needs one", items.len());
+        if let Some((_, name)) = repeated {
+            refuse_repeated(key, name, is_of_command, span, problems);
+            continue;
+        }
         // The user gave the option several times, and has not seen the list.
         let problem = match is_of_command {
             true => problems.error_without_place(format!("`--{key}` gives {needs}")),
@@ -91,6 +97,20 @@ pub(crate) fn keep_one(root: &mut Node, problems: &mut Problems) {
         problem.help(format!("choose one with --{key}: {}", names.join(", ")));
     }
     keep_first(root);
+}
+
+/// Reports that a list names a model or a prompt twice.
+fn refuse_repeated(key: &str, name: &str, is_of_command: bool, span: Span, problems: &mut Problems) {
+    match is_of_command {
+        true => problems.error_without_place(format!("`--{key}` names {name} twice")).help("name it once"),
+        false => {
+            let message = format!("the suite lists the {key} {name} twice");
+            problems.error(span, key, message).help(match key {
+                "prompt" => "list it once, or give each prompt its own `prompt_id`",
+                _ => "list it once",
+            })
+        }
+    };
 }
 
 /// Sets a key to an item of a list, with the text before its variables were replaced.
@@ -134,8 +154,12 @@ pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, 
         NodeValue::List(items) => items.as_slice(),
         _ => std::slice::from_ref(&before),
     };
-    let entry = listed.iter().enumerate().find(|(place, item)| name_of(item, *place) == name);
-    if let Some((_, item)) = entry {
+    let mut entries = listed.iter().enumerate().filter(|(place, item)| name_of(item, *place) == name);
+    if let Some((_, item)) = entries.next() {
+        // They may differ in more than their name, so that it chooses neither.
+        if entries.next().is_some() {
+            refuse_repeated(key, &name, false, before.span, problems);
+        }
         set_item(root, key, item.clone());
         return;
     }

@@ -77,8 +77,7 @@ pub(super) fn expand(
             (text.to_owned(), name.written, entries)
         }
         _ => {
-            let message = format!("`model` must be a string or a mapping, found {}", entry.node.kind());
-            problems.error(span, "model", message).help(FORMS);
+            problems.error(span, "model", wrong_form("model", &entry.node)).help(FORMS);
             return;
         }
     };
@@ -97,6 +96,16 @@ pub(super) fn expand(
     }
     add_params(&mut config, params, span);
     add_backend(root, [BACKEND_ID, OTHER_BACKEND_ID], backend_type, config, span);
+}
+
+/// Describes a value of a key that may have a string, a mapping, or a list of them.
+pub(super) fn wrong_form(key: &str, node: &Node) -> String {
+    match &node.value {
+        NodeValue::List(items) if items.is_empty() => {
+            format!("`{key}` is an empty list, and needs at least one")
+        }
+        _ => format!("`{key}` must be a string, a mapping, or a list of them, found {}", node.kind()),
+    }
 }
 
 /// Adds a backend that answers for every role of the model under test. Its id is the second one if another backend has the

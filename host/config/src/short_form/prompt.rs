@@ -1,5 +1,6 @@
 //! `prompt`: the prompt of the model under test.
 
+use super::model::wrong_form;
 use super::prompt_name::{EXAMPLE, is_name, refuse_name};
 use super::{choice, model_roles, push, set};
 use crate::node::{Entry, Node, NodeValue};
@@ -36,8 +37,9 @@ pub(super) fn expand(root: &mut Node, entry: Entry, problems: &mut Problems) {
             id
         }
         _ => {
-            let message = format!("`prompt` must be a string or a mapping, found {}", prompt.kind());
-            problems.error(span, "prompt", message).help(format!("write a template: {EXAMPLE}"));
+            problems
+                .error(span, "prompt", wrong_form("prompt", &prompt))
+                .help(format!("write a template: {EXAMPLE}"));
             return;
         }
     };

@@ -108,9 +108,10 @@ fn text_that_names_no_model_is_an_error_with_the_forms() {
         ("gpt-4", "`gpt-4` does not name a model"),
         ("'openai:'", "`openai:` does not name a model"),
         ("''", "an empty text does not name a model"),
-        ("7", "must be a string or a mapping, found a number"),
+        ("7", "`model` must be a string, a mapping, or a list of them, found a number"),
         ("{temperature: 1}", "needs the key `name`"),
-        ("[]", "found a list"),
+        ("[]", "`model` is an empty list, and needs at least one"),
+        ("[./a.gguf, {name: ./a.gguf, seed: 1}]", "the suite lists the model ./a.gguf twice"),
         ("[./a.gguf, ./b.gguf]", "choose one with --model: ./a.gguf, ./b.gguf"),
     ] {
         let (_, problems) = read(&format!("datasets: rows.jsonl\nmodel: {model}\n"), &[], &[]);
@@ -130,6 +131,44 @@ fn several_models_of_the_command_name_its_option() {
         "{shown}"
     );
     assert!(!shown.contains("--set"), "{shown}");
+}
+
+#[test]
+fn a_name_that_is_listed_twice_is_refused() {
+    let text = "datasets: rows.jsonl\nmodel: ./c.gguf\n";
+    let prompts = "prompt: [{prompt_id: a, template: 'A'}, {prompt_id: a, template: 'B'}, 'C']\n";
+    let prompted = format!("{text}{prompts}");
+    let models = "datasets: rows.jsonl\nmodel: [./a.gguf, ./b.gguf, {name: ./a.gguf, seed: 1}]\n";
+    for (text, overrides, part) in [
+        (text, &["model=[./a.gguf, ./a.gguf]"][..], "error: `--model` names ./a.gguf twice"),
+        (text, &["model=[./a.gguf, ./b.gguf, ./a.gguf]"], "= help: name it once"),
+        (text, &["prompt=[brief, brief]"], "error: `--prompt` names brief twice"),
+        (prompted.as_str(), &[], "the suite lists the prompt a twice"),
+        (prompted.as_str(), &["prompt=a"], "give each prompt its own `prompt_id`"),
+        (models, &["model=./a.gguf"], "the suite lists the model ./a.gguf twice"),
+    ] {
+        let (_, problems) = read(text, overrides, &[]);
+        let shown = problems.render(false);
+        assert!(shown.contains(part) && !shown.contains("needs one"), "{overrides:?}\n{shown}");
+    }
+    // The others can be chosen.
+    assert_eq!(
+        long_form(models, &["model=./b.gguf"], &[])["backends"][0]["config"]["model_path"],
+        "./b.gguf"
+    );
+}
+
+#[test]
+fn an_empty_list_of_prompts_is_refused() {
+    for (prompt, part) in [
+        ("7", "`prompt` must be a string, a mapping, or a list of them, found a number"),
+        ("[]", "`prompt` is an empty list, and needs at least one"),
+    ] {
+        let (_, problems) =
+            read(&format!("datasets: rows.jsonl\nmodel: ./c.gguf\nprompt: {prompt}\n"), &[], &[]);
+        let shown = problems.render(false);
+        assert!(shown.contains(part), "{prompt}\n{shown}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ impl Parquet {
     }
 
     /// Returns the number of rows.
+    #[cfg(not(feature = "parquet"))]
     pub(crate) fn rows(&self) -> u64 {
         match *self {}
     }

@@ -55,7 +55,7 @@ function textCell(name, row) {
 function inlineOf(text) {
   if (!hasMarkdown(text)) return [text];
   try {
-    return new MarkdownReader().inline(text, 0).map((node) => (node instanceof Element ? lowered(node) : node));
+    return new MarkdownReader(true).inline(text, 0).map((node) => (node instanceof Element ? lowered(node) : node));
   } catch {
     return [text];
   }

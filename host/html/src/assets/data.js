@@ -412,9 +412,9 @@ async function linesOf(block) {
   return unpacked.get(block);
 }
 
-/** Everything that is known of a sample; null where a file has no texts of it. */
-async function textOf(row) {
-  if (rows.text[row] === NO_TEXT) return (await findServer()) ? askForText(row) : null;
+/** Everything that is known of a sample; null where a file has no texts of it. A quick answer of a server may lack requests and times. */
+async function textOf(row, isQuick = false) {
+  if (rows.text[row] === NO_TEXT) return (await findServer()) ? askForText(row, isQuick) : null;
   const lines = await linesOf(rows.text[row]);
   return JSON.parse(lines[rows.line[row]]);
 }

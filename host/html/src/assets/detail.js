@@ -51,9 +51,13 @@ function costOfSample(row, { model_output: output, timing }) {
   return `${amount(ofModel + ofJudges)} (${parts.join(", ")})${missing}`;
 }
 
+/** Texts of samples that the server answered quickly. They lack the requests, the calls and the times. */
+const partialTexts = new WeakSet();
+
 /** What is measured of an answer: scores, judges, tokens, times. */
 function measuresOf(row, text) {
   const usage = text.model_output?.usage;
+  const timing = partialTexts.has(text) ? [make("p", { class: "soft pending", role: "status" }, "The requests, calls and times of the sample are being read…")] : timingOf(text);
   return [
     ...(text.judge_output ? [make("h3", {}, "Judge"), ...judgeOf(text.judge_output, text.requests ?? [])] : unreadRequests(text)),
     ...noteFields(row),
@@ -61,13 +65,50 @@ function measuresOf(row, text) {
     facts([["Prompt", usage && count(usage.prompt_tokens ?? 0)], ["Answer", usage && count(usage.completion_tokens ?? 0)], ["Turns", text.model_output?.turns && count(text.model_output.turns)],
       ["Calls", text.timing && attemptsOf(text)]]),
     facts([["Cost", costOfSample(row, text)]]),
-    ...timingOf(text), ...metadataOf(text.sample), ...sentOf(row, text), folded("Everything, as JSON", copyButton(text), asJson(text)),
+    ...timing, ...metadataOf(text.sample), ...sentOf(row, text), folded("Everything, as JSON", copyButton(text), asJson(text)),
   ];
+}
+
+/** Completes an open sample. A note that somebody is writing stays. */
+async function completeDetail(row, text, detail) {
+  const dialog = byId("detail");
+  const sides = dialog.querySelector(".sides");
+  try {
+    Object.assign(text, await textOf(row));
+  } catch (error) {
+    const pending = sides.querySelector(".pending");
+    if (pending) pending.textContent = `The requests, calls and times of the sample cannot be read: ${error.message}.`;
+    return;
+  }
+  partialTexts.delete(text);
+  if (detail !== details || !dialog.open) return;
+  const noteParts = [".note", "textarea"].map((name) => [name, sides.querySelector(name)]);
+  const [focused, places] = [document.activeElement, [...sides.children].map((side) => side.scrollTop)];
+  sides.replaceChildren(...sidesOfOne(row, text));
+  for (const [name, part] of noteParts) if (part) sides.querySelector(name)?.replaceWith(part);
+  markHits(sides);
+  [...sides.children].forEach((side, number) => { side.scrollTop = places[number] ?? 0; });
+  (focused?.isConnected ? focused : sides.querySelector(".side")).focus({ preventScroll: true });
+}
+
+/** How long texts may be read before a reader is told so, in milliseconds. */
+const MAX_SILENT_READ_TIME = 300;
+
+/** Waits for the texts of a sample, and says so if that takes long. */
+async function awaited(reading) {
+  const notice = "The sample is being read…";
+  const timer = setTimeout(() => complain(notice), MAX_SILENT_READ_TIME);
+  try {
+    return await reading;
+  } finally {
+    clearTimeout(timer);
+    if (byId("notice").textContent === notice) byId("notice").hidden = true;
+  }
 }
 
 /** What was sent to the model, as JSON: the parameters of the task, and the request as it was rebuilt. */
 function sentOf(row, { sample, requests }) {
-  const sent = (requests ?? []).find((request) => request.judge_id === undefined && request.unrendered === undefined);
+  const sent = modelRequestOf({ requests });
   if (!sent) return [];
   const task = head.runs[rows.run[row]].summary?.tasks.find((one) => one.task_id === names.tasks[rows.task[row]]);
   const request = { ...task?.sampling_params, ...sent, ...(sample?.tools?.length ? { tools: sample.tools } : {}) };
@@ -222,8 +263,11 @@ async function showDetail(row) {
   details += 1;
   const detail = details;
   const partner = rows.partner[row];
-  const [text, other] = await Promise.all([textOf(row), partner < 0 ? null : textOf(partner)]);
-  if (isPaged && text) openedIds.set(row, text.id);
+  const [text, other] = await awaited(Promise.all([textOf(row, isPaged), partner < 0 ? null : textOf(partner)]));
+  if (isPaged && text) {
+    openedIds.set(row, text.id);
+    if (text.timing === undefined) partialTexts.add(text);
+  }
   // Somebody may have gone on meanwhile.
   if (detail !== details) return;
   openRow = row;
@@ -239,6 +283,7 @@ async function showDetail(row) {
   const again = [...dialog.querySelectorAll(".bar button:not(:disabled)")].find((button) => button.dataset.name === focused);
   (again ?? dialog.querySelector(".side")).focus();
   writeAddress(isNew);
+  if (text && partialTexts.has(text)) completeDetail(row, text, detail);
 }
 
 /** The head of an open sample: where it stands, and what can be done with it. */

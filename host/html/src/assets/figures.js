@@ -341,7 +341,7 @@ async function showTiming() {
       facts([
         ["Latency, median", latency && duration(latency.p50_ms)], ["95th percentile", latency && duration(latency.p95_ms)],
         ["Longest", latency && duration(latency.max_ms)], ["First token, median", timings?.first_token && duration(timings.first_token.p50_ms)],
-        ["Samples per second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens per second", timings?.throughput_completion_tokens_per_s && count(Math.round(timings.throughput_completion_tokens_per_s))],
+        ["Samples per second", timings?.throughput_total_samples_per_s?.toFixed(1)], ["Answer tokens per second", timings?.throughput_completion_tokens_per_s && count(Math.round(timings.throughput_completion_tokens_per_s))],
         ["Retries", timings && count(timings.retries)],
       ]),
       make("div", { class: "plots" },

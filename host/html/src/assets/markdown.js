@@ -24,7 +24,9 @@ function markdownOf(text) {
 }
 
 class MarkdownReader {
-  constructor() {
+  /** A reader of one line shows each formula in the line. */
+  constructor(isOneLine = false) {
+    this.isOneLine = isOneLine;
     this.elements = 0;
     this.work = 0;
   }
@@ -205,6 +207,7 @@ class MarkdownReader {
     const close = { "\\(": "\\)", "\\[": "\\]", $: "$", $$: "$$" }[mark];
     const content = upTo(close);
     if (content === null || content.trim() === "" || (mark === "$" && (/^\s|\s$/.test(content) || content.includes("\n") || /\d/.test(text[at + content.length + 2] ?? "")))) return null;
-    return { nodes: [this.formula(content.trim(), mark === "$$" || mark === "\\[", mark + content + close)], end: at + mark.length + content.length + close.length };
+    const isBlock = !this.isOneLine && (mark === "$$" || mark === "\\[");
+    return { nodes: [this.formula(content.trim(), isBlock, mark + content + close)], end: at + mark.length + content.length + close.length };
   }
 }

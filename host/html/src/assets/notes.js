@@ -18,8 +18,8 @@ function folderNames() {
 const dataAddress = (run, what) => `/data/runs/${encodeURIComponent(folderNames()[run])}/${what}`;
 
 /** Asks the server for the texts of a sample. */
-async function askForText(row) {
-  const query = new URLSearchParams({ task: names.tasks[rows.task[row]], index: rows.index[row] });
+async function askForText(row, isQuick) {
+  const query = new URLSearchParams({ task: names.tasks[rows.task[row]], index: rows.index[row], ...(isQuick ? { quick: 1 } : {}) });
   const response = await fetch(dataAddress(rows.run[row], `sample?${query}`));
   const text = await response.text();
   if (!response.ok) throw new Error(visible(text.trim()));

@@ -87,13 +87,13 @@ function message({ role, name, content, tool_calls: calls, reasoning, tool_call_
     reasoning ? folded("reasoning", written(asText(reasoning))) : null, json === null ? parts(content) : asJson(json), (calls ?? []).map(toolCall));
 }
 
-/** Messages one after another; the result of a call has the name of its tool. */
-function conversation(messages) {
+/** Messages one after another; the result of a call has the name of its tool. Those of the user may have another title. */
+function conversation(messages, titleOfUser) {
   const called = new Map();
   return messages.map((one) => {
     for (const call of one.tool_calls ?? []) called.set(call?.id, call?.function?.name ?? call?.name);
     const tool = one.role === "tool" ? one.name ?? called.get(one.tool_call_id) : undefined;
-    return message(one, typeof tool === "string" ? `result of ${visible(tool)}` : undefined);
+    return message(one, typeof tool === "string" ? `result of ${visible(tool)}` : one.role === "user" ? titleOfUser : undefined);
   });
 }
 
@@ -120,11 +120,15 @@ function replyMedia(output, media = {}) {
   });
 }
 
-/** What was sent to the model: the request as it was rebuilt, else the messages of the Sample. */
+/** The request to the model as it was rebuilt; undefined if there was none, or it is not known. */
+const modelRequestOf = ({ requests }) => (requests ?? []).find((request) => request.judge_id === undefined && request.unrendered === undefined);
+
+/** What was sent to the model: the request as it was rebuilt, else the messages of the Sample. They are its question if nothing was sent. */
 function promptOf({ sample, row, requests }) {
   if (!sample) return [row === undefined ? make("p", { class: "soft" }, "There is no Sample.") : labelled("the invalid row", said(row))];
-  const sent = (requests ?? []).find((request) => request.judge_id === undefined && request.unrendered === undefined);
+  const sent = modelRequestOf({ requests });
   const reason = requests?.[0]?.unrendered;
+  const isUnasked = Array.isArray(requests) && !sent && !reason;
   const all = reason ? [make("p", { class: "soft" }, visible(reason))] : [];
   const shots = sample.few_shot_examples ?? [];
   // The request holds the examples.
@@ -132,7 +136,7 @@ function promptOf({ sample, row, requests }) {
     all.push(folded(counted(shots.length, "few-shot example"), ...shots.flatMap((shot) => [...(shot.messages ?? []).map((one) => message(one)), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
   }
   const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
-  all.push(...(sent ? requestOf(sent) : rendered ? [labelled("as it was sent", said(asText(rendered)))] : conversation(sample.messages ?? [])));
+  all.push(...(sent ? requestOf(sent) : rendered ? [labelled("as it was sent", said(asText(rendered)))] : conversation(sample.messages ?? [], isUnasked ? "question" : undefined)));
   if (sample.tools?.length) all.push(folded(`${counted(sample.tools.length, "tool")}: ${sample.tools.map((tool) => visible(String(tool?.function?.name ?? tool?.name ?? "?"))).slice(0, 8).join(", ")}`, asJson(sample.tools)));
   const optionText = (option) => labelled(visible(String(option.id ?? "option")), parts(option.content ?? option.text ?? asText(option)));
   if (sample.options?.length) all.push(make("h3", {}, "Options"), ...sample.options.map(optionText).filter(Boolean));

@@ -52,7 +52,7 @@ enum Event {
     Unreadable(String),
 }
 
-/// A running interpreter, which ends when this is dropped.
+/// A running interpreter. It ends when this is dropped, with the processes that it started.
 pub(super) struct NativeProcess {
     child: Child,
     /// Requests to the thread that writes them: a process that does not read must not stop the clock of a call.
@@ -65,6 +65,12 @@ impl NativeProcess {
     /// Starts the interpreter.
     pub(super) fn start(command: &mut Command) -> Result<NativeProcess, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt as _;
+            // Its own processes are in its group.
+            command.process_group(0);
+        }
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let (send, events) = sync_channel(MAX_QUEUED_EVENTS);
         let (requests, to_write) = channel::<String>();
@@ -149,7 +155,12 @@ impl NativeProcess {
 
 impl Drop for NativeProcess {
     fn drop(&mut self) {
-        // Fails only if it has ended.
+        // These fail only if the processes have ended.
+        #[cfg(unix)]
+        {
+            use rustix::process::{Pid, Signal, kill_process_group};
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -266,6 +277,23 @@ mod tests {
         // It does not read a request that is larger than the buffer of a pipe.
         let request = json!({"call": "score", "member": "m", "inputs": "x".repeat(4 << 20)});
         assert_eq!(outcome_of(&request, "exec sleep 600", Duration::from_millis(20)).0, "timed out");
+    }
+
+    /// A process that a metric had started once lived on after the time limit.
+    #[test]
+    fn processes_of_the_process_end_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let script = "(sleep 5; echo alive) > pipe & wait";
+        let command = &mut Command::new("sh");
+        let process = NativeProcess::start(command.args(["-c", script]).current_dir(folder.path())).unwrap();
+        // Opens when the inner process has opened the other end, and reads until it ends.
+        let mut reader = std::fs::File::open(&pipe).unwrap();
+        drop(process);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "");
     }
 
     #[test]

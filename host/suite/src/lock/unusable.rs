@@ -143,7 +143,7 @@ impl Lock {
         }
         for (id, config) in models {
             let details = self.part("backends", id).and_then(|backend| backend.get("details"));
-            let LlamaCppConfig { model_path, mmproj, lora, .. } = config;
+            let LlamaCppConfig { model_path, mmproj, lora, .. } = &**config;
             let files = [
                 ("file_digest", Some(model_path)),
                 ("mmproj_digest", mmproj.as_ref()),

@@ -257,3 +257,34 @@ fn samples_are_opened_by_id() {
     assert_eq!(page.text(notice).expect("no message"), "");
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
+
+#[test]
+fn formula_of_its_own_line_is_inside_the_line_of_a_row() {
+    let Some(browser) = browser("formulas in rows") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let cases = [
+        ("say:\n$$x^2$$", "math"),
+        ("$$x^2$$", "math"),
+        ("say: \\[x^2\\] then", "math"),
+        ("say: $$\\unknown{x}$$", "code"),
+    ];
+    let records: Vec<SampleRecord> =
+        (0_u64..).zip(&cases).map(|(index, (text, _))| sample(index, text, 1.0)).collect();
+    whole(root.path(), "nightly", &records);
+    let served = Served::start(root.path());
+    let page = browser.page(&LAPTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    page.wait_for("document.querySelectorAll('#rows .row .answer').length === 4").expect("rows");
+    page.wait_for("document.querySelector('#rows .row .answer').textContent !== ''").expect("texts");
+    for (row, (text, element)) in cases.iter().enumerate() {
+        // It has a size, and is inside its cell.
+        let script = format!(
+            "(() => {{ const cell = document.querySelectorAll('#rows .row .answer')[{row}]; const one = cell.querySelector('math, .tex');
+                const [inner, outer] = [one, cell].map((element) => element.getBoundingClientRect());
+                const isInside = inner.width > 0 && inner.top >= outer.top - 4 && inner.bottom <= outer.bottom + 4;
+                return `${{one.localName}} ${{isInside}} ${{cell.querySelectorAll('div, pre').length}}`; }})()"
+        );
+        assert_eq!(page.text(&script).expect("a cell"), format!("{element} true 0"), "{text}");
+    }
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}

@@ -1,10 +1,10 @@
 //! Pages of runs with many samples, whose samples come in blocks.
 
-use crate::support::{Served, browser, complaints, sample, whole};
+use crate::support::{Served, browser, complaints, forty, sample, whole};
 use gage_browser::{Page, Screen};
 use gage_record::SampleRecord;
 use gage_record::format::PAGE_FOLDER;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -97,6 +97,10 @@ fn many_samples_are_sorted_filtered_searched_and_opened() {
         .expect("the sample");
     let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
     assert!(detail.contains("What is question 19999?") && detail.contains("answer 19999"), "{detail}");
+    // It is completed as soon as the journal is read.
+    page.wait_for("document.querySelector('#detail .waterfall') !== null").expect("its times");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    assert!(!detail.contains("being read") && detail.contains("Calls"), "{detail}");
     page.press("Escape").expect("a key");
 
     // Hostile texts in the list, in the search and in an open sample are only text.
@@ -109,6 +113,37 @@ fn many_samples_are_sorted_filtered_searched_and_opened() {
     assert_eq!(page.text("document.title").expect("a title"), "many – gage-host");
     assert_eq!(page.run("document.images.length").expect("a number"), json!(0));
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+/// To index a journal of many samples takes seconds.
+#[test]
+fn first_sample_of_a_run_is_read_without_its_journal() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let journal = root.path().join("nightly/journal");
+    let kept = root.path().join("nightly/kept");
+    let address = |index: u64, quick: &str| format!("/data/runs/nightly/sample?task=t&index={index}{quick}");
+    let served = Served::start(root.path());
+    // Samples are found although the journal is gone.
+    fs::rename(&journal, &kept).expect("moved");
+    let quick: Vec<Value> = (0..40).map(|index| served.json(&address(index, "&quick=1"))).collect();
+    fs::rename(&kept, &journal).expect("moved");
+    for (quick, index) in quick.iter().zip(0..) {
+        let full = served.json(&address(index, ""));
+        assert_eq!((quick.get("timing"), full["timing"].is_object()), (None, true), "{index}");
+        for key in ["id", "model_output", "judge_output", "error"] {
+            assert_eq!(quick[key], full[key], "{key} of {index}");
+        }
+        assert_eq!(quick["sample"]["messages"], full["sample"]["messages"], "{index}");
+        // Once the run is open, each answer is complete.
+        assert_eq!(served.json(&address(index, "&quick=1")), full, "{index}");
+    }
+    // A file that was cut is not searched.
+    let samples = root.path().join("nightly/samples.jsonl");
+    let text = fs::read_to_string(&samples).expect("samples");
+    fs::write(&samples, text.trim_end()).expect("cut");
+    let served = Served::start(root.path());
+    assert!(served.json(&address(3, "&quick=1"))["timing"].is_object());
 }
 
 #[test]

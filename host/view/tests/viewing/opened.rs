@@ -2,6 +2,9 @@
 
 use crate::support::{Served, append, begin, browser, complaints, end, failed, forty, sample, whole};
 use gage_browser::{Page, Screen};
+use gage_compare::comparisons_with_first;
+use gage_figures::RecordedRun;
+use gage_html::write_html_file;
 use gage_record::SampleRecord;
 use serde_json::json;
 use std::path::Path;
@@ -218,4 +221,57 @@ fn a_number_of_failed_samples_leads_to_them() {
         assert_eq!(text(&page, "#count"), listed, "{link}");
     }
     assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn given_answer_stands_below_its_question() {
+    let Some(browser) = browser("a given answer") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    for (id, answer) in [("given", "Lima"), ("other", "Quito")] {
+        whole(root.path(), id, &[sample(0, answer, 1.0)]);
+    }
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    let judge =
+        json!({"adapter_id": "judge", "judge_id": "j", "messages": [{"role": "user", "content": "Why?"}]});
+    let model = json!({"adapter_id": "dut", "messages": [{"role": "user", "content": "Say it."}]});
+    let cases = [
+        (json!([]), &["given"][..], "question What is question 0?"),
+        (json!([judge]), &["given"], "question What is question 0?"),
+        (json!([judge]), &["given", "other"], "question What is question 0?"),
+        (json!([model, judge]), &["given"], "user Say it."),
+    ];
+    for (number, (requests, runs, shown)) in cases.into_iter().enumerate() {
+        let open_run = |run: &&str| RecordedRun::open(&root.path().join(run)).expect("a run");
+        let sources: Vec<RecordedRun> = runs.iter().map(open_run).collect();
+        let comparisons = comparisons_with_first(&sources).expect("comparisons");
+        let path = root.path().join(format!("report-{number}.html"));
+        write_html_file(&path, &sources, &comparisons, &|_, _| Some(requests.clone())).expect("a report");
+        open(&page, &format!("file://{}", path.display()));
+        page.run("void openRowDetail(rows.id.lastIndexOf('s-0'))").expect("a sample");
+        page.wait_for("document.getElementById('detail').open").expect("opened");
+        let first = "(() => { const one = document.querySelector('#detail .side:first-child .message:not(.reference)');
+            return `${one.querySelector('.role').firstChild.textContent} ${one.children[1].textContent}`; })()";
+        assert_eq!(page.text(first).expect("a message"), shown, "{requests} {runs:?}");
+    }
+    assert_eq!(complaints(page.take_log(), None), Vec::<String>::new());
+}
+
+#[test]
+fn rate_of_samples_is_that_of_the_terminal() {
+    let Some(browser) = browser("the rate of samples") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let path = root.path().join("nightly/timings.json");
+    let text = std::fs::read_to_string(&path).expect("timings");
+    let mut timings: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    timings["throughput_total_samples_per_s"] = json!(27.2);
+    timings["throughput_inference_samples_per_s"] = json!(90.3);
+    std::fs::write(&path, timings.to_string()).expect("written");
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    let facts = "[...document.querySelectorAll('#timing .facts > div')].map((one) => one.textContent).join()";
+    page.wait_for("document.querySelector('#timing .facts') !== null").expect("timings");
+    let facts = page.text(facts).expect("facts");
+    assert!(facts.contains("Samples per second27.2,"), "{facts}");
 }

@@ -59,7 +59,7 @@ fn kernels_of_a_request_are_offered_best_first() {
         ("baseline", "baseline", "cuda vulkan avx512 sse42"),
         ("cuda", "cuda avx512 baseline sse42", "vulkan"),
         ("locked avx512", "avx512", "cuda vulkan baseline sse42"),
-        ("locked cuda 9.0", "cuda baseline", "vulkan avx512 sse42"),
+        ("locked cuda 9.0", "cuda avx512 baseline sse42", "vulkan"),
     ] {
         let selection = kernels.select(request(asked), |_| None).expect("a selection");
         let expected: Vec<PathBuf> = offered.split(' ').map(|name| folder.join(name)).collect();
@@ -77,6 +77,10 @@ fn kernels_that_the_processor_cannot_run_are_withheld() {
     assert_eq!(selection.folders.len(), 1);
     assert_eq!(names(&selection.withheld), ["avx512", "baseline"]);
     assert_eq!(selection.withheld[0].reason, "this processor lacks some of AVX2");
+    assert_eq!(selection.lacking_instructions(), None, "`sse42` is left");
+    let older = kernels.select(KernelRequest::Auto, |_| Some("AVX2")).expect("a selection");
+    let reasons = older.lacking_instructions().expect("none is left");
+    assert!(reasons.starts_with("`avx512`: this processor lacks some of AVX2; `baseline`: "), "{reasons}");
     for (asked, expected) in [
         ("avx512", "this processor lacks some of AVX2, which the kernels `avx512` need"),
         ("locked baseline", "this processor lacks some of AVX2, which the kernels `baseline` need"),

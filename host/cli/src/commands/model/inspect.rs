@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_backend::gpu_layers::LayerNeeds;
 use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
-use gage_backend::{ModelOptions, free_gpu_memory};
+use gage_backend::{ModelOptions, ModelProgramReport};
 use gage_config::CacheType;
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, shown_name};
@@ -36,18 +36,20 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
     let cells = (context_length * DEFAULT_SLOTS).next_multiple_of(256);
     let needs =
         MemoryNeeds::of(&gguf, cells, (cache_bits(CacheType::F16), cache_bits(CacheType::F16)), CALL_TOKENS);
-    let offload = needs.and_then(|_| LayersOnGpus::of(&arguments.file));
+    let program = is_model(&gguf).then(|| setup::model_program().report());
+    let report = program.as_ref().and_then(|program| program.as_ref().ok());
+    let offload = needs.zip(report).and_then(|(_, report)| LayersOnGpus::of(&arguments.file, report));
     if arguments.json {
-        let mut report = to_json(&gguf, &digest, context_length, needs);
-        report["kernels"] = kernels(&gguf).and_then(Result::ok).into();
+        let mut json = to_json(&gguf, &digest, context_length, needs);
+        json["kernels"] = report.map(kernels_of).into();
         if let Some(LayersOnGpus { fitting, all }) = offload {
-            report["gpu_layers"] = json!({"fitting": fitting, "all": all});
+            json["gpu_layers"] = json!({"fitting": fitting, "all": all});
         }
-        terminal::print_json(format_args!("{report:#}"))?;
+        terminal::print_json(format_args!("{json:#}"))?;
     } else {
         show(&gguf, &digest, context_length, needs)?;
-        match kernels(&gguf) {
-            Some(Ok(kernels)) => line("kernels", kernels)?,
+        match &program {
+            Some(Ok(report)) => line("kernels", kernels_of(report))?,
             Some(Err(reason)) => line("kernels", format!("unknown: {reason}"))?,
             None => {}
         }
@@ -58,11 +60,13 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
     Ok(ExitCode::Done)
 }
 
-/// Returns the kernels that would run a model, or the reason why the model program does not tell. `None` if the file is
-/// not a model.
-fn kernels(gguf: &Gguf) -> Option<Result<String, String>> {
-    let is_model = !matches!(gguf.purpose(), Purpose::Adapter | Purpose::Projector);
-    is_model.then(|| setup::model_program().report().map(|report| report.greeting.build.variant.to_string()))
+fn is_model(gguf: &Gguf) -> bool {
+    !matches!(gguf.purpose(), Purpose::Adapter | Purpose::Projector)
+}
+
+/// Returns the kernels that would run a model.
+fn kernels_of(report: &ModelProgramReport) -> String {
+    report.greeting.build.variant.to_string()
 }
 
 /// Layers of a model that fit into the free memory of the GPUs of this machine, with the defaults of a run.
@@ -74,8 +78,8 @@ struct LayersOnGpus {
 
 impl LayersOnGpus {
     /// `None` if there are no GPUs, or the file does not describe its layers.
-    fn of(file: &Path) -> Option<LayersOnGpus> {
-        let free = free_gpu_memory(&setup::model_program());
+    fn of(file: &Path, report: &ModelProgramReport) -> Option<LayersOnGpus> {
+        let free = report.greeting.free_memory_of_gpus();
         if free.is_empty() {
             return None;
         }

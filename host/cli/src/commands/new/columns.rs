@@ -24,8 +24,8 @@ const KNOWN_QUESTIONS: [&str; 3] = ["question", "prompt", "text"];
 const KNOWN_ANSWERS: [&str; 4] = ["references", "answer", "answers", "label"];
 
 /// Further names of questions, from the most to the least likely.
-const LIKELY_QUESTIONS: [&str; 9] =
-    ["query", "input", "problem", "instruction", "task", "goal", "body", "content", "message"];
+const LIKELY_QUESTIONS: [&str; 10] =
+    ["query", "q", "input", "problem", "instruction", "task", "goal", "body", "content", "message"];
 
 /// Further names of answers, from the most to the least likely.
 const LIKELY_ANSWERS: [&str; 16] = [
@@ -112,19 +112,29 @@ impl Columns {
         OPTIONS.iter().find(is_list).copied()
     }
 
-    /// Returns the column that is the question: by its name, or else the one with the longest texts.
-    pub(super) fn question(&self) -> Option<&str> {
-        let named = self.named(KNOWN_QUESTIONS.iter().chain(&LIKELY_QUESTIONS));
+    /// Returns the column that is the question: by its name, or else the one with the longest texts that is not the answer.
+    /// `answer` is the column of the answer, if the user named it.
+    pub(super) fn question(&self, answer: Option<&str>) -> Option<&str> {
+        let named = self.named(KNOWN_QUESTIONS.iter().chain(&LIKELY_QUESTIONS), answer);
         named.or_else(|| {
-            let texts = self.columns.iter().filter(|column| column.words() > 0.0);
-            texts.max_by(|one, two| one.words().total_cmp(&two.words())).map(|column| column.name.as_str())
+            let answer = answer.or_else(|| self.named_answer(None));
+            let is_text = |column: &&Column| {
+                Some(column.name.as_str()) != answer && !column.is_id() && column.words() > 0.0
+            };
+            let texts = self.columns.iter().filter(is_text);
+            let rank = |column: &Column| (column.has_sentences(), column.words());
+            // Of equal columns, the last one of the reversed order is the first column.
+            let longest = texts.rev().max_by(|one, two| {
+                let ((one_text, one_words), (two_text, two_words)) = (rank(one), rank(two));
+                one_text.cmp(&two_text).then(one_words.total_cmp(&two_words))
+            });
+            longest.map(|column| column.name.as_str())
         })
     }
 
     /// Returns the column that is the answer: by its name, or else the only one besides the question and ids.
     pub(super) fn answer(&self, question: Option<&str>) -> Option<&str> {
-        let named = self.named(KNOWN_ANSWERS.iter().chain(&LIKELY_ANSWERS));
-        named.filter(|name| Some(*name) != question).or_else(|| {
+        self.named_answer(question).or_else(|| {
             let mut others = self
                 .columns
                 .iter()
@@ -133,9 +143,14 @@ impl Columns {
         })
     }
 
+    /// Returns the column with the name of an answer, which is not the question.
+    fn named_answer(&self, question: Option<&str>) -> Option<&str> {
+        self.named(KNOWN_ANSWERS.iter().chain(&LIKELY_ANSWERS), question)
+    }
+
     /// Returns the column whose name is usual for an answer, and unknown to the preprocessor `default`.
     pub(super) fn likely_answer(&self) -> Option<&str> {
-        self.named(LIKELY_ANSWERS.iter())
+        self.named(LIKELY_ANSWERS.iter(), None)
     }
 
     /// Returns whether the names of the columns look like values: none is known, and one is a number or a sentence.
@@ -149,14 +164,17 @@ impl Columns {
             let is_sentence = words >= MIN_SENTENCE_WORDS && name.trim().ends_with(['?', '.', '!']);
             is_number || is_sentence || words > MAX_NAME_WORDS
         };
-        self.named(known.chain(&OPTIONS)).is_none() && self.names().into_iter().any(is_value)
+        self.named(known.chain(&OPTIONS), None).is_none() && self.names().into_iter().any(is_value)
     }
 
-    fn named<'n>(&self, names: impl Iterator<Item = &'n &'static str>) -> Option<&str> {
-        let lower = |column: &Column| column.name.to_lowercase();
+    /// Returns the column with the first of the names that occurs, apart from the column `other`.
+    fn named<'n>(&self, names: impl Iterator<Item = &'n &'static str>, other: Option<&str>) -> Option<&str> {
+        let is_named = |column: &Column, name: &str| {
+            Some(column.name.as_str()) != other && column.name.to_lowercase() == name
+        };
         names
             .into_iter()
-            .find_map(|name| self.columns.iter().find(|column| lower(column) == **name))
+            .find_map(|name| self.columns.iter().find(|column| is_named(column, name)))
             .map(|column| column.name.as_str())
     }
 
@@ -195,6 +213,13 @@ impl Column {
         ["id", "index", "idx"].contains(&name.as_str())
             || name.ends_with("_id")
             || numbers.is_some_and(counts)
+    }
+
+    /// Returns whether the column may hold questions: not only numbers, and true or false.
+    fn has_sentences(&self) -> bool {
+        let is_value =
+            |text: &str| text.parse::<f64>().is_ok() || text.to_lowercase().parse::<bool>().is_ok();
+        self.texts().any(|text| !is_value(text.trim()))
     }
 
     /// Returns the texts and numbers of the column, also those in lists.
@@ -258,9 +283,36 @@ mod tests {
             (json!({"text": "a text", "label": "spam"}), "text", "label"),
         ] {
             let columns = columns(std::slice::from_ref(&row));
-            assert_eq!(columns.question(), Some(question), "{row}");
-            assert_eq!(columns.answer(columns.question()).unwrap_or_default(), answer, "{row}");
+            assert_eq!(columns.question(None), Some(question), "{row}");
+            assert_eq!(columns.answer(columns.question(None)).unwrap_or_default(), answer, "{row}");
         }
+    }
+
+    #[test]
+    fn a_known_name_counts_more_than_the_length() {
+        let long = "Hypertext Transfer Protocol";
+        for (row, question, answer) in [
+            (json!({"term": "HTTP", "answer": long}), "term", "answer"),
+            (json!({"answer": long, "term": "HTTP"}), "term", "answer"),
+            (json!({"english": "dog", "target": "el perro"}), "english", "target"),
+            (json!({"country": "Peru", "label": "South America"}), "country", "label"),
+            (json!({"acronym": "HTTP", "Solution": long}), "acronym", "Solution"),
+            (json!({"word": "dog", "references": ["el perro", "la perra"]}), "word", "references"),
+            (json!({"q": "Fire?", "gold": true}), "q", "gold"),
+            (json!({"q": "HTTP", "meaning": long}), "q", "meaning"),
+            (json!({"prompt": "HTTP", "meaning": long}), "prompt", "meaning"),
+            (json!({"claim": "Water.", "is_true": true}), "claim", "is_true"),
+            (json!({"is_true": "False", "claim": "Water."}), "claim", "is_true"),
+            (json!({"word": "dog", "wort": "Hund"}), "word", "wort"),
+            (json!({"word": "HTTP", "meaning": long}), "meaning", "word"),
+        ] {
+            let columns = columns(std::slice::from_ref(&row));
+            assert_eq!(columns.question(None), Some(question), "{row}");
+            assert_eq!(columns.answer(Some(question)), Some(answer), "{row}");
+        }
+        assert_eq!(columns(&[json!({"id": 1, "label": "x"})]).question(None), None, "the user is asked");
+        let named = columns(&[json!({"text": long, "word": "HTTP"})]);
+        assert_eq!(named.question(Some("text")), Some("word"), "the user named the answer");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Questions that `gage-host new` asks in a terminal, for values that its command does not give.
 
 use crate::terminal;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{BufRead, IsTerminal as _, Write as _};
 
 /// A value that cannot be used.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Question<'_> {
     /// Returns the given value, or asks for one until it can be used.
     ///
     /// # Errors
-    /// If the given value cannot be used, if there is no terminal to ask in, or if nothing is typed.
+    /// If the given value cannot be used, if there is no terminal to ask in, or if the input ends.
     pub(super) fn answer<T>(
         &self,
         given: Option<&str>,
@@ -52,28 +52,39 @@ impl Question<'_> {
         }
     }
 
-    /// Asks in a terminal. An empty line takes the usual value.
+    /// Asks in a terminal.
     fn ask(&self) -> anyhow::Result<String> {
-        let Question { what, usual, help, .. } = *self;
-        let missing = || {
-            let what = what.split(" (").next().unwrap_or(what).to_lowercase();
-            anyhow::Error::from(terminal::usage_error(&format!("the {what} is missing"), Some(help)))
-        };
-        if !std::io::stdin().is_terminal() {
-            return Err(missing());
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            return Err(self.refuse_missing());
         }
+        self.typed(&mut stdin.lock())
+    }
+
+    /// Asks until a line is typed. An empty line takes the usual value, if there is one.
+    fn typed(&self, input: &mut impl BufRead) -> anyhow::Result<String> {
         let mut stderr = std::io::stderr();
-        let default = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
-        write!(stderr, "{what}{default}: ")?;
-        stderr.flush()?;
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line)?;
-        let typed = line.trim();
-        match (typed.is_empty(), usual) {
-            (false, _) => Ok(typed.to_owned()),
-            (true, Some(usual)) => Ok(usual.to_owned()),
-            (true, None) => Err(missing()),
+        let default = self.usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
+        loop {
+            write!(stderr, "{}{default}: ", self.what)?;
+            stderr.flush()?;
+            let mut line = String::new();
+            if input.read_line(&mut line)? == 0 {
+                return Err(self.refuse_missing());
+            }
+            match (line.trim(), self.usual) {
+                ("", Some(usual)) => return Ok(usual.to_owned()),
+                // The error is printed, and the question follows again.
+                ("", None) => drop(self.refuse_missing()),
+                (typed, _) => return Ok(typed.to_owned()),
+            }
         }
+    }
+
+    /// Prints that there is no value.
+    fn refuse_missing(&self) -> anyhow::Error {
+        let what = self.what.split(" (").next().unwrap_or(self.what).to_lowercase();
+        terminal::usage_error(&format!("the {what} is missing"), Some(self.help)).into()
     }
 }
 
@@ -94,6 +105,23 @@ fn until_usable<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_line_is_no_value() {
+        for (usual, input, expected) in [
+            (None, "\n  \nopenai:m\n", Some("openai:m")),
+            (None, "openai:m", Some("openai:m")),
+            (None, "\n", None),
+            (None, "", None),
+            (Some("exact_match"), "\ncontains\n", Some("exact_match")),
+            (Some("exact_match"), "contains\n", Some("contains")),
+            (Some("exact_match"), "", None),
+        ] {
+            let question = Question { what: "Model (openai:MODEL)", usual, flag: None, help: "give it" };
+            let typed = question.typed(&mut input.as_bytes()).ok();
+            assert_eq!(typed.as_deref(), expected, "{usual:?} {input:?}");
+        }
+    }
 
     #[test]
     fn unusable_values_are_asked_for_again() {

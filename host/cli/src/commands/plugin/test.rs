@@ -13,7 +13,7 @@ use gage_plugin_tools::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum number of differences shown for an impure plugin.
 const MAX_SHOWN: usize = 5;
@@ -26,10 +26,22 @@ const MAX_SHOWN_OF_CASE: usize = 64;
 
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     if !arguments.watch {
-        return test_once(arguments, &Arc::default());
+        return if arguments.native {
+            test_until_signal(arguments)
+        } else {
+            test_once(arguments, &Arc::default())
+        };
     }
     let files = WatchedFiles::new(watched(arguments)?);
     watch::watch(&files, |stop| test_once(arguments, stop))
+}
+
+/// Tests the source of a project. A signal ends the interpreter, with the processes that it started.
+fn test_until_signal(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
+    let stop: Arc<AtomicBool> = Arc::default();
+    let _signal = watch::listen(Arc::clone(&stop))?;
+    let result = test_once(arguments, &stop);
+    if stop.load(Ordering::Relaxed) { Ok(ExitCode::Interrupted) } else { result }
 }
 
 /// Returns the files whose changes can change the result.

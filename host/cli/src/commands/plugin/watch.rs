@@ -61,7 +61,7 @@ impl WatchPause for SignalPause {
 }
 
 /// Listens for a signal on a thread of its own, which sets the flag and disconnects the receiver.
-fn listen(stop: Arc<AtomicBool>) -> anyhow::Result<Receiver<()>> {
+pub(super) fn listen(stop: Arc<AtomicBool>) -> anyhow::Result<Receiver<()>> {
     let (sender, receiver) = channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let wait = move || {
