@@ -354,7 +354,7 @@ fn samples_that_were_cut_are_named() {
     let run = write_run(root.path(), "one", &[sample("t", 0, 1.0, 1.0), sample("t", 1, 1.0, 1.0)]);
     let notices = || {
         let head: Value =
-            serde_json::from_str(&blocks(&page(root.path(), &[run.clone()]), "head")[0]).unwrap();
+            serde_json::from_str(&blocks(&page(root.path(), std::slice::from_ref(&run)), "head")[0]).unwrap();
         head["runs"][0]["notices"].clone()
     };
     assert_eq!(notices(), json!([]));

@@ -18,7 +18,7 @@ pub(crate) fn schema_comment() -> String {
 /// # Errors
 /// Fails if the file exists, or cannot be written.
 pub fn write_suite(path: &Path, text: &str) -> Result<(), SuiteError> {
-    files::write_new(path, &format!("{}{text}", schema_comment()))?;
+    files::write_new(path, format!("{}{text}", schema_comment()))?;
     write_schema(&files::folder_of(path))
 }
 

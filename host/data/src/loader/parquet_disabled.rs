@@ -41,7 +41,7 @@ mod tests {
         let path = folder.path().join("rows.parquet");
         std::fs::write(&path, "PAR1").expect("written");
         let file = DataFile::shown_as(path, "rows.parquet".to_owned());
-        let (opened, _) = kind::open(&file).ok().expect("a file");
+        let (opened, _) = kind::open(&file).expect("a file");
         let fault = Parquet::open(opened).err().expect("a refusal");
         let message = error(&file, 0, fault).recorded("data");
         assert!(message.contains("enable the feature `parquet` of gage-runner"), "{message}");
