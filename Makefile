@@ -34,7 +34,7 @@ lint: setup ## Check the format, the spelling, the dependencies, and every warni
 	cargo fmt --manifest-path plugins/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	@# As other programs embed it: without Parquet and OpenTelemetry.
-	cargo clippy --package gage-runner --locked -- --deny warnings
+	cargo clippy --package gage-data --package gage-export --package gage-observe --locked -- --deny warnings
 	cargo clippy --manifest-path plugins/Cargo.toml --workspace --all-targets --locked --target-dir target/plugins-native -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 

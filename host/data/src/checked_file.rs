@@ -213,11 +213,13 @@ impl CheckedFile {
     }
 
     /// Returns the number of bytes.
+    #[cfg(feature = "parquet")]
     pub(crate) fn byte_count(&self) -> u64 {
         self.shared.bytes
     }
 
     /// Returns the same file at another position.
+    #[cfg(feature = "parquet")]
     pub(crate) fn at(&self, position: u64) -> CheckedFile {
         CheckedFile { position, ..self.clone() }
     }

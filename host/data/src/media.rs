@@ -25,6 +25,7 @@ mod stats;
 mod store;
 mod truncation;
 
+#[cfg(feature = "parquet")]
 pub(crate) use data_url::embedded_url;
 pub use error::{MediaError, MediaErrorKind};
 pub use options::{ImageOptions, MediaOptions};

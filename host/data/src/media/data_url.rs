@@ -4,8 +4,6 @@
 //! position of damaged base64.
 
 use super::error::{MediaError, MediaErrorKind};
-use super::format::Format;
-use super::sniff::sniff;
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
@@ -63,9 +61,10 @@ pub(super) fn encode(media_type: &str, bytes: &[u8]) -> String {
 }
 
 /// Encodes bytes without a known name as a `data:` URL, with the media type detected from their beginning.
+#[cfg(feature = "parquet")]
 pub(crate) fn embedded_url(bytes: &[u8]) -> String {
-    use Format::{Flac, Gif, Jpeg, Mp3, Ogg, Pdf, Png, Unknown, Wav, WebP};
-    let format = match sniff(bytes) {
+    use super::format::Format::{Flac, Gif, Jpeg, Mp3, Ogg, Pdf, Png, Unknown, Wav, WebP};
+    let format = match super::sniff::sniff(bytes) {
         known @ (Png | Jpeg | Gif | WebP | Wav | Flac | Ogg | Mp3 | Pdf) => known,
         _ => Unknown,
     };
