@@ -11,6 +11,8 @@ ifneq ($(filter Linux-x86_64 Linux-aarch64,$(shell uname -s)-$(shell uname -m)),
 MODEL_FEATURES := --features gage-llama/dynamic-backends
 STAGE_MODEL_PROGRAM = tools/model-program.sh "$(TARGET)/release" "$(TARGET)/release"
 endif
+# The build script of llama-cpp-sys-2 leaves links to libraries in a target folder, and fails if it finds those of an earlier run.
+REMOVE_LINKS = rm -f "$(1)"/{,deps/,examples/}lib{ggml,ggml-base,llama,llama-common,mtmd}.so
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
@@ -45,6 +47,7 @@ reference: setup ## Write the generated pages of the documentation again
 	tools/reference.sh
 
 release: setup ## Build the programs as they are meant to be used, into target/release
+	@$(call REMOVE_LINKS,$(TARGET)/release)
 	cargo build --release --package gage-host --package gage-llama $(MODEL_FEATURES) --locked
 	$(STAGE_MODEL_PROGRAM)
 
@@ -64,6 +67,7 @@ dist: release ## Build an archive of the programs, man pages, completions and li
 	tools/dist.sh
 
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
+	@$(call REMOVE_LINKS,$(TARGET)/release)
 	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks $(MODEL_FEATURES)
 	$(STAGE_MODEL_PROGRAM)
 	$(if $(filter sandbox,$(or $(BENCH),sandbox)),cargo build --release --locked --package gage-native-costs --manifest-path plugins/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}/plugins-native")
@@ -83,6 +87,7 @@ test-references: build ## Compare figures with those of other programs, which it
 
 test-kernels: setup ## Run the tests of loadable kernels, which build llama.cpp once more
 	cargo build --locked --workspace --bins
+	@$(call REMOVE_LINKS,$(TARGET)/modules/debug)
 	cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$(TARGET)/modules"
 	tools/model-program.sh "$(TARGET)/modules/debug" "$(TARGET)/modules/stage"
 	GAGE_TEST_MODEL_FOLDER="$(abspath $(TARGET))/modules/stage" cargo test --locked --workspace --test models kernel_modules:: -- --ignored

@@ -14,7 +14,7 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$folder"
 
 # As `make release` builds them: their speed is compared.
-cargo build --release --locked --package gage-host --package gage-llama --features gage-llama/dynamic-backends
+make release
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT

@@ -21,7 +21,7 @@ backends=$(sed 's/\\ /\x01/g' "$target/gage-model.d" 2>/dev/null | tr -s ' ' '\n
   grep -x '.*/llama-cpp-sys-2-[^/]*/out/backends' | sort -u || true)
 [ -f "$target/gage-model" ] && [ -d "$backends" ] || {
   echo "error: $target has no gage-model with loadable kernels" >&2
-  echo "  help: build it with \`cargo build --release --package gage-llama --features gage-llama/dynamic-backends\`" >&2
+  echo "  help: build it with \`make release\`" >&2
   exit 1
 }
 out=$(dirname "$backends")
