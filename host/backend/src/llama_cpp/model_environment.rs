@@ -51,7 +51,7 @@ fn inherited_value(name: &OsStr, value: OsString) -> Option<OsString> {
 
 /// Returns the absolute folders of a list of the dynamic linker, whose entries end with a colon or a semicolon.
 ///
-/// An empty entry stands for the working directory. Libraries there may be those of a stranger.
+/// An empty entry means the working directory, where a stranger may have put libraries.
 fn absolute_folders(list: &OsStr) -> Option<OsString> {
     let entries = list.to_str()?.split([':', ';']);
     let folders: Vec<&str> = entries.filter(|folder| folder.starts_with('/')).collect();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// command.
 pub(super) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path: PathBuf| match path.as_os_str() == "-" {
-        true => Err("it does not stand for the standard output here; name a file"),
+        true => Err("this option cannot write to the standard output; name a file"),
         false => Ok(path),
     })
 }
@@ -31,7 +31,7 @@ mod tests {
                 Arguments::try_parse_from(words).map(drop).map_err(|error| error.to_string())
             };
             let message = parsed("-").expect_err("a dash");
-            let expected = "it does not stand for the standard output here; name a file";
+            let expected = "this option cannot write to the standard output; name a file";
             assert!(message.contains(expected), "{option}: {message}");
             assert_eq!(parsed("./-"), Ok(()), "{option}");
         }
