@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release cuda install wheel test-wheel dist bench fuzz coverage error-rates test-references test-kernels peers
+.PHONY: help setup build run test lint docs reference fetch-model release cuda install wheel test-wheel dist bench fuzz coverage error-rates test-references test-kernels test-s3 peers test-engines
 
 # On Linux, optimised builds of gage-model load their kernels from folders beside it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -85,12 +85,18 @@ error-rates: ## Simulate how often gates err, and print the table
 test-references: build ## Compare figures with those of other programs, which it installs from PyPI, and print the tables
 	python3 tests/figures/run.py --program "$${CARGO_TARGET_DIR:-target}/debug/gage-host"
 
+test-engines: build ## Run a suite in shards on Slurm and Ray, and check manifests for Kubernetes (ENGINES="slurm ray": only these)
+	GAGE_HOST="$(TARGET)/debug/gage-host" tools/test-engines.sh $(ENGINES)
+
 test-kernels: setup ## Run the tests of loadable kernels, which build llama.cpp once more
 	cargo build --locked --workspace --bins
 	@$(call REMOVE_LINKS,$(TARGET)/modules/debug)
 	cargo build --locked --package gage-llama --features gage-llama/dynamic-backends --target-dir "$(TARGET)/modules"
 	tools/model-program.sh "$(TARGET)/modules/debug" "$(TARGET)/modules/stage"
 	GAGE_TEST_MODEL_FOLDER="$(abspath $(TARGET))/modules/stage" cargo test --locked --workspace --test models kernel_modules:: -- --ignored
+
+test-s3: build ## Test shards in object storage with moto, an S3 server from PyPI
+	GAGE_HOST="$${CARGO_TARGET_DIR:-target}/debug/gage-host" tools/test-s3.sh
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

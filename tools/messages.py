@@ -19,7 +19,7 @@ SECTIONS = [
     ("Local models", ["model_files", "model_kinds", "model_programs", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
     ("Plugins", ["plugins", "plugin_commands", "components", "languages", "scripted_backend", "support_steps", "fences"]),
     ("Judges and scoring", ["judging", "judged_runs", "figures", "tasks"]),
-    ("Run folders and resume", ["run_folders", "killed_runs", "interruption", "repair", "observing", "foreign_folders"]),
+    ("Run folders and resume", ["run_folders", "storage", "killed_runs", "interruption", "shards", "repair", "observing", "foreign_folders"]),
     ("Locks and verification", ["locks", "verifying"]),
     ("Comparing, reports and history", ["comparing", "history", "exporting", "viewing", "planning"]),
 ]
@@ -47,6 +47,7 @@ def normal(line: str) -> str:
     line = re.sub(r"\b20\d\d-\d\d-\d\dT[\d:.]+Z?", "2026-01-02T03:04:05Z", line)
     line = re.sub(r"sha256:[0-9a-f]{64}", "sha256:0123…", line)
     line = re.sub(r"\b[0-9a-f]{64}\b", "0123…", line)
+    line = re.sub(r"\b(\d+-of-\d+)/[0-9a-f]{16}\b", r"\1/0123…", line)
     return re.sub(r"(expected one of: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
 
 

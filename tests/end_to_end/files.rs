@@ -25,3 +25,12 @@ pub(crate) fn texts_below(folder: &Path) -> Vec<(String, String)> {
     };
     files_below(folder).into_iter().map(text).collect()
 }
+
+/// Copies a folder with all files below it.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let copy = to.join(file.strip_prefix(from).expect("a file of the folder"));
+        fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
+        fs::copy(&file, &copy).expect("copied");
+    }
+}

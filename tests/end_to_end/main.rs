@@ -33,11 +33,14 @@ mod judged_runs;
 mod judging;
 mod killed_runs;
 mod languages;
+#[cfg(unix)]
+mod launching;
 mod locks;
 #[cfg(target_os = "linux")]
 mod machine_limits;
 mod model_files;
 mod next_commands;
+mod object_storage;
 mod observing;
 mod planning;
 mod plugin_authors;
@@ -58,6 +61,8 @@ mod scripted_backend;
 mod secret_texts;
 mod secrets;
 mod server;
+mod shard_status;
+mod shards;
 mod short_suites;
 #[cfg(unix)]
 mod signals;

@@ -195,6 +195,58 @@ fn plan_estimates_a_run_and_sends_nothing() {
     assert!(!workspace.path("runs").exists());
 }
 
+/// The first task has 32 scoring batches, and the second one.
+#[test]
+fn plan_shows_the_work_and_the_budget_of_shards() {
+    let workspace = workspace(1_000, &priced_suite());
+    let plan = |shards: &str, further: &[&str]| {
+        let plan = ["plan", "suite.yaml", "--latency", "1..2", "--shards", shards];
+        workspace.run(&[&plan[..], further].concat())
+    };
+    let shown = plan("4", &[]).expect_code(0).stdout;
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let cells = |name: &str| -> Vec<&str> {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_whitespace().collect()
+    };
+    assert_eq!(cells("shard "), ["shard", "records", "requests", "tokens", "cost", "time"]);
+    for (name, records, requests, time) in [
+        ("largest", "286", "542–1054", "18s–1m40s"),
+        ("smallest", "232", "464–928", "15s–1m28s"),
+        ("all 4", "1030", "2030–4030", "18s–1m40s"),
+    ] {
+        let found = cells(name);
+        let found = &found[name.split(' ').count()..];
+        assert_eq!((found[0], found[1], found[4]), (records, requests, time), "{shown}");
+    }
+    for part in [
+        "servers: 4 shards share the rate limits of an HTTP server",
+        "budget of each shard: max_cost 0.0025, max_time 86400 s",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json = plan("4", &["--json", "--max-tokens-total", "1002"]).expect_code(0).stdout_json();
+    let shards = &json["shards"];
+    assert_eq!((&shards["count"], &shards["batches"], &shards["empty"]), (&json!(4), &json!(33), &json!(0)));
+    assert_eq!((&shards["largest"]["number"], &shards["largest"]["records"]), (&json!(3), &json!(286)));
+    assert_eq!((&shards["smallest"]["number"], &shards["smallest"]["records"]), (&json!(4), &json!(232)));
+    assert_eq!(shards["largest"]["seconds"], json!({"low": 18.0, "high": 100.0}));
+    let budget =
+        json!({"max_cost": 0.0025, "max_tokens_total": 250, "max_time_s": 86_400.0, "max_failures": null});
+    assert_eq!(shards["budget"], budget);
+    let many = plan("64", &[]).expect_code(0).stdout;
+    let warning = "warning: 31 of 64 shards would be empty: the tasks have 33 batches";
+    assert!(many.contains(warning), "{many}");
+    for (shards, further, expected) in [
+        ("0", &[][..], "0 is not in 1..=10000"),
+        ("10001", &[], "10001 is not in 1..=10000"),
+        ("4", &["--power"], "cannot be used with"),
+    ] {
+        let refused = plan(shards, further).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+}
+
 /// Two metrics may be the same member of a plugin with other parameters.
 #[test]
 fn plan_adds_up_the_metrics_of_a_member() {

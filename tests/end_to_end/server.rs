@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wiremock::matchers::{method, path};
+use wiremock::matchers::{any, method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// Returns a reply of the chat completions API.
@@ -94,6 +94,15 @@ impl Server {
         respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
     ) {
         let mock = Mock::given(method("POST")).and(path(at)).respond_with(FnResponder(respond));
+        self.runtime.block_on(mock.mount(&self.server));
+    }
+
+    /// Responds to all other requests, whatever their method.
+    pub(crate) fn respond_to_all(
+        &self,
+        respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
+    ) {
+        let mock = Mock::given(any()).respond_with(FnResponder(respond));
         self.runtime.block_on(mock.mount(&self.server));
     }
 

@@ -107,7 +107,9 @@ fn verify_reports_foreign_files_but_not_reports_and_exports() {
     workspace.run(&["export", "r", "--format", "csv"]).expect_code(0);
     workspace.write("runs/r/.summary.json.tmp", "left by a process that was killed");
     workspace.run(&["verify", "r"]).expect_code(0);
-    for name in ["notes.txt", "journal/notes.txt", "more/deep.json", "events-unsent.jsonl"] {
+    for name in
+        ["notes.txt", "journal/notes.txt", "more/deep.json", "shards/notes.txt", "events-unsent.jsonl"]
+    {
         let path = workspace.write(&format!("runs/r/{name}"), "{}");
         assert_eq!(file_state(&workspace, name), "foreign");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);

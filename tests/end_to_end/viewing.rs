@@ -169,6 +169,29 @@ fn a_note_leaves_a_run_verified() {
 }
 
 #[test]
+fn merged_run_is_shown_and_its_shards_are_not_listed() {
+    let server = Server::answering();
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    for shard in ["1/2", "2/2"] {
+        let run = ["run", "suite.yaml", "--run-id", "r", "--shard", shard, "--quiet"];
+        workspace.run(&run).expect_code(0);
+    }
+    workspace.run(&["merge", "r", "--quiet"]).expect_code(0);
+    let viewing = ViewerProcess::start(&workspace, &["--port", "0"]);
+    let runs = viewing.json("/data/runs")["runs"].clone();
+    assert_eq!(
+        (runs.as_array().map(Vec::len), &runs[0]["status"]),
+        (Some(1), &json!("complete")),
+        "{runs:#}"
+    );
+    let (status, page) = viewing.get("/runs/r");
+    assert_eq!((status, report_lines(&page, "texts").len()), (200, 40));
+    viewing.interrupt().expect_code(0);
+}
+
+#[test]
 fn unusable_folders_and_addresses_are_reported() {
     let workspace = Workspace::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");

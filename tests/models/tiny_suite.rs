@@ -74,6 +74,28 @@ fn the_same_bytes_come_out_at_every_concurrency() {
     }
 }
 
+/// A scheduler may continue a shard on a machine with another number of cores.
+#[test]
+fn shard_continues_with_another_number_of_threads() {
+    let workspace = Workspace::new();
+    let threads = |count: u32| format!("backends.tiny.config.threads={count}");
+    let suite = repository().join("config/custom/tiny.yaml");
+    let run = ["run", suite.to_str().expect("a path"), "--max-samples", "40", "--quiet"];
+    let shard = |shard: &str, further: &[&str], code: i32| {
+        let arguments = [&run[..], &["--run-id", "r", "--shard", shard], further].concat();
+        workspace.run(&arguments).expect_code(code);
+    };
+    shard("1/2", &["--set", &threads(1), "--max-tokens-total", "2"], 4);
+    shard("1/2", &["--set", &threads(2)], 0);
+    shard("2/2", &[], 0);
+    workspace.run(&["merge", "r", "--quiet"]).expect_code(0);
+    workspace.run(&[&run[..], &["--run-id", "whole"]].concat()).expect_code(0);
+    for file in RESULT_FILES {
+        let read = |run_id: &str| workspace.read(&format!("runs/{run_id}/{file}"));
+        assert_eq!(read("r"), read("whole"), "{file}");
+    }
+}
+
 #[test]
 fn what_varies_is_kept_apart() {
     let workspace = Workspace::new();

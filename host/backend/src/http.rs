@@ -16,6 +16,7 @@ mod recorded_exchange;
 mod recording;
 mod reply;
 mod retry;
+mod retry_course;
 mod server_health;
 mod sse;
 mod statistics;

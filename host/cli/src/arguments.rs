@@ -9,6 +9,8 @@ mod demo;
 mod export;
 mod import;
 mod judge;
+mod launch;
+mod merge;
 mod model;
 mod new;
 mod observe;
@@ -20,6 +22,7 @@ mod print;
 mod report;
 mod resume;
 mod samples;
+mod score;
 mod suite;
 mod view;
 
@@ -31,9 +34,12 @@ pub(crate) use completions::{CompletionsArguments, ManPagesArguments};
 pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use export::ExportArguments;
-use gage_core::Outcome;
+use gage_core::{Outcome, Shard};
+use gage_storage::{ObjectUrl, StorageError};
 pub(crate) use import::{ImportCommand, ImportGageArguments};
 pub(crate) use judge::{CalibrateArguments, JudgeCommand};
+pub(crate) use launch::{LaunchArguments, LaunchCommand, LaunchStorage};
+pub(crate) use merge::MergeArguments;
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
 };
@@ -53,10 +59,12 @@ pub(crate) use print::{
 pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 pub(crate) use samples::SamplesArguments;
+pub(crate) use score::ScoreArguments;
 use std::path::{Path, PathBuf};
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
-    RunsGcArguments, RunsRepairArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
+    RunsGcArguments, RunsRepairArguments, RunsShowArguments, RunsStatusArguments, RunsTrendArguments,
+    VerifyArguments,
 };
 pub(crate) use view::ViewArguments;
 
@@ -74,11 +82,13 @@ Exit codes:
        off, or a backend refused every request, and the folder is kept
   3    something is not what it was: the suite differs from its lock (--locked), a run folder from
        what the run recorded (verify), an input from the start of the run, the compared runs in
-       more than the model, or the SDK in a project from this version (plugin upgrade --check)
+       more than the model, the shards of a run from each other (merge), or the SDK in a project
+       from this version (plugin upgrade --check)
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
-       max_invalid, a used-up budget, a failed sample with fail_fast, or repeated crashes of a model
+       max_invalid, a used-up budget, a failed sample with fail_fast, repeated crashes of a model,
+       or shards of a run that are not complete (merge)
   5    retry later: a server answered nothing for outage_limit, or asks for too long a wait;
-       continue with --resume
+       continue with --resume. With --shard also: another process writes to the shard
   10   regression: the run is worse than its baseline
   11   inconclusive: too few samples to decide
   130  interrupted; continue with --resume";
@@ -101,6 +111,8 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Score the answers of a run again, with other metrics, newer plugins or other judges.
     Score(Box<ScoreArguments>),
+    /// Make one run from its shards, which `run --shard` wrote.
+    Merge(MergeArguments),
     /// Compare a run with a baseline, sample by sample, and apply a gate.
     Compare(Box<CompareArguments>),
     /// Write runs as one HTML file: figures, plots, samples, and differences.
@@ -111,6 +123,9 @@ pub(crate) enum Command {
     View(ViewArguments),
     /// Estimate requests, cost, time and statistical power without running the suite.
     Plan(PlanArguments),
+    /// Print a script that runs a suite in shards on Slurm, Kubernetes or Ray.
+    #[command(subcommand)]
+    Launch(Box<LaunchCommand>),
     /// Freeze a suite: write it as a template with a digest.
     Distill(DistillArguments),
     /// Create a configuration that runs a template.
@@ -246,6 +261,7 @@ Examples:
   gage-host run suite.yaml --answers answers.jsonl
   gage-host run suite.yaml --requests-out requests.jsonl
   gage-host run suite.yaml --responses results.jsonl
+  gage-host run suite.yaml --run-id nightly --shard 3/16
   gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000
   gage-host run config/run_configs/tiny_sums_run_1.yaml --locked";
 
@@ -282,6 +298,20 @@ pub(crate) struct RunArguments {
     /// Name of the run and of its folder; by default made from date and time.
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
+
+    /// Run one shard of the run --run-id, or continue it: K/N, such as 3/16, or index:I/N with I counted from 0. The shards
+    /// may run on different machines, and `gage-host merge` makes one run of them.
+    #[arg(
+        long,
+        value_name = "K/N",
+        requires = "run_id",
+        conflicts_with_all = ["resume", "rejudge", "requests_out", "responses"]
+    )]
+    pub(crate) shard: Option<Shard>,
+
+    /// Upload the shard to this folder of object storage when it is finished: s3://bucket/prefix.
+    #[arg(long, value_name = "URL", requires = "shard", value_parser = object_url)]
+    pub(crate) push: Option<ObjectUrl>,
 
     /// Resume a run: this id or folder, that of --run-id, or the suite's most recent unfinished run.
     /// Samples that ended as backend_error are tried again.
@@ -352,57 +382,8 @@ pub(crate) struct RunArguments {
     pub(crate) budget: BudgetArguments,
 }
 
-const SCORE_EXAMPLES: &str = "\
-Examples:
-  gage-host score runs/nightly
-  gage-host score runs/nightly --metric token_f1 --metric \"numeric_match(tolerance=0.1)\"
-  gage-host score runs/nightly --config newer.yaml --run-id nightly-rescored";
-
-#[derive(Args, Debug)]
-#[command(after_help = SCORE_EXAMPLES)]
-pub(crate) struct ScoreArguments {
-    /// The run whose answers are scored: its id or its folder.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
-
-    /// Score with this metric instead of the suite's: a name, a call, or an entry in JSON; may be given several times.
-    #[arg(long = "metric", value_name = "METRIC", conflicts_with = "config")]
-    pub(crate) metrics: Vec<String>,
-
-    /// Score with the tasks, metrics and extractors of this suite instead of the run's.
-    #[arg(long, value_name = "CONFIG")]
-    pub(crate) config: Option<PathBuf>,
-
-    /// Ask this judge again about the recorded answers, or `all`; may be given several times. Needs the dataset, but asks
-    /// no other model.
-    #[arg(long = "judge", value_name = "NAME", conflicts_with = "metrics")]
-    pub(crate) judges: Vec<String>,
-
-    /// Requests to judges in flight; by default 16.
-    #[arg(short = 'j', long, value_name = "N", requires = "judges")]
-    pub(crate) concurrency: Option<usize>,
-
-    /// Replace a value of the suite; may be given several times.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) overrides: Vec<String>,
-
-    /// A folder of components; may be given several times.
-    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
-    pub(crate) plugin_folders: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) permissions: PermissionArguments,
-
-    /// Folder in which the new run folder is created; by default that of the run.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output_dir: Option<PathBuf>,
-
-    /// Name of the new run and of its folder; by default made from date and time.
-    #[arg(long, value_name = "ID", value_parser = run_id)]
-    pub(crate) run_id: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) print: OutcomeArguments,
+fn object_url(text: &str) -> Result<ObjectUrl, StorageError> {
+    ObjectUrl::parse(text)
 }
 
 /// Stands for every judge of a suite.

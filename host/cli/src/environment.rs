@@ -130,6 +130,7 @@ pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
         "run" => help::with_usual_options(requiring_suite(command, &["resume"], has_default)),
         "lock" => requiring_suite(command, &["update"], has_default),
         "validate" | "plan" => requiring_suite(command, &[], has_default),
+        "launch" => command.mut_subcommands(|engine| requiring_suite(engine, &[], has_default)),
         _ => command,
     };
     help::with_groups(with_variables(Arguments::command().mut_subcommands(with_suite), variable))

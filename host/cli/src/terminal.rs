@@ -103,6 +103,24 @@ pub(crate) fn clear_screen() {
     }
 }
 
+/// Returns true if lines of the standard output stream can be replaced: on a terminal that supports cursor movement.
+pub(crate) fn can_replace_lines() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Deletes the last lines on the terminal at the standard output stream.
+pub(crate) fn delete_lines(count: usize) {
+    if count > 0 && can_replace_lines() {
+        // What follows is printed anyway.
+        let _ = write!(std::io::stdout(), "\u{1b}[{count}A\u{1b}[J");
+    }
+}
+
+/// Returns the height of the terminal at the standard output in lines, or `None` if it is not a terminal.
+pub(crate) fn terminal_height() -> Option<usize> {
+    console::Term::stdout().size_checked().map(|(rows, _)| usize::from(rows))
+}
+
 /// Writes requested JSON to the standard output stream. What would steer a terminal is escaped as JSON allows.
 ///
 /// # Errors

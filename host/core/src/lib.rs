@@ -35,6 +35,8 @@ mod sample_forms;
 mod sampling;
 mod schema;
 mod score;
+mod scoring_batch;
+mod shard;
 mod suggest;
 mod suite_sections;
 mod threads;
@@ -76,6 +78,8 @@ pub use sample_forms::{ListedCard, ListedForm, ListedOutput, RecordedForm, Repea
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
+pub use scoring_batch::{ROWS_PER_BATCH, batch_of, rows_of_batch};
+pub use shard::{InvalidShard, MAX_SHARDS, Shard};
 pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
 pub use threads::{spawn_scoped, spawn_thread};

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 /// IDs of a dataset. Samples must arrive in their order. Uses about 20 bytes per sample.
 #[derive(Debug, Default)]
-pub(crate) struct IdDeduplicator {
+pub struct IdDeduplicator {
     /// Hashes of all IDs given out.
     taken: FxHashSet<u64>,
     /// Lowest number for the next sample of an ID, by the hash of the ID. Contains only IDs that occurred several
@@ -15,7 +15,7 @@ pub(crate) struct IdDeduplicator {
 
 impl IdDeduplicator {
     /// Numbers the second and each further sample of an ID: `q1`, `q1#2`, `q1#3`. Returns whether it did.
-    pub(crate) fn deduplicate(&mut self, id: &mut String) -> bool {
+    pub fn deduplicate(&mut self, id: &mut String) -> bool {
         let hash = hash_of(id);
         if self.taken.insert(hash) {
             return false;

@@ -35,6 +35,7 @@ mod stream;
 
 pub use answers::{AnswerKey, AnswersError, AnswersFile, GivenAnswer};
 pub use hub::{HubError, HubProgress, NoProgress};
+pub use id_dedup::IdDeduplicator;
 pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
 pub use media::{MediaError, MediaErrorKind, MediaSource, MediaStore, ReplyMedia, data_url_of};
 pub use missing_fields::{MissingField, OtherTypes};

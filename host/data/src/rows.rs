@@ -7,6 +7,7 @@ use crate::row::{DataError, Row};
 use crate::row_builder::RowBuilder;
 use crate::source::{DataFile, RowSource};
 use gage_config::FileFormat;
+use gage_core::Shard;
 
 /// Number of filtered rows after which [`Rows::advance`] returns without a row.
 const MAX_FILTERED_ROWS: u64 = 4096;
@@ -23,6 +24,10 @@ pub struct Rows {
     total: Option<u64>,
     filtered: u64,
     is_over: bool,
+    /// The shard whose rows are given, and the number of records of each row. `None` for all rows.
+    shard: Option<(Shard, u64)>,
+    /// Number of rows that have records in other shards only.
+    skipped: u64,
     /// Files being read, including the labels; checked for changes at the end.
     files: Vec<DataFile>,
 }
@@ -68,6 +73,8 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
         total: None,
         filtered: 0,
         is_over: false,
+        shard: None,
+        skipped: 0,
         files: source.files.iter().chain(labels_file).cloned().collect(),
     };
     match source.shuffle {
@@ -87,6 +94,30 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
 }
 
 impl Rows {
+    /// Gives only rows with records in a shard. A row has `repeat` records. The others are read and counted, and then dropped.
+    #[must_use]
+    pub fn of_shard(self, shard: Option<Shard>, repeat: u64) -> Rows {
+        Rows { shard: shard.map(|shard| (shard, repeat)), ..self }
+    }
+
+    /// Returns whether only rows of a shard are given.
+    pub(crate) fn is_sharded(&self) -> bool {
+        self.shard.is_some()
+    }
+
+    /// Returns the number of rows so far that have records in other shards only.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Returns whether a row has records in the shard whose rows are given.
+    fn is_wanted(&self, index: u64) -> bool {
+        self.shard.is_none_or(|(shard, repeat)| {
+            let first = index.saturating_mul(repeat);
+            shard.has_any(first..first.saturating_add(repeat))
+        })
+    }
+
     /// Counts the rows by reading them. `None` if there are more than `most`, or if one cannot be read.
     pub fn count_up_to(mut self, most: u64) -> Option<u64> {
         while let Some(next) = self.advance() {
@@ -98,7 +129,7 @@ impl Rows {
         Some(self.given)
     }
 
-    /// Returns the number of rows. `None` if it is unknown without reading all of them first.
+    /// Returns the number of rows, including those of other shards. `None` if it is unknown without reading all of them first.
     pub fn total(&self) -> Option<u64> {
         self.total
     }
@@ -176,7 +207,7 @@ impl Rows {
         Ok(next.map_or(NextRow::End, NextRow::Row))
     }
 
-    /// Returns the next row, or `Some(Ok(None))` if many rows were filtered and there may be more. After an error,
+    /// Returns the next row, or `Some(Ok(None))` if many rows were filtered or one was skipped, and there may be more. After an error,
     /// and after the end, returns `None`.
     pub(crate) fn advance(&mut self) -> Option<Result<Option<Row>, DataError>> {
         if self.is_over {
@@ -193,7 +224,12 @@ impl Rows {
             Ok(NextRow::Row(row)) => {
                 let index = self.given;
                 self.given += 1;
-                Some(Ok(Some(Row { index, ..row })))
+                if self.is_wanted(index) {
+                    Some(Ok(Some(Row { index, ..row })))
+                } else {
+                    self.skipped += 1;
+                    Some(Ok(None))
+                }
             }
             Ok(NextRow::LeftOut) => Some(Ok(None)),
             Ok(NextRow::End) => {

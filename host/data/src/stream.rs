@@ -45,6 +45,8 @@ const WINDOW: usize = 4;
 pub struct StreamReport {
     /// Rows handed to the caller.
     pub rows: u64,
+    /// Rows of other shards, which were neither prepared nor handed over.
+    pub skipped: u64,
     /// Rows excluded by the dataset's filter.
     pub filtered: u64,
     /// Fields that the filter names but no row had.
@@ -110,6 +112,8 @@ fn stream_in<K: SampleProjection>(
     // The batches in flight, in order. A slow one delays those after it.
     let (order, prepared) = sync_channel::<Receiver<Vec<PreparedSample<K>>>>(count * WINDOW);
     let batches = Mutex::new(Some(batches));
+    // A shard does not know the ids of the others. They are numbered when the shards are merged.
+    let mut ids = (!rows.is_sharded()).then(IdDeduplicator::default);
     let streamed = std::thread::scope(|threads| {
         let reader =
             spawn_scoped(threads, "load", move || read(sizes, rows, &batch_sender, &order, is_stopped))?;
@@ -122,7 +126,7 @@ fn stream_in<K: SampleProjection>(
             }
         }
         let handed = match shortage {
-            None => hand_over(prepared, &mut take),
+            None => hand_over(prepared, &mut ids, &mut take),
             Some(_) => {
                 drop(prepared);
                 HandedRows::default()
@@ -135,12 +139,13 @@ fn stream_in<K: SampleProjection>(
         let preparing: Duration = ended.into_iter().map(joined).sum();
         let share = u32::try_from(count).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
-        let ReadBatch { filtered, missing_fields, failure, has_ended, .. } = read;
+        let ReadBatch { filtered, skipped, missing_fields, failure, has_ended, .. } = read;
         let failure = shortage.map(|shortage| shortage.report().into()).or(failure);
         let HandedRows { rows, renamed, are_all } = handed;
         let is_complete = has_ended && are_all && failure.is_none();
         Ok::<_, ResourceShortage>(StreamReport {
             rows,
+            skipped,
             filtered,
             missing_fields,
             renamed,
@@ -162,6 +167,7 @@ fn joined<T>(result: std::thread::Result<T>) -> T {
 
 struct ReadBatch {
     filtered: u64,
+    skipped: u64,
     missing_fields: Vec<MissingField>,
     spent: Duration,
     failure: Option<DataError>,
@@ -213,7 +219,14 @@ fn read<K>(
         }
     }
     let missing_fields = rows.missing_fields();
-    ReadBatch { filtered: rows.filtered(), missing_fields, spent, failure, has_ended }
+    ReadBatch {
+        filtered: rows.filtered(),
+        skipped: rows.skipped(),
+        missing_fields,
+        spent,
+        failure,
+        has_ended,
+    }
 }
 
 /// Prepares batches until they end or are no longer wanted. Returns the time it took.
@@ -254,21 +267,23 @@ struct HandedRows {
     are_all: bool,
 }
 
-/// Hands batches over in their order.
+/// Hands batches over in their order. `ids` numbers ids that occur again; without it, they stay as they are.
 fn hand_over<K: SampleProjection>(
     order: Receiver<Receiver<Vec<PreparedSample<K>>>>,
+    ids: &mut Option<IdDeduplicator>,
     take: &mut impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> HandedRows {
-    let mut ids = IdDeduplicator::default();
     let mut handed = HandedRows::default();
     for prepared in order {
         // Without a reply, the worker was stopped.
         let Ok(batch) = prepared.recv() else { return handed };
         for mut one in batch {
-            match &mut one.result {
-                Ok(kept) => handed.renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
-                Err(rejection) => {
-                    ids.deduplicate(&mut rejection.id);
+            if let Some(ids) = ids {
+                match &mut one.result {
+                    Ok(kept) => handed.renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
+                    Err(rejection) => {
+                        ids.deduplicate(&mut rejection.id);
+                    }
                 }
             }
             handed.rows += 1;

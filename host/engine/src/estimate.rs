@@ -4,6 +4,7 @@
 
 mod counts;
 mod plugins;
+mod shards;
 mod tokens;
 
 use crate::concurrency_limit::ConcurrencyLimit;
@@ -22,6 +23,7 @@ use tokens::{BYTES_PER_TOKEN, Tokens};
 
 pub use counts::ClusterCounts;
 pub use plugins::PluginEstimate;
+pub use shards::{ShardEstimate, ShardedEstimate};
 pub use tokens::TokensBy;
 
 /// Number of rows whose prompts are measured.
@@ -281,8 +283,6 @@ impl Plan {
             )
         });
         let in_flight = in_flight(&self.config, role, task, options);
-        let rounds = |requests: f64| (requests / in_flight as f64).ceil();
-        let (least, most) = options.latency;
         RequestEstimate {
             step,
             adapter_id: role.adapter_id.clone(),
@@ -292,9 +292,15 @@ impl Plan {
             completion_tokens,
             cost,
             in_flight,
-            seconds: Range::new(rounds(requests.low) * least, rounds(requests.high) * most),
+            seconds: seconds_of_requests(requests, in_flight, options.latency),
         }
     }
+}
+
+/// Returns the duration of requests, of which some are in flight at a time and each has this latency.
+fn seconds_of_requests(requests: Range, in_flight: u64, (least, most): (f64, f64)) -> Range {
+    let rounds = |requests: f64| (requests / in_flight as f64).ceil();
+    Range::new(rounds(requests.low) * least, rounds(requests.high) * most)
 }
 
 /// Returns the duration of the requests of a task. Judging overlaps with inference on further samples, except in sequential

@@ -6,7 +6,7 @@ use crate::session::datasets::Datasets;
 use crate::session::{Session, with_permissions};
 use gage_backend::{ACCEPTED_MEDIA_FACT, BackendInfo, CHAT_TEMPLATE_FACT, OpenOptions, open};
 use gage_config::{PipelineConfig, PluginReference, ResourceKind, redacted_digests};
-use gage_core::Object;
+use gage_core::{Object, ROWS_PER_BATCH};
 use gage_plugin::{ConfiguredMember, PluginKind, Registry};
 use gage_record::{
     BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PromptIdentity, RunIdentity,
@@ -27,6 +27,12 @@ const KERNELS: &str = "kernels";
 
 /// Returns the configuration, data, plugins and models of a run.
 pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdentity {
+    let backends = backends(plan, session).map(|(id, backend, _)| (id, backend)).collect();
+    RunIdentity { backends, ..identity_without_models(plan, datasets) }
+}
+
+/// Returns the configuration, data and plugins of a run, before any model is loaded.
+pub fn identity_without_models(plan: &Plan, datasets: &Datasets) -> RunIdentity {
     let mut identity = planned_identity(plan);
     for task in &plan.tasks {
         if let Some((id, dataset)) = dataset_of(task, datasets) {
@@ -37,7 +43,6 @@ pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdent
             identity.prompts.insert(role.adapter_id.clone(), PromptIdentity { prompt_id, digest });
         }
     }
-    identity.backends = backends(plan, session).map(|(id, backend, _)| (id, backend)).collect();
     identity
 }
 
@@ -174,7 +179,7 @@ pub fn name_variables(differences: Vec<String>, config: &PipelineConfig) -> Vec<
 
 /// Returns the identity of the host: the version of its own scoring.
 pub(crate) fn host_identity() -> HostIdentity {
-    HostIdentity { scoring_version: SCORING_VERSION }
+    HostIdentity { scoring_version: SCORING_VERSION, rows_per_batch: ROWS_PER_BATCH }
 }
 
 /// Adds the plugins of a task: those that prepare its samples, support its model, and judge and score its answers.
@@ -195,6 +200,13 @@ fn add_components_of(plugins: &mut BTreeMap<String, ComponentIdentity>, task: &P
     for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
         add_member(plugins, &planned.reference, &planned.judge);
     }
+}
+
+/// Returns the plugins that score the answers of tasks, by the names that the suite uses.
+pub fn scoring_plugins(tasks: &[Scoring]) -> BTreeMap<String, ComponentIdentity> {
+    let mut plugins = BTreeMap::new();
+    tasks.iter().for_each(|scoring| add_scoring(&mut plugins, scoring));
+    plugins
 }
 
 /// Adds the plugins that score the answers of a task.

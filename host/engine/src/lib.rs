@@ -37,10 +37,12 @@ mod session;
 
 pub use concurrency_limit::{ConcurrencyLimit, LimitedRequests};
 pub use estimate::{
-    ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, TaskEstimate, TokensBy,
+    ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, ShardEstimate,
+    ShardedEstimate, TaskEstimate, TokensBy,
 };
 pub use identity::{
-    SCORING_VERSION, facts_before_run, has_variable, identity, name_variables, planned_identity,
+    SCORING_VERSION, facts_before_run, has_variable, identity, identity_without_models, name_variables,
+    planned_identity, scoring_plugins,
 };
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;

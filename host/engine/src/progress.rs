@@ -49,7 +49,8 @@ impl<'a> FinishedSample<'a> {
         }
     }
 
-    pub(crate) fn of_record(record: &'a SampleRecord) -> FinishedSample<'a> {
+    /// Describes a finished record.
+    pub fn of_record(record: &'a SampleRecord) -> FinishedSample<'a> {
         FinishedSample {
             task_id: &record.task_id,
             index: record.index,

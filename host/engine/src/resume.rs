@@ -3,8 +3,7 @@
 pub(crate) mod row_work;
 
 use crate::limits::cancel_token::CancelToken;
-use crate::sample::batch_rows::{batch_of, rows_of_batch};
-use gage_core::Outcome;
+use gage_core::{Outcome, batch_of, rows_of_batch};
 use gage_data::{MissingField, Rows};
 use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
 use row_work::{PreparedRow, ReadError, RowWork};
@@ -23,6 +22,16 @@ pub(crate) struct ResumeState {
     is_whole: bool,
     /// True if rows without an answer are left out. Otherwise, the model is asked.
     is_without_model: bool,
+}
+
+/// The rows of a task with nothing left to do.
+pub(crate) struct FinishedRows {
+    /// Number of rows of the task, including those of other shards.
+    pub(crate) rows: u64,
+    /// Number of rows that the dataset's filter excluded.
+    pub(crate) filtered: u64,
+    /// Fields that the filter uses but no row had.
+    pub(crate) missing_fields: Vec<MissingField>,
 }
 
 /// Recorded progress of a batch.
@@ -105,16 +114,17 @@ impl ResumeState {
         self.is_whole && !self.complete.is_empty()
     }
 
-    /// Reads the rows of the task, each asked `repeat` times. If nothing is left to do, returns the number of rows that the
-    /// dataset's filter excluded and the fields that it did not find. Rows are compared by their digests and not prepared.
-    /// A row with media has another digest, so it counts as unfinished.
+    /// Reads the rows of the task, each asked `repeat` times; a shard wants only some of these records. If nothing is left to
+    /// do, returns what was read. Rows are compared by their digests and not prepared. A row with media has another digest, so
+    /// it counts as unfinished.
     pub(crate) fn rows_if_finished(
         &self,
         mut rows: Rows,
         repeat: u64,
+        is_wanted: &impl Fn(u64) -> bool,
         stop: &CancelToken,
-    ) -> Option<(u64, Vec<MissingField>)> {
-        let mut count = 0;
+    ) -> Option<FinishedRows> {
+        let (mut count, mut given) = (0, 0);
         for row in rows.by_ref() {
             let row = row.ok()?;
             let digest = row.digest();
@@ -123,13 +133,20 @@ impl ResumeState {
                 let recorded = self.index.get(&self.task_id, index);
                 recorded.is_some_and(|recorded| recorded.is_of_row(&digest)) && self.is_complete(index)
             };
-            if stop.is_cancelled() || !(first..first.saturating_add(repeat)).all(is_finished) {
+            let mut wanted = (first..first.saturating_add(repeat)).filter(|index| is_wanted(*index));
+            let are_finished = wanted.try_fold(0, |count, index| is_finished(index).then_some(count + 1));
+            if stop.is_cancelled() {
                 return None;
             }
-            count += repeat;
+            count += are_finished?;
+            given += 1;
         }
         let recorded = self.index.samples(&self.task_id).count() as u64;
-        (count == recorded).then(|| (rows.filtered(), rows.missing_fields()))
+        (count == recorded).then(|| FinishedRows {
+            rows: given + rows.skipped(),
+            filtered: rows.filtered(),
+            missing_fields: rows.missing_fields(),
+        })
     }
 
     /// Returns the remaining work, row by row.

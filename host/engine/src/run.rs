@@ -5,6 +5,7 @@ mod input_files;
 mod rejudge;
 pub(crate) mod report;
 pub(crate) mod rescore;
+mod shard;
 pub(crate) mod task_scheduler;
 
 use crate::identity::{self, identity};
@@ -24,6 +25,7 @@ use gage_record::{
 use input_files::check_all_files;
 use report::RunReport;
 use serde_json::json;
+use shard::{check_other_shards, check_shard, shard_of_run};
 use std::error::Error as _;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
@@ -111,6 +113,7 @@ fn note_changed_input(error: RunError, manifest: &mut Manifest, folder: &RunFold
 /// Warns of given answers that belong to no sample. A part of a run takes only a part of them.
 fn report_unused_answers(context: &RunContext<'_>, reports: &[TaskReport]) {
     let is_part = context.options.resume
+        || context.options.shard.is_some()
         || context.options.max_samples.is_some()
         || reports.iter().any(TaskReport::ended_early);
     if !is_part {
@@ -192,6 +195,8 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         .collect();
     if !options.resume {
         let parent = context.answers_of.map(|parent| parent.manifest());
+        let shard = shard_of_run(plan, options);
+        check_other_shards(root, shard.as_ref(), &identity)?;
         let folder = match parent {
             Some(parent) => {
                 check_answers(&parent.identity, &identity)?;
@@ -201,6 +206,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         };
         let mut manifest = Manifest::new(run_id, options.host_version, identity);
         manifest.has_recording = options.recording.is_some();
+        manifest.shard = shard;
         manifest.parent_run = parent.map(|parent| parent.run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
@@ -215,6 +221,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
+    check_shard(&manifest, shard_of_run(plan, options))?;
     match &options.rejudge {
         Some(_) => check_answers(&manifest.identity, &identity)?,
         None => {
@@ -236,6 +243,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     manifest.facts = identity::facts(plan, session);
     manifest.permissions = granted_permissions(&plan.config);
     manifest.prompt_versions = versions;
+    manifest.shard.iter_mut().for_each(|shard| shard.max_samples = options.max_samples);
     Ok((folder, manifest))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedDataset;
 use crate::session::ChangedModelFile;
-use gage_core::{ChangedFile, ResourceShortage};
+use gage_core::{ChangedFile, ResourceShortage, Shard};
 use gage_data::DataError;
 use gage_observe::ObserveError;
 use gage_record::{RecordError, is_redacted};
@@ -37,6 +37,29 @@ pub enum RunError {
     #[error("the recorded answers cannot be judged again, because more than their judges and metrics has \
         changed:\n  {}{}", .0.join("\n  "), help_of(.0))]
     OtherAnswers(Vec<String>),
+    /// The run folder has another part of a run than is to be written.
+    #[error(
+        "the run folder {run_id} cannot be continued: {difference}; use the command that started it, or name another run with \
+         --run-id"
+    )]
+    OtherShard {
+        /// The id of the run folder.
+        run_id: String,
+        /// The difference.
+        difference: String,
+    },
+    /// Another shard of the run was made from other inputs.
+    #[error(
+        "shard {other} of the run was made from other inputs than this one:\n  {}{}",
+        .differences.join("\n  "),
+        help_of(.differences)
+    )]
+    OtherInputs {
+        /// The other shard.
+        other: Shard,
+        /// The places that differ, with the value of that shard and the one of this.
+        differences: Vec<String>,
+    },
     /// The run has more samples than its limit.
     #[error(
         "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of \

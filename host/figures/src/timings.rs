@@ -51,6 +51,17 @@ pub struct Phases {
     pub plugins: Vec<PluginCosts>,
 }
 
+impl Phases {
+    /// Adds the costs of plugins, unless they are known already.
+    #[must_use]
+    pub fn with_plugins(self, plugins: impl FnOnce() -> Vec<PluginCosts>) -> Phases {
+        match self.plugins.is_empty() {
+            true => Phases { plugins: plugins(), ..self },
+            false => self,
+        }
+    }
+}
+
 /// The computer on which the run was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {

@@ -125,7 +125,7 @@ impl History {
             Some(run) => Ok(run),
             None => {
                 let path = self.folder.join(name);
-                if MissingManifest::of(&path) == MissingManifest::Lost {
+                if MissingManifest::of(&path).is_run() {
                     return Err(RecordError::NotARunFolder { path }.into());
                 }
                 let known = self.names("SELECT folder FROM runs ORDER BY created_at DESC")?;

@@ -38,12 +38,12 @@ pub(super) const STYLE: &str = include_str!("assets/report.css");
 const DATA: &str = "<!--data-->";
 
 /// A link above the report, for example if it is one of a server's pages.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Link {
     /// Address of its target.
-    pub address: &'static str,
+    pub address: String,
     /// Text of the link.
-    pub text: &'static str,
+    pub text: String,
 }
 
 /// The server that sends a report. Its page may send requests to it.
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn every_part_has_its_place_and_nothing_is_fetched() {
-        let links = [Link { address: "/", text: "All <runs>" }];
+        let links = [Link { address: "/".to_owned(), text: "All <runs>".to_owned() }];
         let frame = PageFrame::new("a & <b>", Some(&PageServer { links: &links, token: "" })).unwrap();
         let PageFrame { before_data: before, after_data: behind, policy } = frame;
         assert!(before.contains("<a class=\"back\" href=\"/\">All &lt;runs&gt;</a>"), "{before}");

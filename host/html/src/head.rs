@@ -33,7 +33,7 @@ pub(super) struct PageHead<'a> {
 #[derive(Serialize)]
 struct RunHead<'a> {
     run_id: &'a str,
-    /// Label if another run of the page has the same id: the end of its folder's path, and the id.
+    /// Label of a shard, or if another run of the page has the same id: the end of its folder's path, and the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     status: &'static str,
@@ -45,6 +45,9 @@ struct RunHead<'a> {
     finished_at: Option<&'a str>,
     host_version: &'a str,
     parent_run: Option<&'a str>,
+    /// Number of shards that it was merged from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<usize>,
     suite: Option<String>,
     models: Vec<String>,
     /// Datasets of the tasks, with the names of their files.
@@ -105,7 +108,7 @@ impl<'a> RunHead<'a> {
         let is_of_judges = |backend_id: &&String| manifest.identity.only_judges_ask(backend_id);
         RunHead {
             run_id: &manifest.run_id,
-            label: run_label(source, all),
+            label: run_label(source, all).or_else(|| shard_label(source)),
             status,
             ended_by: manifest.ended_by.as_deref(),
             edited: source.edited().map(|edited| match all {
@@ -116,6 +119,7 @@ impl<'a> RunHead<'a> {
             finished_at: manifest.finished_at.as_deref(),
             host_version: &manifest.host_version,
             parent_run: manifest.parent_run.as_deref(),
+            shards: Some(manifest.shards.len()).filter(|count| *count > 0),
             suite: source.suite_name(),
             models: source.models(),
             datasets: datasets_of(&manifest.identity),
@@ -198,6 +202,12 @@ fn first_line(prompt: &Value) -> Option<&str> {
     let last = || prompt["messages"].as_array()?.last()?["content"].as_str();
     let text = prompt["template"].as_str().or_else(last)?;
     text.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// Returns the label of a shard: shards of many runs have the same id.
+fn shard_label(source: &RecordedRun) -> Option<String> {
+    let shard = source.manifest().shard.as_ref()?;
+    Some(format!("{}, shard {} of {}", shard.run_id, shard.number, shard.count))
 }
 
 /// Warns if `samples.jsonl` was changed after the run.

@@ -109,6 +109,19 @@ pub enum RecordError {
         path: PathBuf,
     },
 
+    /// The file system cannot lock files, so it could not keep two processes from writing to one run.
+    #[error(
+        "the file system of {} cannot lock files ({source}), so two processes could write to one run; mount it with locks (NFS \
+         without `nolock`, Lustre with `flock`), or name a folder of another one with --output-dir",
+        .path.display()
+    )]
+    NoLocks {
+        /// The run folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+
     /// A write was attempted in a folder that was opened for reading.
     #[error("{} was opened for reading only", .path.display())]
     ReadOnly {
@@ -203,6 +216,10 @@ fn lacking(path: &Path) -> String {
         MissingManifest::Nothing => format!("there is no run folder {folder}"),
         MissingManifest::NeverStarted => format!("{folder} is not a run folder: it has no manifest.json"),
         MissingManifest::Foreign => format!("{folder} is not a run folder: it has no manifest.json"),
+        MissingManifest::Sharded => format!(
+            "the shards of {folder} are not merged; see how far they are with `gage-host runs status {folder}`, and merge them \
+             with `gage-host merge {folder}`"
+        ),
         MissingManifest::Lost => format!(
             "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; {}",
             manifest_remedy(path)
@@ -224,6 +241,11 @@ fn missing(run_id: &str, path: &Path) -> String {
         MissingManifest::Foreign => {
             format!("there is no run '{run_id}' to resume: {}; name another", lacking(path))
         }
+        MissingManifest::Sharded => format!(
+            "the run '{run_id}' is divided into shards, and is not resumed as a whole; continue each shard with the command that \
+             started it, and merge them with `gage-host merge {}`",
+            path.display()
+        ),
         MissingManifest::Lost => format!("the run '{run_id}' cannot be resumed: {}", lacking(path)),
     }
 }
@@ -236,6 +258,11 @@ fn exists(run_id: &str, path: &Path) -> String {
         );
     }
     match MissingManifest::of(path) {
+        MissingManifest::Sharded => format!(
+            "run '{run_id}' already exists in {}, divided into shards; run one of them with --shard, or name another run with \
+             --run-id",
+            path.display()
+        ),
         MissingManifest::Lost => format!("run '{run_id}' cannot begin: {}", lacking(path)),
         _ => format!(
             "run '{run_id}' cannot begin in {}, which has files that belong to no run; name another with --run-id",

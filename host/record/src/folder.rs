@@ -35,22 +35,6 @@ impl RunFolder {
         WriterLock::is_held(path)
     }
 
-    /// Deletes the folder of a run, unless a process is writing to it. The folder stops being a run before
-    /// the first of its files is deleted.
-    ///
-    /// # Errors
-    /// If a process is writing to it, or the file system refuses.
-    pub fn delete(path: &Path) -> Result<(), RecordError> {
-        if !RunFolder::has_manifest(path) {
-            return Err(RecordError::NotARunFolder { path: path.to_owned() });
-        }
-        let _lock = WriterLock::take(path)?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let aside = path.with_file_name(format!(".{name}.deleted"));
-        fs::rename(path, &aside).map_err(|source| RecordError::io("move aside", path, source))?;
-        fs::remove_dir_all(&aside).map_err(|source| RecordError::io("delete", &aside, source))
-    }
-
     /// Returns the total size of all files below a folder, in bytes. Unreadable files count as empty.
     pub fn bytes_below(folder: &Path) -> u64 {
         let files = fs::read_dir(folder).into_iter().flatten().flatten();

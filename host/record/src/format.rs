@@ -36,6 +36,8 @@ pub const NOTES_FILE: &str = "notes.jsonl";
 pub const PAGE_FOLDER: &str = "page";
 /// Folder for media of replies, each named after the digest of its content.
 pub const MEDIA_FOLDER: &str = "media";
+/// Folder of the shards of a run, each of which is a run folder. The run itself appears when they are merged.
+pub const SHARDS_FOLDER: &str = "shards";
 /// Folder for exports of a finished run.
 pub const EXPORTS_FOLDER: &str = "exports";
 

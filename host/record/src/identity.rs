@@ -55,6 +55,9 @@ pub struct RunIdentity {
 pub struct HostIdentity {
     /// Increased when the same answers would get different figures.
     pub scoring_version: u32,
+    /// The number of rows that are scored together.
+    #[serde(default)]
+    pub rows_per_batch: u64,
 }
 
 /// The content of a dataset. Digests of local files are present only if requested.

@@ -38,7 +38,7 @@ pub use damage::{DamageKind, DamagedLine, DamagedSample};
 pub(crate) use damage::{JournalFacts, JournalInspection, SegmentRepair, inspect};
 pub(crate) use durable_count::{DurableCount, durable_lines};
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
-pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, SampleStage};
+pub use index::{AnswerReader, EndedSample, IndexedSample, JournalIndex, PartialRecords, SampleStage};
 pub(crate) use segment_names::segment_number;
 pub(crate) use segments::segment_paths;
 pub use tail::{JournalTail, TailEntry, TailRead};

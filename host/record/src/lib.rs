@@ -27,9 +27,14 @@ mod reader;
 mod record_view;
 mod repair;
 mod run_files;
+mod run_status;
 mod sample_record;
 mod sample_search;
 mod samples;
+mod shard_of_run;
+mod sharded_run;
+mod shards;
+mod shards_folder;
 mod temporary_file;
 mod writer_lock;
 
@@ -44,17 +49,24 @@ pub use identity::{
     PromptIdentity, RunIdentity, align_plugin_names, is_redacted, without_limits,
 };
 pub use journal::{
-    AnswerEntry, AnswerReader, DamageKind, DamagedLine, DamagedSample, IndexedSample, JournalEntry,
-    JournalIndex, JournalTail, JournalWriter, OpenedJournal, PartialRecords, QuarantinedTail, SampleStage,
-    Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
+    AnswerEntry, AnswerReader, DamageKind, DamagedLine, DamagedSample, EndedSample, IndexedSample,
+    JournalEntry, JournalIndex, JournalTail, JournalWriter, OpenedJournal, PartialRecords, QuarantinedTail,
+    SampleStage, Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
 };
-pub use manifest::{GrantedPermissions, Manifest, ManifestIntegrity, RunStatus, TokenPrice};
+pub use manifest::{GrantedPermissions, Manifest, ManifestIntegrity, TokenPrice};
 pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
 pub use record_view::RecordView;
 pub use repair::{JournalRepair, RepairReport};
 pub use run_files::{open_run_file, read_run_file};
+pub use run_status::RunStatus;
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage, StageTimes};
 pub use samples::{SampleLine, SamplesWriter};
+pub use shard_of_run::{MergedShard, ShardOfRun, ShardedTask};
+pub use sharded_run::{
+    MergeState, ShardRow, ShardState, ShardStatus, ShardTotals, ShardedRun, ShardedRunFollower,
+};
+pub use shards::{ShardFolder, claim_division, shard_folders, unmerged_runs};
+pub use shards_folder::{has_shards, shards_folder};
 pub use temporary_file::TemporaryFile;

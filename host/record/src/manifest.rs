@@ -2,13 +2,13 @@
 
 use crate::clock::rfc3339;
 use crate::error::manifest_remedy;
-use crate::format::{MANIFEST_FILE, MAX_JSON_VALUES};
+use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, MAX_JSON_VALUES, MEDIA_FOLDER, SAMPLES_FILE};
 use crate::format_version::ManifestVersion;
 use crate::run_files::read_run_file;
-use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
+use crate::{FileDigest, MergedShard, RecordError, RunFolder, RunIdentity, RunStatus, ShardOfRun};
 use gage_core::{Digest, Object, Usage, check_name, parse_json};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::SystemTime;
@@ -47,36 +47,6 @@ impl ManifestIntegrity {
     }
 }
 
-/// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum RunStatus {
-    /// The run is in progress, was killed, or ended without figures because an input changed.
-    Running,
-    /// The user stopped the run; it can be resumed.
-    Interrupted,
-    /// Every sample has an outcome.
-    Complete,
-    /// The run ended with more failures or less coverage than allowed.
-    Incomplete,
-}
-
-impl RunStatus {
-    /// Returns the name used in the manifest.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Returns the state of a run in one word. A run in progress to which no process is writing was `killed`.
-    pub fn state(self, is_being_written: bool) -> &'static str {
-        match (self, is_being_written) {
-            (RunStatus::Running, false) => "killed",
-            (status, _) => status.name(),
-        }
-    }
-}
-
 /// What a suite was allowed to reach besides its own folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantedPermissions {
@@ -109,6 +79,12 @@ pub struct Manifest {
     /// resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_rejudged: bool,
+    /// The run that this is a shard of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOfRun>,
+    /// The shards that the run was merged from, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<MergedShard>,
     /// True if every process of the run has recorded its HTTP exchanges (`--record`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_recording: bool,
@@ -161,6 +137,8 @@ impl Manifest {
             host_version: host_version.to_owned(),
             parent_run: None,
             is_rejudged: false,
+            shard: None,
+            shards: Vec::new(),
             has_recording: false,
             status: RunStatus::Running,
             ended_by: None,
@@ -196,6 +174,8 @@ impl Manifest {
         self.finished_at = None;
         self.ended_by = None;
         self.files.clear();
+        // Another limit of samples may now apply.
+        self.shard = self.shard.take().map(ShardOfRun::without_records);
     }
 
     /// Marks the run as ended now. A run does not end before it starts, even if the clock was set back.
@@ -222,6 +202,22 @@ impl Manifest {
         folder.write_atomically(MANIFEST_FILE, &text).map(|_| ())
     }
 
+    /// Returns a digest of the records of a shard and of its place in the run. If the command of a finished shard is run again,
+    /// the manifest changes, and this digest stays.
+    pub fn shard_digest(&self) -> Digest {
+        let is_of_records =
+            |name: &str| name.starts_with(JOURNAL_FOLDER) || name == SAMPLES_FILE || name == MEDIA_FOLDER;
+        let files: BTreeMap<&String, &FileDigest> =
+            self.files.iter().filter(|(name, _)| is_of_records(name.as_str())).collect();
+        Digest::of_json(&json!({
+            "shard": self.shard,
+            "created_at": self.created_at,
+            "status": self.status,
+            "ended_by": self.ended_by,
+            "files": files,
+        }))
+    }
+
     /// Compares the manifest of a run folder with the digest at its end.
     ///
     /// # Errors
@@ -238,6 +234,11 @@ impl Manifest {
             Some(_) => ManifestIntegrity::Broken,
             None => ManifestIntegrity::Missing,
         })
+    }
+
+    /// Reads a manifest from its text. `None` if it is none. Neither its version nor its digest is checked.
+    pub fn parse(text: &[u8]) -> Option<Manifest> {
+        parse_json(text, MAX_JSON_VALUES).ok()
     }
 
     /// Reads the manifest of a run folder. Unknown keys are ignored.
@@ -272,7 +273,6 @@ impl Manifest {
 mod tests {
     use super::*;
     use gage_recorded_messages::RecordedError as _;
-    use serde_json::json;
     use std::fs;
 
     fn read(text: &str) -> Result<Manifest, RecordError> {
@@ -289,6 +289,23 @@ mod tests {
         manifest.created_at = "2999-01-01T00:00:00Z".to_owned();
         manifest.finish(RunStatus::Complete);
         assert_eq!(manifest.finished_at.as_ref(), Some(&manifest.created_at));
+    }
+
+    #[test]
+    fn repeated_command_of_a_shard_keeps_its_digest() {
+        let file = |text: &[u8]| FileDigest { digest: Digest::of_bytes(text), bytes: text.len() as u64 };
+        let mut manifest = Manifest::new("01-of-02", "0.1.0", RunIdentity::default());
+        manifest.finish(RunStatus::Complete);
+        manifest.files.insert("journal/000001.jsonl".to_owned(), file(b"records"));
+        let digest = manifest.shard_digest();
+        let mut again = manifest.clone();
+        again.finished_at = Some("2999-01-01T00:00:00Z".to_owned());
+        again.files.insert("events.jsonl".to_owned(), file(b"more events"));
+        assert_eq!(again.shard_digest(), digest);
+        again.files.insert("journal/000002.jsonl".to_owned(), file(b"more records"));
+        assert_ne!(again.shard_digest(), digest);
+        manifest.reopen();
+        assert_ne!(manifest.shard_digest(), digest);
     }
 
     #[test]
@@ -384,14 +401,6 @@ mod tests {
         for (text, part) in cases {
             let error = read(text).unwrap_err().recorded("run_folders");
             assert!(error.contains(part) && error.contains("manifest.json"), "{error}");
-        }
-    }
-
-    #[test]
-    fn names_are_those_of_serde() {
-        for status in [RunStatus::Running, RunStatus::Interrupted, RunStatus::Complete, RunStatus::Incomplete]
-        {
-            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
         }
     }
 }

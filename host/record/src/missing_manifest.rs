@@ -1,6 +1,7 @@
 //! Folders without a manifest where a run is expected.
 
 use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
+use crate::shards_folder::has_shards;
 use gage_core::ResourceShortage;
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,8 @@ pub enum MissingManifest {
     Nothing,
     /// A folder whose run never started, or is just starting.
     NeverStarted,
+    /// The folder of a run whose shards are not merged.
+    Sharded,
     /// The folder of a run that has lost its manifest.
     Lost,
     /// Something else.
@@ -19,6 +22,11 @@ pub enum MissingManifest {
 }
 
 impl MissingManifest {
+    /// Returns whether the path is that of a run: it lost its manifest, or its shards are not merged.
+    pub fn is_run(self) -> bool {
+        matches!(self, MissingManifest::Lost | MissingManifest::Sharded)
+    }
+
     /// Classifies a path that has no manifest.
     pub fn of(path: &Path) -> MissingManifest {
         if !path.exists() {
@@ -26,6 +34,10 @@ impl MissingManifest {
         }
         if path.is_dir() && is_never_started(path) {
             return MissingManifest::NeverStarted;
+        }
+        // A merge that was stopped at once leaves an empty journal.
+        if has_shards(path) {
+            return MissingManifest::Sharded;
         }
         match path.join(JOURNAL_FOLDER).is_dir() {
             true => MissingManifest::Lost,

@@ -160,6 +160,14 @@ impl RunReader {
         JournalIndex::read(&self.folder)
     }
 
+    /// Checks that the journal of an ended run has the files that the run wrote, and no others.
+    ///
+    /// # Errors
+    /// If one was changed, added or removed, or cannot be read.
+    pub fn check_journal(&self) -> Result<(), RecordError> {
+        self.folder.check_journal(&self.manifest)
+    }
+
     /// Reads a file that a run writes at its end.
     fn json_of_end<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RecordError> {
         match self.manifest.status {

@@ -80,10 +80,21 @@ fn acquire(file: &File, path: &Path, folder: &Path) -> Result<(), RecordError> {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
-            Err(TryLockError::Error(source)) => return Err(RecordError::io("lock", path, source)),
+            Err(TryLockError::Error(source)) => return Err(refused(path, folder, source)),
         }
     }
     Err(RecordError::Locked { path: folder.to_owned() })
+}
+
+/// Creates the error of a file at a path that the system refused to lock, for the writer of a run folder.
+fn refused(path: &Path, folder: &Path, source: io::Error) -> RecordError {
+    // ENOLCK: the server of a network file system has no lock service.
+    const NO_LOCK_SERVICE: i32 = 37;
+    let is_unable = source.kind() == ErrorKind::Unsupported || source.raw_os_error() == Some(NO_LOCK_SERVICE);
+    match is_unable {
+        true => RecordError::NoLocks { path: folder.to_owned(), source },
+        false => RecordError::io("lock", path, source),
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +102,7 @@ mod tests {
     use super::*;
     use crate::format::JOURNAL_FOLDER;
     use crate::{Manifest, RunFolder, RunIdentity};
+    use gage_recorded_messages::RecordedError as _;
     use std::fs;
 
     fn begin(root: &Path) -> RunFolder {
@@ -128,6 +140,16 @@ mod tests {
         let writer = RunFolder::resume(root.path(), "run").unwrap();
         let file = File::open(recorded_in(writer.path())).unwrap();
         assert!(matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+    }
+
+    #[test]
+    fn file_systems_without_locks_are_refused_with_advice() {
+        for (code, is_unable) in [(37, true), (38, true), (95, true), (5, false)] {
+            let path = Path::new("runs/r");
+            let error = refused(&path.join(RECORDED_PATH), path, io::Error::from_raw_os_error(code));
+            let message = error.recorded("run_folders");
+            assert_eq!(message.contains("cannot lock files"), is_unable, "{message}");
+        }
     }
 
     #[test]

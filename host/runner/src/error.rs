@@ -1,9 +1,10 @@
 //! Errors of the library: one enum, in which each variant has one category.
 
+use crate::merge_error::MergeError;
 use crate::other_run::OtherRun;
 use gage_backend::{AnswerCacheError, BatchError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
-use gage_core::ResourceShortage;
+use gage_core::{ResourceShortage, Shard};
 use gage_data::DataError;
 use gage_engine::{RescoreError, RunError};
 use gage_figures::FiguresError;
@@ -24,6 +25,8 @@ pub enum ErrorCategory {
     Configuration,
     /// The suite differs from its lock.
     LockMismatch,
+    /// Shards or records of a run are missing.
+    Incomplete,
     /// The machine failed, or this library has a bug.
     Internal,
 }
@@ -117,6 +120,30 @@ pub enum RunnerError {
     /// A file of requests or results cannot be used.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// A shard is asked for without the id of its run.
+    #[error("a shard needs the id of its run, which all shards share")]
+    ShardWithoutRun,
+    /// A shard was merged, and its folder is gone.
+    #[error(
+        "shard {shard} of {} was merged, and its folder is gone; the merged run has its records: restore the folder, or name another \
+         run with --run-id",
+        .run.display()
+    )]
+    ShardGone {
+        /// The shard.
+        shard: Shard,
+        /// The folder of the run.
+        run: PathBuf,
+    },
+    /// The run cannot be divided into shards.
+    #[error("the run cannot be divided into shards: {message}")]
+    UnsuitedForShards {
+        /// The reason.
+        message: String,
+    },
+    /// The shards of a run cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// The answer cache conflicts with a recording.
     #[error("an answer cache cannot be used together with a recording or a replay")]
     CacheWithRecording,
@@ -345,7 +372,12 @@ impl RunnerError {
             | RunnerError::LockOfAnotherSuite { .. }
             | RunnerError::ChangedSinceLock { .. }
             | RunnerError::ChangedInput { .. }
-            | RunnerError::Run(RunError::Changed { .. }) => ErrorCategory::LockMismatch,
+            | RunnerError::Run(RunError::Changed { .. } | RunError::OtherInputs { .. }) => {
+                ErrorCategory::LockMismatch
+            }
+            RunnerError::Merge(MergeError::Incomplete { .. }) => ErrorCategory::Incomplete,
+            RunnerError::Merge(MergeError::NoShards { .. }) => ErrorCategory::Configuration,
+            RunnerError::Merge(_) => ErrorCategory::LockMismatch,
             RunnerError::PluginHost(_)
             | RunnerError::Yaml(_)
             | RunnerError::Shortage { .. }
@@ -378,6 +410,8 @@ fn is_of_user(error: &RunError) -> bool {
             | RunError::Changed { .. }
             | RunError::Data(_)
             | RunError::FewerSamples { .. }
+            | RunError::OtherShard { .. }
+            | RunError::OtherInputs { .. }
             | RunError::IncompleteRecording { .. }
     ) || matches!(error, RunError::Record(error) if is_of_folder(error))
 }
@@ -388,6 +422,7 @@ fn is_of_folder(error: &RecordError) -> bool {
         error,
         RecordError::RunExists { .. }
             | RecordError::Locked { .. }
+            | RecordError::NoLocks { .. }
             | RecordError::RunMissing { .. }
             | RecordError::NotARunFolder { .. }
             | RecordError::Invalid { .. }

@@ -20,7 +20,9 @@ use gage_plugin::{MemberWork, PluginHost};
 use gage_record::format::{
     CONFIG_FILE, EVENTS_FILE, LOCK_FILE, MEDIA_FOLDER, SAMPLES_FILE, UNSENT_EVENTS_FILE,
 };
-use gage_record::{FileDigest, Manifest, MediaFolder, RecordError, RunFolder, RunReader, journal_digests};
+use gage_record::{
+    FileDigest, Manifest, MediaFolder, RecordError, RunFolder, RunReader, ShardOfRun, journal_digests,
+};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -48,6 +50,19 @@ pub(crate) enum Origin {
         /// Completeness of its tasks.
         completeness: Completeness,
     },
+    /// The shards of the run.
+    Shards {
+        /// The lock of the run's inputs.
+        lock: Option<String>,
+        /// The text of their configuration.
+        config: Option<String>,
+        /// The sums of their times and counts.
+        phases: Box<Phases>,
+        /// The reason why they lack records.
+        missing: Option<Shortfall>,
+        /// Completeness of the tasks.
+        completeness: Completeness,
+    },
 }
 
 impl Origin {
@@ -64,7 +79,17 @@ impl Origin {
                 ..Phases::default()
             },
             Origin::Answers { .. } => Phases::default(),
+            Origin::Shards { phases, .. } => (**phases).clone(),
         }
+    }
+
+    /// Writes the configuration to the folder of the run. That of a merged run is the text that a shard has written.
+    fn write_config(&self, config: &PipelineConfig, folder: &RunFolder) -> Result<FileDigest, RunnerError> {
+        let document = match self {
+            Origin::Shards { config: Some(document), .. } => document.clone(),
+            _ => serde_yaml::to_string(&config.document).map_err(RunnerError::Yaml)?,
+        };
+        folder.write_atomically(CONFIG_FILE, document.as_bytes()).map_err(RunnerError::unwritten)
     }
 
     /// Returns the limits of the suite that held the run back: those of tasks with more samples in this process.
@@ -115,9 +140,7 @@ impl EndedRun<'_> {
         let phases = phases(&origin, &report.tasks, began);
         let RunReport { folder, mut manifest, tasks: ran, stopped, unchanged, spent } = report;
         describe_requests(&mut tasks, config, &manifest);
-        let document = serde_yaml::to_string(&config.document).map_err(RunnerError::Yaml)?;
-        let config_digest =
-            folder.write_atomically(CONFIG_FILE, document.as_bytes()).map_err(RunnerError::unwritten)?;
+        let config_digest = origin.write_config(config, &folder)?;
         let completeness = completeness(&ran, &origin);
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
         let finished: u64 = ran.iter().map(|task| task.counts.total()).sum();
@@ -127,7 +150,7 @@ impl EndedRun<'_> {
             }
             _ => None,
         };
-        let plugins = || Phases { plugins: plugin_costs(&plugins), ..phases };
+        let plugins = || phases.with_plugins(|| plugin_costs(&plugins));
         let reports = match kept {
             Some(reports) => reports,
             None => {
@@ -145,7 +168,8 @@ impl EndedRun<'_> {
         if let Some(shortage) = shortages.shortage() {
             return Err(RunnerError::Run(RunError::Shortage(shortage)));
         }
-        let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
+        let mut shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
+        end_shard(manifest.shard.as_mut(), &ran, &mut shortfalls);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
         let ending = Ending::new(stopped, has_unread_data, !shortfalls.is_empty());
         manifest.files = reports.files.clone();
@@ -163,13 +187,25 @@ impl EndedRun<'_> {
             tasks: ran,
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
-            has_given_answers: config
-                .backends
-                .iter()
-                .any(|backend| matches!(backend.kind, BackendKind::Answers(_))),
+            has_given_answers: has_given_answers(config),
             reports,
             batch,
         })
+    }
+}
+
+/// Returns whether a model of a suite is a file of answers.
+pub(crate) fn has_given_answers(config: &PipelineConfig) -> bool {
+    config.backends.iter().any(|backend| matches!(backend.kind, BackendKind::Answers(_)))
+}
+
+/// Notes in a shard the number of records of each task in all shards, and drops the shortfalls that are judged when they are
+/// merged: the requirements are those of the whole run.
+fn end_shard(shard: Option<&mut ShardOfRun>, ran: &[TaskReport], shortfalls: &mut Vec<Shortfall>) {
+    let Some(shard) = shard else { return };
+    shortfalls.retain(|one| matches!(one, Shortfall::InvalidRows(_) | Shortfall::FailedFast { .. }));
+    for (task, ran) in shard.tasks.iter_mut().zip(ran) {
+        task.records = ran.records_of_all_shards;
     }
 }
 
@@ -220,7 +256,7 @@ fn seal(
     origin: &Origin,
     ending: &Ending,
 ) -> Result<(), RecordError> {
-    if let Origin::Models { lock: Some(lock), .. } = origin {
+    if let Origin::Models { lock: Some(lock), .. } | Origin::Shards { lock: Some(lock), .. } = origin {
         manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
     }
     manifest.files.extend(journal_digests(folder)?);
@@ -250,6 +286,9 @@ pub(crate) fn outage_of(servers: &[(String, HealthState)]) -> Option<String> {
 }
 
 fn phases(origin: &Origin, ran: &[TaskReport], began: Instant) -> Phases {
+    if let Origin::Shards { .. } = origin {
+        return origin.phases();
+    }
     let sum = |part: fn(&TaskReport) -> Duration| ran.iter().map(part).sum();
     Phases {
         dataset_materialization: sum(|task| task.reading),
@@ -262,15 +301,15 @@ fn phases(origin: &Origin, ran: &[TaskReport], began: Instant) -> Phases {
     }
 }
 
-/// Returns the completeness of a run's tasks. A rescored run is at most as complete as its parent.
+/// Returns the completeness of a run's tasks. A rescored or merged run is at most as complete as its sources.
 fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
     let early = ran.iter().filter(|task| task.ended_early());
     let own = early.map(|task| {
         (task.task_id.clone(), task.planned.map_or(TaskCompleteness::Unknown, TaskCompleteness::Of))
     });
     let mut all: Completeness = own.collect();
-    if let Origin::Answers { completeness: of_parent, .. } = origin {
-        let early = of_parent.iter().filter(|(_, reach)| **reach != TaskCompleteness::Whole);
+    if let Origin::Answers { completeness: known, .. } | Origin::Shards { completeness: known, .. } = origin {
+        let early = known.iter().filter(|(_, reach)| **reach != TaskCompleteness::Whole);
         all.extend(early.map(|(task_id, reach)| (task_id.clone(), *reach)));
     }
     all
@@ -317,8 +356,11 @@ fn shortfalls(
             answers: figure.n,
         }));
     }
-    if let Origin::Answers { parent, .. } = origin {
-        shortfalls.extend(parent.clone());
+    match origin {
+        Origin::Models { .. } => {}
+        Origin::Answers { parent: source, .. } | Origin::Shards { missing: source, .. } => {
+            shortfalls.extend(source.clone());
+        }
     }
     shortfalls
 }

@@ -1,7 +1,7 @@
 //! Runs evaluation suites from Rust.
 //!
-//! [`run`] and [`resume`] create run folders, and [`rescore`] scores the answers of a run again. [`verify`]
-//! compares a run folder with its digests, and [`lock`] pins everything that a suite consists of. Each takes a
+//! [`run`] and [`resume`] create run folders, and [`rescore`] scores the answers of a run again. [`merge`] makes a run
+//! from its shards. [`verify`] compares a run folder with its digests, and [`lock`] pins everything that a suite consists of. Each takes a
 //! request and returns a typed outcome.
 //!
 //! A [`RunProgress`] receives progress as [`RunEvent`]s. The library prints nothing, installs no signal handler, and
@@ -22,10 +22,14 @@ mod context;
 mod describe;
 mod error;
 mod finish;
+mod finished_shard;
 mod gate_power;
 mod http_exchanges;
 mod live_reports;
 mod lock;
+mod merge;
+mod merge_error;
+mod missing_records;
 mod observe;
 mod other_run;
 mod outcome;
@@ -52,12 +56,16 @@ pub use gage_record::RunStatus;
 pub use gate_power::{GatedScore, check_gates, gated_scores};
 pub use http_exchanges::HttpExchanges;
 pub use lock::{LockChange, LockOutcome, default_lock_path, lock};
+pub use merge::{MergeOutcome, merge};
+pub use merge_error::MergeError;
+pub use missing_records::{MissingRecords, ShardProgress};
 pub use observe::{EventsHttp, ObserveOptions};
 pub use other_run::OtherRun;
 pub use outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 pub use progress::{NoProgress, RunEvent, RunProgress};
 pub use request::{
-    DEFAULT_CONCURRENCY, LockAction, LockRequest, RescoreRequest, ResumeRequest, RunRequest, VerifyRequest,
+    DEFAULT_CONCURRENCY, LockAction, LockRequest, MergeRequest, RescoreRequest, ResumeRequest, RunRequest,
+    VerifyRequest,
 };
 pub use rescore::rescore;
 pub use run::{new_run_id, resume, run};

@@ -135,6 +135,13 @@ pub enum Shortfall {
         /// The reason why it ended.
         reason: String,
     },
+    /// The shards that the run was merged from lack records.
+    MissingRecords {
+        /// Number of shards that lack some.
+        shards: u64,
+        /// Number of missing records, if known.
+        records: Option<u64>,
+    },
     /// The parent run, whose answers were scored, has not finished.
     ParentUnfinished {
         /// The id of that run.

@@ -3,25 +3,26 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder of all runs. If it was created for a run that never began, it is removed again.
+/// The folder of all runs. If it was created for a run that never began, it is removed again, with the folders that were
+/// created for it.
 pub(crate) struct OutputFolder {
-    made: Option<PathBuf>,
+    /// The folders that were created, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl OutputFolder {
     pub(crate) fn create(path: &Path) -> io::Result<OutputFolder> {
-        let was_there = path.exists();
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made = path.ancestors().take_while(is_missing).map(Path::to_owned).collect();
         std::fs::create_dir_all(path)?;
-        Ok(OutputFolder { made: (!was_there).then(|| path.to_owned()) })
+        Ok(OutputFolder { made })
     }
 }
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        if let Some(path) = &self.made {
-            // Fails if it contains a run; then the folder stays.
-            let _ = std::fs::remove_dir(path);
-        }
+        // Fails if it contains a run; then it stays, and so do those above it.
+        let _ = self.made.iter().try_for_each(std::fs::remove_dir);
     }
 }
 
@@ -42,5 +43,7 @@ mod tests {
         std::fs::remove_dir(new.join("nightly")).unwrap();
         drop(OutputFolder::create(&new).unwrap());
         assert!(new.exists(), "it was there before");
+        drop(OutputFolder::create(&new.join("nightly/shards")).unwrap());
+        assert!(new.exists() && !new.join("nightly").exists());
     }
 }

@@ -5,7 +5,7 @@ use crate::http_exchanges::HttpExchanges;
 use crate::observe::ObserveOptions;
 use crate::{Context, SuiteSource};
 use gage_config::BudgetSpec;
-use gage_core::Outcome;
+use gage_core::{Outcome, Shard};
 use std::path::PathBuf;
 
 /// Default number of requests in flight.
@@ -22,6 +22,8 @@ pub struct RunRequest {
     pub output_folder: PathBuf,
     /// Name of the run and of its folder; default created from the date and the time.
     pub run_id: Option<String>,
+    /// The shard to start or to continue, below the folder of the run. It needs a `run_id`. `None` for the whole run.
+    pub shard: Option<Shard>,
     /// Maximum number of requests in flight; default [`DEFAULT_CONCURRENCY`]. Limits of the suite below it are only noted if
     /// it is given.
     pub concurrency: Option<usize>,
@@ -53,6 +55,7 @@ impl RunRequest {
             suite: suite.into(),
             output_folder: PathBuf::from("runs"),
             run_id: None,
+            shard: None,
             concurrency: None,
             max_samples: None,
             scoring_threads: None,
@@ -108,6 +111,26 @@ impl RescoreRequest {
     /// Creates a request to score a run's answers with its own suite.
     pub fn new(run: impl Into<PathBuf>) -> RescoreRequest {
         RescoreRequest { run: run.into(), ..RescoreRequest::default() }
+    }
+}
+
+/// A request to merge the shards of a run.
+#[derive(Clone, Default)]
+pub struct MergeRequest {
+    /// The machine, the progress listener, and the cancellation token.
+    pub context: Context,
+    /// The folder of the run, which has the folder of its shards.
+    pub run: PathBuf,
+    /// Folders of components.
+    pub plugin_folders: Vec<PathBuf>,
+    /// True to write the run even if shards or records are missing.
+    pub is_partial: bool,
+}
+
+impl MergeRequest {
+    /// Creates a request to merge the shards of a run, if they are complete.
+    pub fn new(run: impl Into<PathBuf>) -> MergeRequest {
+        MergeRequest { run: run.into(), ..MergeRequest::default() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Runs a suite, which creates a run folder.
 
+mod shard;
+
 use crate::aggregators::Aggregators;
 use crate::async_runtime::{cores, start_runtime};
 use crate::describe::{describe, describe_judges};
@@ -17,7 +19,7 @@ use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, batch, lock};
 use gage_backend::{HttpBatch, HttpHosts, HttpRecording, KernelVariant, OpenOptions, RecordingError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
-use gage_core::{Outcome, ResourceShortage, ShortageWatch};
+use gage_core::{Outcome, ResourceShortage, Shard, ShortageWatch};
 use gage_engine::{
     CancelToken, Datasets, EarlierRecording, LimitedRequests, Plan, Progress, RecordSink, RunContext,
     RunOptions, RunReport, Session, fetch_models, identity, planned_identity,
@@ -48,7 +50,11 @@ const MIN_TASK_THREADS: usize = 5;
 /// # Errors
 /// Fails if the run cannot begin, or its folder cannot be written.
 pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
-    SuiteRun { request, retry: None, rejudge: None, answers_of: None, run_id: OnceCell::new() }.execute()
+    if let Some(shard) = request.shard {
+        return shard::run_shard(request, shard);
+    }
+    let run_id = OnceCell::new();
+    SuiteRun { request, retry: None, rejudge: None, answers_of: None, shard: None, run_id }.execute()
 }
 
 /// Resumes an unfinished run.
@@ -57,8 +63,8 @@ pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
 /// Fails as [`run`] does. Also fails if there is no such run, or its suite was a different one.
 pub fn resume(request: &ResumeRequest) -> Result<RunOutcome, RunnerError> {
     let rejudge = request.rejudge.as_deref();
-    let (request, retry) = (&request.run, Some(&*request.retry));
-    SuiteRun { request, retry, rejudge, answers_of: None, run_id: OnceCell::new() }.execute()
+    let (request, retry, run_id) = (&request.run, Some(&*request.retry), OnceCell::new());
+    SuiteRun { request, retry, rejudge, answers_of: None, shard: None, run_id }.execute()
 }
 
 /// Judges the answers of a run again, into a new run folder. `judges` are those to be asked; all if it is empty. No other
@@ -71,7 +77,7 @@ pub(crate) fn rejudge(
 ) -> Result<RunOutcome, RunnerError> {
     let began = Instant::now();
     let (rejudge, answers_of, run_id) = (Some(judges), Some(parent), OnceCell::new());
-    let run = SuiteRun { request, retry: None, rejudge, answers_of, run_id };
+    let run = SuiteRun { request, retry: None, rejudge, answers_of, shard: None, run_id };
     run.watched(|shortages| {
         let prepared = run.prepare(suite.config, suite.problems)?;
         let (prepared, opened) = run.open(prepared, BTreeMap::new())?;
@@ -88,6 +94,8 @@ struct SuiteRun<'r> {
     rejudge: Option<&'r [String]>,
     /// The run whose answers are judged.
     answers_of: Option<&'r RunReader>,
+    /// The shard to be written, and the id of the whole run.
+    shard: Option<(Shard, String)>,
     /// The id, once it is known.
     run_id: OnceCell<String>,
 }
@@ -168,6 +176,9 @@ impl SuiteRun<'_> {
         };
         let (config, problems) = (suite.loaded.config.take(), std::mem::take(&mut suite.loaded.problems));
         let prepared = self.prepare(config, problems).map_err(|error| explained(&suite, error))?;
+        if let Some(finished) = self.finished_shard(&prepared) {
+            return Ok(finished);
+        }
         let kernel_variants = match (&locked, &request.lock) {
             (Some(locked), Some(path)) => {
                 let program = &request.context.host.model_program;
@@ -196,10 +207,15 @@ impl SuiteRun<'_> {
         let path = root.join(run_id);
         let run_id = run_id.to_owned();
         match (self.retry.is_some(), RunFolder::exists(root, &run_id)) {
+            // Another process has just started the shard. Whoever creates its folder finds that out.
+            (false, true) if self.shard.is_some() => Ok(()),
             (false, true) => Err(RunnerError::run_exists(root, &run_id)),
             (true, false) => Err(RunnerError::Record(RecordError::RunMissing { run_id, path })),
             (false, false)
-                if matches!(MissingManifest::of(&path), MissingManifest::Lost | MissingManifest::Foreign) =>
+                if matches!(
+                    MissingManifest::of(&path),
+                    MissingManifest::Lost | MissingManifest::Foreign | MissingManifest::Sharded
+                ) =>
             {
                 Err(RunnerError::Record(RecordError::RunExists { run_id, path }))
             }
@@ -217,12 +233,16 @@ impl SuiteRun<'_> {
         let mut registry = context.registry(&self.request.suite.plugin_folders)?;
         let config = config.map(|mut config| {
             config.budget = self.request.budget.clone().over(&config.budget);
+            if let Some((shard, _)) = &self.shard {
+                config.budget = config.budget.of_shard(shard.count());
+            }
             config
         });
         let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
         let Some(plan) = plan else { return Err(RunnerError::problems(problems)) };
         self.request.exchanges.remove_needless_warnings(&plan, &mut problems);
         self.check_judges(&plan)?;
+        self.check_shard(&plan)?;
         let run_id = self.run_id(&plan)?;
         // Set once, because a suite is prepared once.
         let _ = self.run_id.set(run_id.clone());
@@ -411,6 +431,7 @@ impl SuiteRun<'_> {
         let options = RunOptions {
             concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
             max_samples: request.max_samples,
+            shard: self.shard.clone(),
             workers: self.scoring_threads(),
             task_parallelism: request.task_parallelism,
             resume: self.retry.is_some(),
@@ -500,7 +521,16 @@ pub fn new_run_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
     use std::collections::HashSet;
+
+    #[test]
+    fn a_shard_needs_the_id_of_its_run() {
+        let request = RunRequest { shard: Shard::new(1, 2), ..RunRequest::new(PathBuf::from("suite.yaml")) };
+        let error = run(&request).expect_err("a refusal");
+        assert!(matches!(error, RunnerError::ShardWithoutRun), "{error}");
+        assert_eq!(error.recorded("shards"), "a shard needs the id of its run, which all shards share");
+    }
 
     #[test]
     fn run_ids_of_one_second_differ() {

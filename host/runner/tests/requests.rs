@@ -6,11 +6,13 @@
 #[path = "../examples/run_suite.rs"]
 mod run_suite;
 
+use gage_core::Shard;
 use gage_load_server::{Answer, LoadServer, Reply, completion, last_message};
+use gage_recorded_messages::RecordedError as _;
 use gage_runner::{
-    CancelToken, Context, Ending, ErrorCategory, LockAction, LockChange, LockRequest, RescoreCheck,
-    RescoreRequest, ResumeRequest, RunEvent, RunProgress, RunRequest, RunStatus, RunnerError, Shortfall,
-    SuiteSource, VerifyRequest, lock, rescore, resume, run, verify,
+    CancelToken, Context, Ending, ErrorCategory, HttpExchanges, LockAction, LockChange, LockRequest,
+    MergeError, MergeRequest, RescoreCheck, RescoreRequest, ResumeRequest, RunEvent, RunProgress, RunRequest,
+    RunStatus, RunnerError, Shortfall, SuiteSource, VerifyRequest, lock, merge, rescore, resume, run, verify,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -143,6 +145,57 @@ fn a_run_of_another_variable_names_it() {
         let difference = "config.backends[0].config.model: \"large\" before, \"small\" now (from the variable \
                           `MODEL_OF_A_TEST`; set it as it was)";
         assert!(text.contains(expected) && text.contains(difference), "{text}");
+    }
+}
+
+/// All rows are in one scoring batch, so the second shard is empty.
+#[test]
+fn shards_are_merged_to_the_figures_of_the_whole_run() {
+    let workspace = Workspace::new(right);
+    let shard = |number| RunRequest { shard: Shard::new(number, 2), ..workspace.request("nightly") };
+    let outcome = run(&shard(2)).unwrap();
+    assert_eq!(outcome.folder, workspace.path("runs/nightly/shards/02-of-02"));
+    let request = |is_partial| MergeRequest {
+        context: workspace.context(Arc::new(Counter::default())),
+        is_partial,
+        ..MergeRequest::new(workspace.path("runs/nightly"))
+    };
+    let error = merge(&request(false)).unwrap_err();
+    assert!(
+        matches!(&error, RunnerError::Merge(MergeError::Incomplete { missing, .. }) if missing.len() == 1)
+    );
+    assert_eq!(error.category(), ErrorCategory::Incomplete);
+    let partial = merge(&request(true)).unwrap();
+    assert_eq!((partial.run.status, partial.missing.len()), (RunStatus::Incomplete, 1));
+    assert_eq!(run(&shard(1)).unwrap().status, RunStatus::Complete);
+    assert_eq!(workspace.server.requests(), ROWS);
+    let merged = merge(&request(false)).unwrap();
+    let records: Vec<u64> = merged.shards.iter().map(|shard| shard.records).collect();
+    assert_eq!((merged.run.status, records), (RunStatus::Complete, vec![ROWS, 0]));
+    let whole = run(&workspace.request("whole")).unwrap();
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |folder: &std::path::Path| std::fs::read_to_string(folder.join(file)).unwrap();
+        assert_eq!(read(&merged.run.folder), read(&whole.folder), "{file}");
+    }
+}
+
+#[test]
+fn a_shard_is_not_answered_in_bulk() {
+    let workspace = Workspace::new(right);
+    for (exchanges, expected) in [
+        (
+            HttpExchanges::WriteRequests(workspace.path("requests.jsonl")),
+            "the run cannot be divided into shards: --requests-out writes the requests of a whole run",
+        ),
+        (
+            HttpExchanges::TakeResponses(vec![workspace.path("results.jsonl")]),
+            "the run cannot be divided into shards: --responses takes the results of a whole run",
+        ),
+    ] {
+        let request = RunRequest { shard: Shard::new(1, 2), exchanges, ..workspace.request("nightly") };
+        let error = run(&request).unwrap_err();
+        assert_eq!(error.category(), ErrorCategory::Configuration);
+        assert_eq!(error.recorded("shards"), expected);
     }
 }
 

@@ -5,7 +5,7 @@ use gage_core::Digest;
 use gage_core::foreign_file::check_holes;
 use gage_record::format::{
     CONFIG_FILE, DAMAGED_FOLDER, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, NOTES_FILE,
-    PAGE_FOLDER, RECORDED_PATH, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SUMMARY_FILE,
+    PAGE_FOLDER, RECORDED_PATH, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN, SHARDS_FOLDER, SUMMARY_FILE,
 };
 use gage_record::{
     FileDigest, JournalIndex, MediaFolder, RecordError, RunReader, compare, open_run_file, read_run_file,
@@ -121,10 +121,13 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
         },
     }));
     let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
+    let is_merged = !run.manifest().shards.is_empty();
     let others = files_below(path)?.into_iter().filter(|name| {
         let is_medium = known.contains(MEDIA_FOLDER)
             && name.split_once('/').is_some_and(|(first, _)| first == MEDIA_FOLDER);
-        !known.contains(name) && !is_medium && !is_made_later(name)
+        // Each shard is a run of its own, with its own manifest.
+        let is_of_shard = is_merged && name.split_once('/').is_some_and(|(first, _)| first == SHARDS_FOLDER);
+        !known.contains(name) && !is_medium && !is_of_shard && !is_made_later(name)
     });
     files.extend(others.map(|name| FileFinding { name, written: None, state: FileState::Foreign }));
     let state = match &journal {

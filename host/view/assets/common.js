@@ -36,6 +36,9 @@ function follow(address, show, pause) {
   once();
 }
 
+/** A name, of which a line may end behind a sign between its words. */
+const inWords = (name) => visible(name).split(/(?<=[-_.:/])(?=[^-_.:/])/u).flatMap((word, place) => (place > 0 ? [make("wbr"), word] : [word]));
+
 const runAddress = (name) => `/runs/${encodeURIComponent(name)}`;
 const time = (text) => (text ? text.replace("T", " ").replace(/(:\d\d)(:\d\d).*$/, "$1") : "–");
 
@@ -46,4 +49,13 @@ const boundsOfFigure = (figure, figures) => figure.scale ?? boundsAround([0, ...
 function intervalOf({ low, high, scale }) {
   if (low === null || low === undefined) return null;
   return scale ? { low: Math.max(scale[0], low), high: Math.min(scale[1], high) } : { low, high };
+}
+
+/** What is done of all, and lighter behind it what awaits its scores. */
+function bar(done, awaiting, total) {
+  const share = (number) => (total > 0 ? Math.min(1, number / total) : 0);
+  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
+    draw("rect", { class: "trough", x: 0, y: 4, width: 130, height: 8, rx: 1 }),
+    total === null ? null : draw("rect", { class: "mark", "fill-opacity": 0.45, x: 0, y: 4, width: 130 * share(done + awaiting), height: 8, rx: 1 }),
+    total === null ? null : draw("rect", { class: "mark", x: 0, y: 4, width: 130 * share(done), height: 8, rx: 1 }));
 }

@@ -7,15 +7,6 @@ const fill = (id, isThere, ...content) => {
   (section.querySelector("div") ?? section).replaceChildren(...content);
 };
 
-/** What is done of all, and lighter behind it what awaits its scores. */
-function bar(done, awaiting, total) {
-  const share = (number) => (total > 0 ? Math.min(1, number / total) : 0);
-  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
-    draw("rect", { class: "trough", x: 0, y: 4, width: 130, height: 8, rx: 1 }),
-    total === null ? null : draw("rect", { class: "mark", "fill-opacity": 0.45, x: 0, y: 4, width: 130 * share(done + awaiting), height: 8, rx: 1 }),
-    total === null ? null : draw("rect", { class: "mark", x: 0, y: 4, width: 130 * share(done), height: 8, rx: 1 }));
-}
-
 const ofTotal = (done, total) => (total === null ? count(done) : `${count(done)} of ${count(total)}`);
 
 function showLive(now) {
@@ -23,8 +14,9 @@ function showLive(now) {
   const waiting = now.tasks.reduce((sum, task) => sum + task.awaiting, 0);
   // An answer is work that is done, whether or not it has its scores.
   const answered = now.done + waiting;
-  document.title = `${now.total ? `${Math.floor((100 * answered) / now.total)} % ` : ""}${visible(run.run_id)} – gage-host`;
-  byId("title").textContent = visible(run.run_id);
+  const name = run.shard ? `${visible(run.shard.run_id)}, shard ${count(run.shard.number)} of ${count(run.shard.count)}` : visible(run.run_id);
+  document.title = `${now.total ? `${Math.floor((100 * answered) / now.total)} % ` : ""}${name} – gage-host`;
+  byId("title").textContent = name;
   if (!now.is_live) {
     // The report is there.
     location.reload();
@@ -89,4 +81,10 @@ function showEvents(events) {
 
 chooseTheme();
 byId("samples").href = `${runAddress(folder)}/report`;
+const [ofRun, shardFolder] = folder.split(":");
+if (shardFolder) {
+  byId("shards").href = `${runAddress(ofRun)}/shards`;
+  byId("shards").textContent = `Shards of ${visible(ofRun)}`;
+  byId("shards").hidden = false;
+}
 follow(`/data/runs/${encodeURIComponent(folder)}`, showLive, 1000);

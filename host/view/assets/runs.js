@@ -9,7 +9,9 @@ const MOST_FIGURES = 3;
 /** The order of the runs: {key, isDown}. Null for the newest first, as the server sends them. */
 let order = null;
 
-const statuses = { live: "running now", killed: "killed", interrupted: "interrupted", complete: "complete", incomplete: "incomplete", unreadable: "unreadable", running: "running" };
+const statuses = { live: "running now", killed: "killed", interrupted: "interrupted", complete: "complete", incomplete: "incomplete", unreadable: "unreadable", running: "running", sharded: "not merged" };
+/** What has no figures to compare. */
+const isComparable = (run) => run.status !== "unreadable" && !run.shards;
 
 function offerNames(id, values, name = visible) {
   const select = byId(id);
@@ -21,7 +23,7 @@ function offerNames(id, values, name = visible) {
 
 function showRuns(answer) {
   listed = answer;
-  picked = picked.filter((name) => listed.runs.some((run) => run.name === name));
+  picked = picked.filter((name) => listed.runs.some((run) => run.name === name && isComparable(run)));
   const of = (key) => [...new Set(listed.runs.map((run) => run[key]).filter(Boolean))].sort();
   offerNames("suite", of("suite"));
   offerNames("status", of("status"), (status) => statuses[status] ?? visible(status));
@@ -109,7 +111,7 @@ function runTable(runs) {
 }
 
 function runRow(run, figures) {
-  const box = make("input", { type: "checkbox", "aria-label": `Compare ${visible(run.label)}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
+  const box = make("input", { type: "checkbox", "aria-label": `Compare ${visible(run.label)}`, disabled: !isComparable(run), change: () => pick(run.name) });
   box.checked = picked.includes(run.name);
   const shown = run.figures.slice(0, MOST_FIGURES);
   const hasTasks = run.further > 0 || new Set(run.figures.map((figure) => figure.task_id)).size > 1;
@@ -117,12 +119,12 @@ function runRow(run, figures) {
   const more = further > 0 ? make("span", { class: "soft" }, `and ${count(further)} more`) : null;
   const drawn = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
     : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, figures, hasTasks))), more]
-      : [make("span", { class: "soft" }, run.status === "live" ? "see its page" : "none")];
+      : [make("span", { class: "soft" }, run.status === "live" || run.shards ? "see its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
-    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
-    make("td", { class: "model" }, visible(run.model ?? "")),
-    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status), run.ended_by ? make("span", { class: "under reason", title: visible(run.ended_by) }, visible(run.ended_by)) : whyIncomplete(run), tookOf(run)),
+    make("th", { scope: "row" }, run.status === "unreadable" ? inWords(run.label) : make("a", { href: runAddress(run.name) }, inWords(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, inWords(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
+    make("td", { class: "model" }, inWords(run.model ?? "")),
+    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status), run.ended_by ? make("span", { class: "under reason", title: visible(run.ended_by) }, visible(run.ended_by)) : whyIncomplete(run), shardsOf(run), tookOf(run)),
     make("td", { class: "when" }, time(run.created_at)),
     make("td", {}, drawn));
 }
@@ -134,6 +136,12 @@ function whyIncomplete({ status, figures, samples, not_reached: missing, total_i
   if (missing > 0) return make("span", { class: "under why" }, `${count(samples - missing)} of ${counted(samples, "sample")}`);
   const least = figures.toSorted((one, other) => (one.coverage ?? 0) - (other.coverage ?? 0))[0];
   return least && least.coverage !== 1 ? make("span", { class: "under why" }, `${visible(least.metric_id)}: coverage ${covered(least)}`) : null;
+}
+
+/** How far the shards of a run are, or where they are shown. */
+function shardsOf(run) {
+  if (!run.has_shards) return null;
+  return make("span", { class: "under" }, run.shards ? visible(run.shards) : make("a", { href: `${runAddress(run.name)}/shards` }, "shards"));
 }
 
 /** How long a run took, in milliseconds; null if that is unknown. */
@@ -215,7 +223,7 @@ function listenToKeysOfList() {
     if (step && rows.length > 0) {
       event.preventDefault();
       rows[Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + step))].querySelector("a, input:not(:disabled)")?.focus();
-    } else if (event.key === "x" && at >= 0) pick(rows[at].dataset.name);
+    } else if (event.key === "x" && at >= 0 && !rows[at].querySelector("input").disabled) pick(rows[at].dataset.name);
     else if (event.key === "c") compareRuns();
     else if (event.key === "/") {
       event.preventDefault();

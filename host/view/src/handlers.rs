@@ -8,8 +8,9 @@ use crate::pages::Pages;
 use crate::paging::{PageBuilds, read_block};
 use crate::refusal::Refusal;
 use crate::reporting::Reporter;
-use crate::root::RunsRoot;
+use crate::root::{RunsRoot, run_of_shard};
 use crate::search::{SearchQuery, Searches};
+use crate::shards::ShardFollowers;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -40,6 +41,7 @@ pub(crate) struct AppState {
     pages: Pages,
     listing: Listing,
     followers: Followers,
+    shards: ShardFollowers,
     notes: NoteFiles,
     reporter: Reporter,
     builds: PageBuilds,
@@ -56,6 +58,7 @@ impl AppState {
             root,
             pages: Pages::new()?,
             followers: Followers::default(),
+            shards: ShardFollowers::default(),
             notes: NoteFiles::default(),
             reporter,
             builds: PageBuilds::default(),
@@ -72,8 +75,10 @@ pub(crate) fn router(shared: AppState) -> Router {
         .route("/compare", get(compare))
         .route("/runs/{name}", get(run))
         .route("/runs/{name}/report", get(report))
+        .route("/runs/{name}/shards", get(shards_page))
         .route("/data/runs", get(runs))
         .route("/data/runs/{name}", get(run_now))
+        .route("/data/runs/{name}/shards", get(shards))
         .route("/data/runs/{name}/sample", get(sample))
         .route("/data/runs/{name}/page", get(page_status))
         .route("/data/runs/{name}/columns/{number}", get(columns))
@@ -96,7 +101,7 @@ async fn history_page(State(shared): App) -> Response {
 /// Name in an address; an address may contain invalid text.
 type Name = Result<Path<String>, PathRejection>;
 
-/// Returns the report of a run, or its live view while it is in progress.
+/// Returns the report of a run, its live view while it is in progress, or its shards if they are not merged.
 async fn run(state: App, name: Name, RawQuery(query): RawQuery) -> Response {
     run_page(state, name, query, true).await
 }
@@ -109,6 +114,8 @@ async fn report(state: App, name: Name, RawQuery(query): RawQuery) -> Response {
 /// The page of a run.
 enum RunPage {
     Live,
+    /// With the shards of a run that is not merged.
+    Shards,
     /// Without its samples.
     Paged(Vec<u8>),
     /// With all samples of the run in this folder.
@@ -121,17 +128,31 @@ async fn run_page(State(shared): App, name: Name, query: Option<String>, may_be_
     let (state, of_run) = (Arc::clone(&shared), name.clone());
     let is_whole = query.is_some_and(|query| value_of(&query, "whole").is_some());
     let found = blocking(move || {
-        let folder = state.root.run(&of_run)?;
+        let Some(folder) = state.root.run(&of_run) else {
+            return state.root.sharded_run(&of_run).map(|_| RunPage::Shards);
+        };
         if may_be_live && is_live(&folder) {
             return Some(RunPage::Live);
         }
-        let paged = if is_whole { None } else { state.reporter.paged(&folder) };
+        let paged = if is_whole { None } else { state.reporter.paged(&folder, run_of_shard(&of_run)) };
         Some(paged.map_or(RunPage::Full(folder), RunPage::Paged))
     });
     match found.await {
         Ok(Some(RunPage::Live)) => page(&shared.pages.live),
+        Ok(Some(RunPage::Shards)) => page(&shared.pages.shards),
         Ok(Some(RunPage::Paged(html))) => (html_headers(&shared.report_policy), html).into_response(),
-        Ok(Some(RunPage::Full(folder))) => reported(&shared, vec![folder]).await,
+        Ok(Some(RunPage::Full(folder))) => reported(&shared, vec![folder], run_of_shard(&name)).await,
+        Ok(None) => no_run(Some(&name)),
+        Err(response) => response,
+    }
+}
+
+/// Returns the page with the shards of a run, even if they are merged.
+async fn shards_page(State(shared): App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return no_run(None) };
+    let (state, of_run) = (Arc::clone(&shared), name.clone());
+    match blocking(move || state.root.sharded_run(&of_run)).await {
+        Ok(Some(_)) => page(&shared.pages.shards),
         Ok(None) => no_run(Some(&name)),
         Err(response) => response,
     }
@@ -174,14 +195,14 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
     let folders =
         blocking(move || names.into_iter().map(|name| found(&shared, name)).collect::<Result<Vec<_>, _>>());
     match folders.await {
-        Ok(Ok(folders)) => reported(&state.0, folders).await,
+        Ok(Ok(folders)) => reported(&state.0, folders, None).await,
         Ok(Err(name)) => no_run(Some(&name)),
         Err(response) => response,
     }
 }
 
-async fn reported(shared: &AppState, folders: Vec<PathBuf>) -> Response {
-    match shared.reporter.write(folders).await {
+async fn reported(shared: &AppState, folders: Vec<PathBuf>, of_run: Option<&str>) -> Response {
+    match shared.reporter.write(folders, of_run).await {
         Ok(pieces) => (html_headers(&shared.report_policy), Body::from_stream(pieces)).into_response(),
         Err(refusal) => {
             let title = "There is no report";
@@ -226,6 +247,16 @@ async fn run_now(State(shared): App, name: Name) -> Response {
         Ok(None) => refused(StatusCode::NOT_FOUND, NO_RUN),
         Err(response) => response,
     }
+}
+
+/// Returns how far the shards of a run are.
+async fn shards(State(shared): App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
+    let read = move || {
+        let folder = shared.root.sharded_run(&name).ok_or_else(|| Refusal::Unknown(NO_RUN.to_owned()))?;
+        shared.shards.snapshot_of(&shared.root, &folder).map(|text| text.to_string())
+    };
+    answered(blocking(read).await)
 }
 
 /// Returns everything about the sample named in the query: `task=ID&index=NUMBER`. With `quick=1`, its requests and times may be missing.

@@ -29,6 +29,7 @@ mod reporting;
 mod root;
 mod search;
 mod server;
+mod shards;
 mod write_timeout;
 
 pub use error::ViewError;

@@ -4,11 +4,14 @@ use crate::refusal::Refusal;
 use crate::root::RunsRoot;
 use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryFigure, HistoryRun, Suite};
 use gage_record::format::MANIFEST_FILE;
-use gage_record::{Manifest, RunFolder, RunStatus};
+use gage_record::{
+    Manifest, RunFolder, RunStatus, ShardState, ShardedRun, ShardedRunFollower, unmerged_runs,
+};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// Maximum number of figures per run in the list; its report has all.
 const MAX_FIGURES: usize = 6;
@@ -41,8 +44,14 @@ struct RunLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<BaselineState>,
     model: Option<String>,
-    /// `live` if it is in progress, `killed` if it claims to be but no process writes to it.
+    /// `live` if it is in progress, `killed` if it claims to be but no process writes to it, `sharded` if its shards are not
+    /// merged.
     status: &'static str,
+    /// How far its shards are, if they are not merged: `3 of 16 shards done`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<String>,
+    /// True if it has a page of its shards.
+    has_shards: bool,
     /// Cause of an early end.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_by: Option<String>,
@@ -73,12 +82,14 @@ pub(crate) struct Listing {
     runs: Mutex<History>,
     /// A separate instance, so that the list does not wait while samples are compared.
     suites: Mutex<History>,
+    /// States of the shards that are not merged. They are not in the index, because each shard changes for itself.
+    unmerged: Mutex<HashMap<PathBuf, ShardedRunFollower>>,
 }
 
 impl Listing {
     pub(crate) fn open(root: &RunsRoot) -> Result<Listing, HistoryError> {
         let open = || History::open(root.path()).map(Mutex::new);
-        Ok(Listing { runs: open()?, suites: open()? })
+        Ok(Listing { runs: open()?, suites: open()?, unmerged: Mutex::default() })
     }
 
     /// Returns all runs.
@@ -103,12 +114,15 @@ impl Listing {
             let (run_id, label) = (name.clone(), name.clone());
             RunLine { run_id, label, name, status: "unreadable", problem, ..RunLine::default() }
         }));
+        lines.iter_mut().for_each(|line| line.has_shards = root.sharded_run(&line.name).is_some());
+        lines.extend(self.unmerged(root));
         // A run without its manifest, or with one that is no regular file, is listed, and cannot be opened.
         let has_no_manifest = |line: &RunLine| {
             line.problem.is_some() && !root.path().join(&line.name).join(MANIFEST_FILE).is_file()
         };
-        let (mut lines, left_out): (Vec<_>, Vec<_>) =
-            lines.into_iter().partition(|line| root.run(&line.name).is_some() || has_no_manifest(line));
+        let (mut lines, left_out): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| {
+            line.shards.is_some() || root.run(&line.name).is_some() || has_no_manifest(line)
+        });
         lines.sort_by(|one, other| (&other.created_at, &other.name).cmp(&(&one.created_at, &one.name)));
         let is_gone = |baseline: &&Baseline| baseline.state == BaselineState::Gone;
         let gone = baselines.iter().filter(is_gone);
@@ -118,6 +132,37 @@ impl Listing {
             baselines_gone: gone.map(|one| [one.suite.clone(), one.label()]).collect(),
             baselines_problem,
         })
+    }
+
+    /// Returns the runs whose shards are not merged.
+    fn unmerged(&self, root: &RunsRoot) -> Vec<RunLine> {
+        // A folder that cannot be read was reported by the index.
+        let folders = unmerged_runs(root.path()).unwrap_or_default();
+        let mut followers = self.unmerged.lock();
+        followers.retain(|folder, _| folders.contains(folder));
+        let line = |folder: PathBuf| {
+            let name = folder.file_name()?.to_str()?.to_owned();
+            let has_shards = root.sharded_run(&name).is_some();
+            // Nothing outside of the folder is read.
+            if !has_shards {
+                return Some(RunLine { label: name.clone(), name, status: "sharded", ..RunLine::default() });
+            }
+            let begin = || ShardedRunFollower::of_states(&folder);
+            let read = followers.entry(folder.clone()).or_insert_with(begin).read();
+            Some(match read {
+                Ok(run) => RunLine::of_shards(name, run),
+                Err(error) => RunLine {
+                    label: name.clone(),
+                    run_id: name.clone(),
+                    name,
+                    has_shards,
+                    status: "unreadable",
+                    problem: Some(error_text(&error, &folder)),
+                    ..RunLine::default()
+                },
+            })
+        };
+        folders.iter().cloned().filter_map(line).collect()
     }
 
     /// Returns the suites, and the figures of one of them over time (by default the one with the most runs). May read
@@ -184,6 +229,8 @@ impl RunLine {
             label: run.label(),
             baseline,
             status,
+            shards: None,
+            has_shards: false,
             ended_by: run.ended_by,
             figures: run.figures.into_iter().take(MAX_FIGURES).collect(),
             further,
@@ -201,6 +248,25 @@ impl RunLine {
             missing_prices: run.missing_prices,
             problem: None,
             edited: run.edited,
+        }
+    }
+}
+
+impl RunLine {
+    /// Describes a run whose shards are not merged.
+    fn of_shards(name: String, run: ShardedRun) -> RunLine {
+        let is_live = run.shards.iter().any(|shard| shard.state == ShardState::Running);
+        RunLine {
+            name,
+            label: run.run_id.clone(),
+            status: if is_live { "live" } else { "sharded" },
+            shards: Some(run.state()),
+            has_shards: true,
+            run_id: run.run_id,
+            suite: run.suite,
+            model: (!run.models.is_empty()).then(|| run.models.join(", ")),
+            created_at: run.created_at.unwrap_or_default(),
+            ..RunLine::default()
         }
     }
 }
@@ -233,5 +299,8 @@ pub(crate) fn describe(manifest: &Manifest) -> Value {
         "created_at": manifest.created_at,
         "host_version": manifest.host_version,
         "parent_run": manifest.parent_run,
+        "shard": manifest.shard.as_ref().map(|shard| json!({
+            "run_id": shard.run_id, "number": shard.number, "count": shard.count,
+        })),
     })
 }

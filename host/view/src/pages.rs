@@ -12,6 +12,7 @@ pub(crate) struct Pages {
     pub(crate) runs: RenderedPage,
     pub(crate) live: RenderedPage,
     pub(crate) history: RenderedPage,
+    pub(crate) shards: RenderedPage,
 }
 
 /// Common beginning of all scripts.
@@ -26,6 +27,11 @@ impl Pages {
                 "History",
                 include_str!("../assets/history.html"),
                 include_str!("../assets/history.js"),
+            )?,
+            shards: page(
+                "Shards",
+                include_str!("../assets/shards.html"),
+                include_str!("../assets/shards.js"),
             )?,
         })
     }
@@ -52,7 +58,7 @@ mod tests {
     fn no_page_makes_markup_of_text_or_asks_elsewhere() {
         let pages = Pages::new().unwrap();
         let refusal = Pages::refusal("No", "run").unwrap();
-        for page in [&pages.runs, &pages.live, &pages.history, &refusal] {
+        for page in [&pages.runs, &pages.live, &pages.history, &pages.shards, &refusal] {
             let (_, script) = page.html.rsplit_once("<script>").unwrap();
             let script = script.split_once("</script>").unwrap().0;
             for name in FORBIDDEN_IN_SCRIPTS {

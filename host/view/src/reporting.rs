@@ -33,8 +33,6 @@ const MAX_PAGE_TEXTS: u64 = 50_000;
 /// Maximum number of chunks of one report that wait for a slow reader.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
-
 /// Finds the requests that runs sent, for their report, with the permissions of their suites.
 pub type RequestFinder = for<'r, 'p> fn(&'r [RecordedRun], &'p Permissions) -> Box<RequestsOf<'r>>;
 
@@ -89,8 +87,8 @@ impl Reporter {
     }
 
     /// Returns the page of a run that has ended with many samples, without them. `None` for other runs, whose report has all.
-    /// Blocks while files are read.
-    pub(crate) fn paged(&self, folder: &Path) -> Option<Vec<u8>> {
+    /// It links to the shards of `of_run`. Blocks while files are read.
+    pub(crate) fn paged(&self, folder: &Path, of_run: Option<&str>) -> Option<Vec<u8>> {
         // A run that cannot be read is refused when its report is written.
         let run = RecordedRun::open_head(folder).ok()?;
         let manifest = run.manifest();
@@ -99,19 +97,21 @@ impl Reporter {
         if !has_ended || samples < MIN_PAGED_SAMPLES {
             return None;
         }
-        paged_html(&run, &PageServer { links: &LINKS, token: &self.token }).ok()
+        paged_html(&run, &PageServer { links: &links(of_run), token: &self.token }).ok()
     }
 
-    /// Returns the chunks of the report of some runs, or the reason why there is none. Stops writing when the reader
-    /// disconnects.
+    /// Returns the chunks of the report of some runs, or the reason why there is none. The report of a shard links to the shards
+    /// of `of_run`. Stops writing when the reader disconnects.
     pub(crate) async fn write(
         &self,
         folders: Vec<PathBuf>,
+        of_run: Option<&str>,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
         let slot = self.slots.acquire(&folders).await;
         let slot = slot.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (requests, permissions) = (self.requests, self.permissions.clone());
         let token = Arc::clone(&self.token);
+        let links = links(of_run);
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         let chunks = PageChunks {
@@ -134,7 +134,7 @@ impl Reporter {
             };
             let _ = begun.send(Ok(()));
             let requests = requests(&sources, &permissions);
-            let server = PageServer { links: &LINKS, token: &token };
+            let server = PageServer { links: &links, token: &token };
             let written =
                 write_html(&mut out, &sources, &comparisons, Some(&server), &*requests, MAX_PAGE_TEXTS);
             match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
@@ -152,6 +152,14 @@ impl Reporter {
             received.recv().await.map(|piece| (piece, received))
         }))
     }
+}
+
+/// Returns the links above a report. The report of a shard links to the shards of its run.
+fn links(of_run: Option<&str>) -> Vec<Link> {
+    let all = Link { address: "/".to_owned(), text: "All runs".to_owned() };
+    let shards =
+        |run: &str| Link { address: format!("/runs/{run}/shards"), text: format!("Shards of {run}") };
+    std::iter::once(all).chain(of_run.map(shards)).collect()
 }
 
 /// Returns a sample as `samples.jsonl` has it. Prompts may need parts of a sample that are not there, so the requests about it

@@ -11,8 +11,10 @@ mod bare;
 mod costs;
 mod growth;
 mod lab;
+mod limited_server;
 mod machine;
 mod memory;
+mod merge;
 mod metrics;
 mod nginx;
 mod outage_server;
@@ -23,8 +25,10 @@ mod rate_limit_server;
 mod requests;
 mod sandbox;
 mod server;
+mod shared_server;
 mod start;
 mod storm;
+mod suite_run;
 mod table;
 mod templates;
 mod viewer;
@@ -36,15 +40,17 @@ use std::time::Instant;
 
 /// Measurements by name, in the order of printing.
 type Measurement = fn(&Lab) -> anyhow::Result<()>;
-const MEASUREMENTS: [(&str, Measurement); 12] = [
+const MEASUREMENTS: [(&str, Measurement); 14] = [
     ("start", start::measure),
     ("requests", requests::measure),
     ("nginx", nginx::measure),
     ("costs", costs::measure),
     ("storm", storm::measure),
     ("outages", outages::measure),
+    ("shared-server", shared_server::measure),
     ("memory", memory::measure),
     ("growth", growth::measure),
+    ("merge", merge::measure),
     ("pages", pages::measure),
     ("metrics", metrics::measure),
     ("sandbox", sandbox::measure),

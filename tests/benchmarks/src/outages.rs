@@ -1,15 +1,12 @@
 //! Outages and rate limits of a server, and the samples that a run loses by them.
 
-use crate::lab::{Lab, short_suite};
+use crate::lab::Lab;
 use crate::outage_server::{OutageFault, OutageServer};
-use crate::process::{BackgroundRun, RunEnd};
 use crate::rate_limit_server::{RateLimit, RateLimitServer};
+use crate::suite_run::SuiteRun;
 use crate::table::{Table, whole};
 use anyhow::{Context as _, bail, ensure};
-use serde_json::Value;
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -74,46 +71,6 @@ fn in_parallel<C: Sync, F: Send + Sync>(
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
-/// A run of a suite in a folder of its own, beside others.
-struct SuiteRun {
-    program: PathBuf,
-    folder: tempfile::TempDir,
-    suite: PathBuf,
-}
-
-impl SuiteRun {
-    fn new(lab: &Lab, samples: usize, url: &str) -> anyhow::Result<SuiteRun> {
-        let folder = tempfile::tempdir_in(lab.folder.path())?;
-        let suite = short_suite(folder.path(), samples, IN_FLIGHT, url)?;
-        Ok(SuiteRun { program: lab.program.clone(), folder, suite })
-    }
-
-    fn start(&self, arguments: &[&str]) -> anyhow::Result<BackgroundRun> {
-        let mut command = Command::new(&self.program);
-        command.args(["run", "--run-id", "run", "--concurrency"]).arg(IN_FLIGHT.to_string());
-        command.arg("--output-dir").arg(self.output()).args(arguments).arg(&self.suite);
-        BackgroundRun::start(&command, self.folder.path())
-    }
-
-    fn output(&self) -> PathBuf {
-        self.folder.path().join("runs")
-    }
-
-    /// Returns how many of the samples are not scored.
-    fn lost(&self, samples: usize, end: &RunEnd) -> anyhow::Result<usize> {
-        let scored = scored(&self.output().join("run/summary.json"))
-            .with_context(|| format!("exit code {}: {}", end.exit_code, end.messages.trim()))?;
-        Ok(samples.saturating_sub(scored))
-    }
-}
-
-/// Returns the number of scored samples in a summary.
-fn scored(summary: &Path) -> anyhow::Result<usize> {
-    let summary = std::fs::read(summary).context("the run wrote no summary")?;
-    let summary: Value = serde_json::from_slice(&summary)?;
-    Ok(usize::try_from(summary["samples"]["outcomes"]["scored"].as_u64().unwrap_or(0))?)
-}
-
 /// A run whose server goes away and comes back.
 struct OutageCase {
     fault: OutageFault,
@@ -162,7 +119,7 @@ impl OutageCase {
 
     fn figures(&self, lab: &Lab) -> anyhow::Result<OutageFigures> {
         let mut server = OutageServer::start()?;
-        let suite = SuiteRun::new(lab, OUTAGE_SAMPLES, &server.url())?;
+        let suite = SuiteRun::new(lab, OUTAGE_SAMPLES, IN_FLIGHT, &server.url())?;
         let mut run = suite.start(&[])?;
         while server.answered() < ANSWERS_BEFORE {
             if run.has_ended()? {
@@ -275,7 +232,7 @@ impl RateLimitCase {
 
     fn figures(&self, lab: &Lab) -> anyhow::Result<RateLimitFigures> {
         let server = RateLimitServer::start(self.limit)?;
-        let suite = SuiteRun::new(lab, self.samples, &server.url())?;
+        let suite = SuiteRun::new(lab, self.samples, IN_FLIGHT, &server.url())?;
         let end = suite.start(&[])?.wait()?;
         Ok(RateLimitFigures {
             lost: suite.lost(self.samples, &end)?,

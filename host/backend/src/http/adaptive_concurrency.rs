@@ -9,6 +9,10 @@
 //! was not the cause: the limit is restored, and that share of failures is tolerated. So a server that fails at random
 //! is still kept busy.
 //!
+//! Other processes may take what a cut leaves free, so that cuts do not help, and some of them may then tolerate
+//! refusals. A limit of one cannot be cut any further. It grows again with each answer, even if too many requests are
+//! refused, so that every process gets its share.
+//!
 //! A round consists of requests sent one after another, and is judged when nearly all of them have ended. Judging the
 //! requests that ended last would be biased: refusals are quick and answers are slow, so refusals would be
 //! overrepresented.
@@ -157,6 +161,11 @@ impl AdaptiveConcurrency {
         self.is_refusing
     }
 
+    /// Forgets that the host refuses most requests, since all of them are now paused: another round must show it again.
+    pub(super) fn on_pause(&mut self) {
+        self.is_refusing = false;
+    }
+
     /// Returns true if a share of overloaded replies is tolerated, because a lower limit does not help.
     pub(super) fn tolerates(&self) -> bool {
         self.tolerated > 0.0
@@ -260,9 +269,14 @@ impl AdaptiveConcurrency {
             return;
         }
         let was_slow_start = std::mem::take(&mut self.is_slow_start);
+        if self.limit < 2.0 {
+            // Nothing is left to cut. Without a probe, the limit grows with the next answers.
+            self.limit = 1.0;
+            return;
+        }
         let begun = Probe { share, cost: round.cost(), limit: self.limit, was_slow_start };
         self.probe = Some(probe.unwrap_or(begun));
-        self.limit = (self.limit * DECREASE_FACTOR).max(1.0);
+        self.limit *= DECREASE_FACTOR;
         self.cuts = self.cuts.saturating_add(1);
         // Earlier requests say nothing about the new limit.
         self.first += self.rounds.len() as u64;

@@ -473,6 +473,7 @@ impl RequestPermit<'_> {
         if let Some(wait) = end.retry_after.filter(|_| concerns_all) {
             HostLimiter::pause(&mut state, wait);
             state.throttle.on_pause();
+            state.concurrency.on_pause();
         }
         if let Some(wait) = end.exhausted {
             HostLimiter::pause(&mut state, wait);
@@ -493,6 +494,7 @@ impl RequestPermit<'_> {
             cause: end.cause,
             attempt_time: now.saturating_duration_since(sent.at),
             is_unreachable,
+            is_overloaded: end.outcome == AttemptOutcome::Overloaded,
             is_wait_too_long: end.is_wait_too_long,
         };
         let outstanding = self.host.outstanding();

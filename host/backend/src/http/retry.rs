@@ -12,6 +12,7 @@ use super::failure::HttpFailure;
 use super::first_answers::MAX_SAME_FAILURES;
 use super::host_limiter::{AttemptEnd, AttemptOutcome, Rejected};
 use super::reply::{BodyReader, ReplyReader, StreamedReply};
+use super::retry_course::{FailedAttempt, RetryCourse};
 use super::server_health::Loss;
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
@@ -23,13 +24,7 @@ use gage_secrets::{redact, redact_value_and_numbers};
 use reqwest::header::HeaderMap;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-/// Cost of an attempt, in quarters of a retry.
-const RETRY_COST: u32 = 4;
-
-/// Cost of a temporary refusal while others were answered: the host is healthy, and the request will get its turn.
-const REFUSED_RETRY_COST: u32 = 1;
+use std::time::Duration;
 
 /// Number of outstanding requests from which on a wait that is too long may concern all of them.
 const MIN_OUTSTANDING: usize = 3;
@@ -45,23 +40,6 @@ struct EndedAttempt<T> {
     latency: Duration,
     /// True if the host is away.
     is_away: bool,
-}
-
-/// The attempts of a request so far.
-#[derive(Default)]
-struct RetryCourse {
-    attempts: u32,
-    /// What they cost, in quarters of a retry.
-    cost: u32,
-    /// First failure of the request since which the host has answered nothing, and the number of answers until then.
-    unanswered: Option<(Instant, u64)>,
-    /// True if the host answered others between two failures of the request, now or in an earlier process. The request
-    /// itself is then more likely at fault than the host.
-    is_suspect: bool,
-    /// True if the host answered other requests during the last attempt.
-    has_answered: bool,
-    /// True if the next attempt is not yet due.
-    is_early: bool,
 }
 
 impl HttpClient {
@@ -102,7 +80,7 @@ impl HttpClient {
         Counters::add(&self.counters.requests, 1);
         let _outstanding = self.host.enter();
         let digest = self.recording.as_ref().map(|_| self.digest_of(call));
-        let mut course = RetryCourse { is_suspect: has_failed_before(), ..RetryCourse::default() };
+        let mut course = RetryCourse::new(has_failed_before());
         let omits = self.omits_temperature.load(Ordering::Relaxed);
         let mut reduced = omits.then(|| call.without_temperature()).flatten();
         loop {
@@ -157,8 +135,6 @@ impl HttpClient {
     }
 
     /// Returns true if a request is sent again, after adding the cost of the failed attempt.
-    ///
-    /// While the host answers nothing, attempts cost time: up to `outage_limit`, or `retry_after_limit` if it throttles them.
     fn may_retry(
         &self,
         course: &mut RetryCourse,
@@ -166,29 +142,14 @@ impl HttpClient {
         outcome: AttemptOutcome,
         is_away: bool,
     ) -> bool {
-        let has_answered = course.has_answered;
-        let retry = &self.config.retry;
-        let is_throttled = failure.kind == BackendErrorKind::RateLimited;
-        let is_free = is_away || (is_throttled && !has_answered);
-        course.cost = course.cost.saturating_add(match () {
-            () if is_free => 0,
-            () if is_throttled || (outcome.is_refusal() && has_answered) => REFUSED_RETRY_COST,
-            () => RETRY_COST,
-        });
-        // While the host answers nothing, neither this request nor the host is known to be at fault: only time decides.
-        let (answers, now) = (self.host.answers(), now());
-        let streak = course.unanswered.filter(|(_, before)| *before == answers);
-        course.is_suspect |= course.unanswered.is_some() && streak.is_none();
-        course.unanswered = streak.or(Some((now, answers)));
-        let lasted = streak.map(|(since, _)| now.saturating_duration_since(since));
-        let has_retries = if is_throttled && !has_answered {
-            lasted.is_none_or(|lasted| lasted < retry.max_retry_after)
-        } else {
-            course.cost <= retry.max_retries.saturating_mul(RETRY_COST)
-                || (!course.is_suspect && lasted.is_some_and(|lasted| lasted < retry.outage_limit))
+        let attempt = FailedAttempt {
+            is_throttled: failure.kind == BackendErrorKind::RateLimited,
+            is_overloaded: outcome == AttemptOutcome::Overloaded,
+            is_away,
+            answers: self.host.answers(),
+            now: now(),
         };
-        // Whether a host that is away is lost, is decided by its health.
-        let has_retries = (has_retries || is_away) && retry.max_retries > 0;
+        let has_retries = course.on_failure(attempt, &self.config.retry);
         failure.may_pass && has_retries && !self.is_replay()
     }
 

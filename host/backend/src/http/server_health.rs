@@ -9,6 +9,7 @@
 //! ```
 //!
 //! Requests that failed before, while others were answered, are no evidence: they may fail by themselves each time.
+//! Refusals by load (503, 529) need some time as well: the server may be answering other processes meanwhile.
 //!
 //! *Degraded*: requests are sent and retried as usual. *Away*: all requests wait, except for a probe every few
 //! seconds, and failures are not counted as attempts. *Lost*: no further request is sent, and the run ends.
@@ -25,6 +26,13 @@ const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 /// Minimum number of failures, and of different requests with failures, that a series needs. One request that fails
 /// each time says something about itself, not about the server.
 const MIN_SERIES: usize = 3;
+
+/// Minimum time of a series that consists of refusals by load. A server that is shared with other processes may refuse
+/// this one for seconds.
+const MIN_OVERLOAD_TIME: Duration = Duration::from_secs(5);
+
+/// The minimum time of such a series is at most this part of the outage limit.
+const OVERLOAD_PART: u32 = 4;
 
 /// Limits of the states.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +112,8 @@ pub(super) struct ServerFailure<'f> {
     pub(super) attempt_time: Duration,
     /// True if the connection could not be made, which no single request can cause.
     pub(super) is_unreachable: bool,
+    /// True if the server refused the request because of its load (503, 529).
+    pub(super) is_overloaded: bool,
     /// True if the server asks for a wait above the limit.
     pub(super) is_wait_too_long: bool,
 }
@@ -119,6 +129,8 @@ struct Series {
     /// Digests of the first different requests with failures.
     requests: Vec<u64>,
     is_unreachable: bool,
+    /// True if all failures are refusals by load that ask for no long wait.
+    is_only_overload: bool,
     cause: String,
 }
 
@@ -130,6 +142,7 @@ impl Series {
             count: 0,
             requests: Vec::new(),
             is_unreachable: false,
+            is_only_overload: true,
             cause: String::new(),
         }
     }
@@ -144,6 +157,7 @@ impl Series {
         }
         self.count = self.count.saturating_add(1);
         self.is_unreachable |= failure.is_unreachable;
+        self.is_only_overload &= failure.is_overloaded && !failure.is_wait_too_long;
         failure.cause.clone_into(&mut self.cause);
     }
 
@@ -307,7 +321,10 @@ impl ServerHealth {
                 }
             }
             None => {
-                if series.is_conclusive(self.settings.outage_after, outstanding) {
+                let overload_time = MIN_OVERLOAD_TIME.min(self.settings.outage_limit / OVERLOAD_PART);
+                let may_be_busy =
+                    series.is_only_overload && now.saturating_duration_since(series.since) < overload_time;
+                if series.is_conclusive(self.settings.outage_after, outstanding) && !may_be_busy {
                     self.outages += 1;
                     let interval = self.settings.first_probe.min(MAX_PROBE_INTERVAL);
                     self.outage = Some(Outage {
@@ -332,183 +349,4 @@ impl ServerHealth {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SETTINGS: HealthSettings = HealthSettings {
-        outage_after: 16,
-        first_probe: Duration::from_millis(500),
-        outage_limit: Duration::from_secs(20),
-        throttle_limit: Duration::from_secs(100),
-    };
-
-    fn failure(request: &str) -> ServerFailure<'_> {
-        ServerFailure {
-            request,
-            is_suspect: false,
-            cause: "status 502",
-            attempt_time: Duration::ZERO,
-            is_unreachable: false,
-            is_wait_too_long: false,
-        }
-    }
-
-    /// A server that is away since a time, found by failures of three requests.
-    fn away(start: Instant) -> ServerHealth {
-        let mut health = ServerHealth::new(SETTINGS);
-        for request in ["a", "b", "c"] {
-            assert_eq!(health.admit(start), Admission::Go { is_probe: false });
-            health.on_failure(start, failure(request), false, 3);
-        }
-        assert!(health.is_away());
-        health
-    }
-
-    #[test]
-    fn probes_follow_one_another_until_the_server_is_lost() {
-        let start = Instant::now();
-        let mut health = away(start);
-        let mut probes = Vec::new();
-        let mut now = start;
-        let loss = loop {
-            match health.admit(now) {
-                Admission::Wait(until) => now = until,
-                Admission::Go { is_probe } => {
-                    assert!(is_probe);
-                    probes.push((now - start).as_secs_f64());
-                    health.on_failure(now, failure("a"), true, 3);
-                }
-                Admission::Refuse(loss) => break loss,
-            }
-        };
-        assert_eq!(probes, [0.5, 1.5, 3.5, 6.5, 9.5, 12.5, 15.5, 18.5, 20.0]);
-        assert_eq!(loss, Loss { cause: "status 502".to_owned(), lasted: now - start, is_throttled: false });
-        assert_eq!(health.outages(), 1);
-        health.on_answer(now);
-        assert!(matches!(health.admit(now), Admission::Refuse(_)), "the end of the run is decided");
-    }
-
-    #[test]
-    fn an_answer_ends_an_outage() {
-        let start = Instant::now();
-        let mut health = away(start);
-        let probed = start + Duration::from_millis(500);
-        assert_eq!(health.admit(probed), Admission::Go { is_probe: true });
-        let (cause, lasted) = ("status 502".to_owned(), Duration::from_millis(500));
-        let remaining = SETTINGS.outage_limit - lasted;
-        assert_eq!(health.state(probed), HealthState::Away { cause: cause.clone(), lasted, remaining });
-        health.on_answer(probed);
-        assert_eq!(health.state(probed), HealthState::Healthy);
-        assert_eq!(health.admit(probed), Admission::Go { is_probe: false });
-        health.on_failure(probed, failure("a"), false, 3);
-        assert_eq!(health.state(probed), HealthState::Degraded { cause, lasted: Duration::ZERO });
-    }
-
-    /// A slow answer may be on its way, so a server is not lost while a probe is in flight.
-    #[test]
-    fn a_probe_in_flight_delays_the_loss() {
-        let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut health = away(start);
-        assert_eq!(health.admit(at(1)), Admission::Go { is_probe: true });
-        assert_eq!(health.admit(at(20)), Admission::Go { is_probe: true });
-        health.on_failure(at(20), failure("b"), true, 3);
-        assert_eq!(health.admit(at(30)), Admission::Wait(at(33)));
-        health.on_failure(at(30), failure("a"), true, 3);
-        assert!(matches!(health.admit(at(30)), Admission::Refuse(_)));
-    }
-
-    /// Connections that nothing accepts fail late. The time until then is part of the outage.
-    #[test]
-    fn outage_begins_with_the_attempt_that_failed() {
-        let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
-        for (is_unreachable, end) in [(true, 21), (false, 30)] {
-            let mut health = ServerHealth::new(SETTINGS);
-            let late = |request| ServerFailure {
-                attempt_time: Duration::from_secs(10),
-                is_unreachable,
-                ..failure(request)
-            };
-            // A reply during the first attempt.
-            health.on_answer(at(1));
-            for request in ["a", "b", "c"] {
-                health.on_failure(at(10), late(request), false, 3);
-            }
-            assert_eq!(health.admit(at(end)), Admission::Go { is_probe: true });
-            assert_eq!(health.admit(at(end)), Admission::Wait(at(end + 3)), "the last probe is sent");
-            health.on_failure(at(end + 10), late("a"), true, 3);
-            let Admission::Refuse(loss) = health.admit(at(end + 10)) else { panic!("it goes on") };
-            assert_eq!(loss.lasted, Duration::from_secs(end + 9), "since the last reply");
-        }
-    }
-
-    #[test]
-    fn a_cancelled_last_probe_is_replaced() {
-        let start = Instant::now();
-        let end = start + SETTINGS.outage_limit;
-        let mut health = away(start);
-        assert_eq!(health.admit(end), Admission::Go { is_probe: true });
-        health.on_abandoned(true);
-        assert_eq!(health.admit(end), Admission::Go { is_probe: true });
-    }
-
-    #[test]
-    fn a_series_needs_several_requests_or_a_dead_connection() {
-        let start = Instant::now();
-        let suspect = |request| ServerFailure { is_suspect: true, ..failure(request) };
-        let unreachable = ServerFailure { is_unreachable: true, ..failure("a") };
-        for (failures, outstanding, is_away) in [
-            (vec![failure("a"); 100], 1, false),
-            (vec![unreachable; 2], 1, false),
-            (vec![unreachable; 3], 1, true),
-            (vec![failure("a"), failure("b"), failure("c")], 1, true),
-            (vec![failure("a"), failure("b"), suspect("c"), suspect("d")], 1, false),
-            (vec![failure("a"), failure("b"), failure("c")], 4, false),
-            (["a", "b", "c", "d"].map(failure).repeat(3), 64, false),
-            (["a", "b", "c", "d"].map(failure).repeat(4), 64, true),
-        ] {
-            let mut health = ServerHealth::new(SETTINGS);
-            failures.iter().for_each(|failure| health.on_failure(start, *failure, false, outstanding));
-            assert_eq!(health.is_away(), is_away, "{} failures, {outstanding} outstanding", failures.len());
-        }
-    }
-
-    #[test]
-    fn a_server_that_throttles_everything_has_more_time() {
-        let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut health = ServerHealth::new(SETTINGS);
-        for (second, request) in [(0, "a"), (50, "b"), (99, "c")] {
-            health.on_throttled(at(second), failure(request), 3);
-            assert_eq!(health.admit(at(second)), Admission::Go { is_probe: false });
-        }
-        health.on_throttled(at(100), failure("a"), 3);
-        let Admission::Refuse(loss) = health.admit(at(100)) else { panic!("it goes on") };
-        assert!(loss.is_throttled && loss.lasted == Duration::from_secs(100), "{loss:?}");
-    }
-
-    #[test]
-    fn a_server_that_asks_for_too_long_a_wait_is_lost_at_once() {
-        let start = Instant::now();
-        let mut health = ServerHealth::new(SETTINGS);
-        for request in ["a", "b", "c"] {
-            assert_eq!(health.admit(start), Admission::Go { is_probe: false });
-            let failure = ServerFailure { is_wait_too_long: true, ..failure(request) };
-            health.on_throttled(start, failure, 3);
-        }
-        assert!(matches!(health.admit(start), Admission::Refuse(_)));
-    }
-
-    #[test]
-    fn one_answer_in_between_begins_a_new_series() {
-        let start = Instant::now();
-        let mut health = ServerHealth::new(SETTINGS);
-        for _ in 0..10 {
-            health.on_failure(start, failure("a"), false, 3);
-            health.on_failure(start, failure("b"), false, 3);
-            health.on_answer(start);
-        }
-        assert!(!health.is_away());
-    }
-}
+mod tests;

@@ -72,6 +72,7 @@ mod tests {
         ("runs gc", RUN),
         ("runs list", RUN),
         ("runs repair", RUN),
+        ("runs status", RUN),
         ("runs trend", RUN),
         ("samples", RUN),
         ("schema", "no suite"),

@@ -3,12 +3,14 @@
 use super::compare::margin;
 use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive, positive_count};
 use clap::Args;
+use gage_core::MAX_SHARDS;
 use std::path::PathBuf;
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
   gage-host plan config/custom/tiny.yaml
   gage-host plan suite.yaml --concurrency 64 --latency 0.8..3 --json
+  gage-host plan suite.yaml --shards 16
   gage-host plan suite.yaml --power --changed 0.1";
 
 #[derive(Args, Debug)]
@@ -37,6 +39,16 @@ pub(crate) struct PlanArguments {
     /// file or of the dataset's tokenizer_config; otherwise 4 bytes count as a token.
     #[arg(long, value_name = "PATH")]
     pub(crate) tokenizer: Option<PathBuf>,
+
+    /// Also show the work of each of N shards, for `run --shard`.
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_SHARDS),
+        conflicts_with = "power"
+    )]
+    pub(crate) shards: Option<u64>,
 
     /// Show what the gates of the suite can show: how often they pass, the samples that they need, and the smallest loss
     /// that they detect.

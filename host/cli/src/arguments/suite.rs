@@ -188,6 +188,8 @@ pub(crate) enum RunsCommand {
     List(RunsFolderArguments),
     /// Show the identity, the state and the files of a run.
     Show(RunsShowArguments),
+    /// Show how far the shards of a run are.
+    Status(RunsStatusArguments),
     /// Choose the baseline of a suite; without a run, list the baselines.
     Baseline(RunsBaselineArguments),
     /// Show the figures of a suite over time, and its flip rate.
@@ -230,6 +232,30 @@ pub(crate) struct RunsShowArguments {
 
     #[command(flatten)]
     pub(crate) permissions: PermissionArguments,
+
+    /// Print as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const RUNS_STATUS_EXAMPLES: &str = "\
+Examples:
+  gage-host runs status nightly
+  gage-host runs status runs/nightly --watch
+
+Exit codes:
+  0    the shards are shown, also if some are not done
+  2    there is no such run, or it has no shards";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_STATUS_EXAMPLES)]
+pub(crate) struct RunsStatusArguments {
+    #[command(flatten)]
+    pub(crate) named: NamedRunArguments,
+
+    /// Show it again whenever it changes, until all shards have ended.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) watch: bool,
 
     /// Print as JSON.
     #[arg(long)]

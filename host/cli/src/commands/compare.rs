@@ -13,7 +13,7 @@ use gage_compare::{
 use gage_config::{Environment, GateSpec, Permissions, load_gate, shown_path};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_figures::{FiguresError, RecordedRun};
-use gage_record::{MissingManifest, RecordError, RunFolder};
+use gage_record::{MissingManifest, RecordError, RunFolder, has_shards};
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -131,8 +131,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCo
     let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
     let Some(folder) = candidates.iter().find(|folder| RunFolder::has_manifest(folder)) else {
-        if let Some(lost) = candidates.iter().find(|path| MissingManifest::of(path) == MissingManifest::Lost)
-        {
+        if let Some(lost) = candidates.iter().find(|path| MissingManifest::of(path).is_run()) {
             return Err(refuse_run(RecordError::NotARunFolder { path: lost.clone() }, name, output_dir));
         }
         let [folder, below] = candidates.each_ref().map(|path| shown_path(path));
@@ -173,7 +172,7 @@ pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> 
 fn known_runs(name: &Path, output_dir: &Path) -> String {
     const MAX_LISTED: usize = 10;
     let entries = std::fs::read_dir(output_dir).into_iter().flatten().flatten();
-    let runs = entries.filter(|entry| RunFolder::has_manifest(&entry.path()));
+    let runs = entries.filter(|entry| RunFolder::has_manifest(&entry.path()) || has_shards(&entry.path()));
     let mut ids: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     ids.sort_unstable();
     let typed = name.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

@@ -9,7 +9,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Parts of names whose values are hidden.
-const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "HEADERS", "API_KEY", "CREDENTIAL"];
+const SECRETS: [&str; 7] =
+    ["TOKEN", "SECRET", "PASSWORD", "HEADERS", "API_KEY", "CUSTOMER_KEY", "CREDENTIAL"];
 
 /// A listed variable.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -208,6 +209,7 @@ mod tests {
             ("GAGE_HOST_OTLP_ENDPOINT", "http://host:4318", "http://host:4318"),
             ("HTTPS_PROXY", "user:hunter2@proxy:3128", "(hidden)@proxy:3128"),
             ("HF_TOKEN", "hunter2", "(hidden)"),
+            ("AWS_SSE_CUSTOMER_KEY_BASE64", "hunter2", "(hidden)"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2", "(hidden)"),
             ("GAGE_HOST_OUTPUT_DIR", "a\x1b[2J", "a\\u{1b}[2J"),
         ];

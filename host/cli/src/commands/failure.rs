@@ -6,7 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::machine_shortage::RETRY_HELP;
 use crate::terminal;
 use gage_engine::{RescoreError, RunError};
-use gage_runner::{ErrorCategory, RunnerError};
+use gage_runner::{ErrorCategory, MergeError, RunnerError};
 
 /// Values that `--set` may change when answers are scored again.
 const SETTABLE_FOR_SCORES: &str = "allowed are metrics, plugins, gate and metadata, and in custom and tasks \
@@ -38,6 +38,18 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         RunnerError::Suite(error) => Ok(setup::refuse_suite(error)),
         RunnerError::LockMismatch { path, differences } => {
             Ok(lock_differences::refuse_mismatch(&path, &differences))
+        }
+        RunnerError::Merge(MergeError::Stopped) => {
+            terminal::usage_error(&MergeError::Stopped.to_string(), None);
+            Ok(ExitCode::Interrupted)
+        }
+        error @ RunnerError::Merge(_) => {
+            terminal::usage_error(&error.to_string(), help_for(&error).as_deref());
+            Ok(match error.category() {
+                ErrorCategory::Incomplete => ExitCode::Incomplete,
+                ErrorCategory::LockMismatch => ExitCode::LockMismatch,
+                _ => ExitCode::Configuration,
+            })
         }
         error @ (RunnerError::LockedKernels { .. }
         | RunnerError::LockOfAnotherSuite { .. }
@@ -84,6 +96,9 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::LockOfAnotherSuite { .. } => {
             "name the right one with --lock, or make one with `gage-host lock`"
         }
+        RunnerError::Merge(error) => return help_for_merge(error).map(str::to_owned),
+        RunnerError::UnsuitedForShards { .. } => "leave --shard out: one process does it all",
+        RunnerError::ShardWithoutRun => "add --run-id",
         RunnerError::ChangedInput { .. } => {
             "restore the input, and continue the run with `gage-host run SUITE --resume RUN`"
         }
@@ -141,6 +156,36 @@ fn help_for(error: &RunnerError) -> Option<String> {
     Some(help.to_owned())
 }
 
+/// Returns a hint for shards that cannot be merged.
+fn help_for_merge(error: &MergeError) -> Option<&'static str> {
+    Some(match error {
+        MergeError::NoShards { .. } => "write them with `gage-host run SUITE --run-id RUN --shard K/N`",
+        MergeError::OtherDivision { .. } => "delete or move away the shards of the other division",
+        MergeError::NotThisShard { .. } => {
+            "give the folder its name back, or delete it and run the shard again"
+        }
+        MergeError::Untrusted { .. } => "restore it from a copy, or delete it and run the shard again",
+        MergeError::OtherInputs { .. } | MergeError::OtherTotals { .. } => {
+            "delete one of the two, and run it again with the inputs of the other; `--locked` refuses other inputs before a \
+             shard begins"
+        }
+        MergeError::OtherPlugin { .. } => {
+            "name the folder of the plugin that scored the shards: --plugin-dir DIR"
+        }
+        MergeError::WrongRecord { .. } => {
+            "run all shards to their ends with the same data and the same --max-samples; if the shard is damaged, delete its \
+             folder and run it again"
+        }
+        MergeError::FewerRecords { .. } => {
+            "restore the folders; the merged run is unchanged. To write it again from fewer records, delete its manifest.json first"
+        }
+        MergeError::Incomplete { .. } => {
+            "run these shards with the command that started them, or write what is there with --partial"
+        }
+        _ => return None,
+    })
+}
+
 /// Returns a different exit code for user errors than for those of the program or the machine.
 fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
@@ -153,6 +198,11 @@ fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
             let help = "to continue the run, restore these values, or set their variables as they were; to start a \
                         new run, use another --run-id";
             Ok(terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), Some(help)))
+        }
+        error @ RunError::OtherInputs { .. } => {
+            let help = "use the inputs of that shard, or delete its folder and run it again; `--locked` refuses other inputs";
+            terminal::usage_error(&error.to_string(), Some(help));
+            Ok(ExitCode::LockMismatch)
         }
         RunError::OtherAnswers(_) | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));

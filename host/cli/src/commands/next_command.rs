@@ -4,9 +4,10 @@
 mod tests;
 
 use crate::terminal::{self, shell_word};
-use gage_core::Outcome;
+use gage_core::{Outcome, Shard};
 use gage_engine::{RunError, has_variable};
 use gage_figures::Summary;
+use gage_record::{MergeState, ShardState, ShardedRun};
 use gage_runner::{BatchReport, Ending, RunOutcome, RunnerError, StopReason};
 use std::ffi::OsString;
 use std::path::Path;
@@ -20,6 +21,12 @@ static COMMON_RUN_ID: OnceLock<String> = OnceLock::new();
 
 /// Words of the `run` that the command of this process stands for, if it is another command.
 static WORDS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Flag of the shard of a run.
+const SHARD: &str = "--shard";
+
+/// Folder of runs if none is named.
+const DEFAULT_OUTPUT_DIR: &str = "runs";
 
 /// Flag of the file of requests that a provider answers in bulk.
 const REQUESTS_OUT: &str = "--requests-out";
@@ -35,8 +42,8 @@ pub(super) enum OutcomeOf<'c> {
         /// The suite.
         suite: &'c Path,
     },
-    /// `score`: the answers come from another run.
-    Score,
+    /// `score` or `merge`: the answers are those of recorded runs.
+    Recorded,
 }
 
 /// Sets the id that begins the ids of all runs of this process. From now on it is the one that is continued, because the
@@ -77,6 +84,39 @@ pub(super) fn live_command(run_id: &str) -> String {
     format!("`{}`", redacted(&continued(&words(), run_id, without_batch())))
 }
 
+/// Returns the command that follows the end of a shard whose samples have all ended: it merges the run, or shows how far the other
+/// shards are.
+pub(super) fn after_shard(run: &Path, are_all_done: bool) -> String {
+    let command = if are_all_done { "merge" } else { "runs status" };
+    redacted(&format!("gage-host {command} {}", shell_word(run.display())))
+}
+
+/// Returns the command that brings a sharded run further, if there is one. `is_watched` is true if the user has followed it to
+/// the end.
+pub(super) fn after_status(folder: &Path, run: &ShardedRun, is_watched: bool) -> Option<String> {
+    let shown = shell_word(folder.display());
+    let first = |state: ShardState| run.shards.iter().find(|shard| shard.state == state);
+    Some(redacted(&match &run.merge {
+        MergeState::Merged => format!("gage-host report {shown}"),
+        MergeState::Running | MergeState::Unreadable(_) => return None,
+        _ if run.is_done() => format!("gage-host merge {shown}"),
+        _ if first(ShardState::Running).is_some() && !is_watched => {
+            format!("gage-host runs status {shown} --watch")
+        }
+        _ => {
+            let shard = first(ShardState::Stopped).or_else(|| first(ShardState::NotStarted))?;
+            let (number, count) = (shard.number, run.shards.len());
+            let root = folder.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let output_dir = match root == Path::new(DEFAULT_OUTPUT_DIR) {
+                true => String::new(),
+                false => format!(" --output-dir {}", shell_word(root.display())),
+            };
+            let run_id = shell_word(&run.run_id);
+            format!("gage-host run SUITE {RUN_ID} {run_id} {SHARD} {number}/{count}{output_dir}")
+        }
+    }))
+}
+
 /// Returns the command that follows the end of a run.
 pub(super) fn after(outcome: &RunOutcome, of: OutcomeOf<'_>) -> String {
     let folder = outcome.folder.display().to_string();
@@ -95,7 +135,7 @@ pub(super) fn after(outcome: &RunOutcome, of: OutcomeOf<'_>) -> String {
 /// ended.
 pub(super) fn after_open_runs<'e>(run_id: &str, endings: impl IntoIterator<Item = &'e Ending>) -> String {
     let budget = endings.into_iter().find_map(|ending| match ending {
-        Ending::Stopped(StopReason::Budget(text)) => larger_budget(text),
+        Ending::Stopped(StopReason::Budget(text)) => larger_budget(text, 1),
         _ => None,
     });
     redacted(&continued(&words(), run_id, budget.into_iter().collect()))
@@ -111,7 +151,7 @@ pub(super) fn after_error(error: &RunnerError) -> Option<String> {
 pub(super) fn data_check(of: OutcomeOf<'_>) -> String {
     match of {
         OutcomeOf::Run { suite } => data_check_of(suite),
-        OutcomeOf::Score => "gage-host data validate SUITE".to_owned(),
+        OutcomeOf::Recorded => "gage-host data validate SUITE".to_owned(),
     }
 }
 
@@ -142,6 +182,7 @@ fn aborted(words: &[String], common_id: Option<&str>) -> String {
         return continued(words, run_id, Vec::new());
     }
     match is_run(words) {
+        true if shard_of(words).is_some() => again(words),
         true if words.iter().any(|word| is_flag(word, "--resume")) => again(words),
         true => format!("{} --resume", again(words)),
         false => without(words, &[RUN_ID], &|_| false),
@@ -177,7 +218,7 @@ impl RunEnd<'_> {
             }
             (Ending::Complete | Ending::Incomplete | Ending::Stopped(StopReason::FailFast(_)), _) => failed(),
             (Ending::UnreadableData, OutcomeOf::Run { suite }) => data_check_of(suite),
-            (Ending::UnreadableData | Ending::Stopped(_), OutcomeOf::Score) => {
+            (Ending::UnreadableData | Ending::Stopped(_), OutcomeOf::Recorded) => {
                 without(words, &[RUN_ID], &|_| false)
             }
             (Ending::Stopped(StopReason::AwaitsBatch), OutcomeOf::Run { .. }) => {
@@ -186,7 +227,8 @@ impl RunEnd<'_> {
                 continued(words, self.run_id, changes)
             }
             (Ending::Stopped(StopReason::Budget(text)), OutcomeOf::Run { .. }) => {
-                continued(words, self.run_id, larger_budget(text).into_iter().collect())
+                let shards = shard_of(words).map_or(1, Shard::count);
+                continued(words, self.run_id, larger_budget(text, shards).into_iter().collect())
             }
             (Ending::Stopped(_), OutcomeOf::Run { .. }) => continued(words, self.run_id, Vec::new()),
         }
@@ -225,6 +267,15 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
     if !is_run(words) {
         return matches!(error, RunnerError::Shortage { .. }).then(|| without(words, &[RUN_ID], is_file));
     }
+    if shard_of(words).is_some() {
+        let is_passing = matches!(
+            error,
+            RunnerError::Shortage { .. }
+                | RunnerError::InterruptedLoad
+                | RunnerError::LoadTimeExceeded { .. }
+        );
+        return is_passing.then(|| again(words));
+    }
     let new_run = || without(words, &["--resume", RUN_ID], is_file);
     Some(match error {
         RunnerError::Shortage { run_id: Some(run_id), .. } | RunnerError::ChangedInput { run_id, .. } => {
@@ -254,6 +305,13 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
         ) => new_run(),
         _ => return None,
     })
+}
+
+/// Returns the shard that the command of these words runs.
+fn shard_of(words: &[String]) -> Option<Shard> {
+    let place = words.iter().position(|word| is_flag(word, SHARD))?;
+    let value = words.get(place)?.split_once('=').map(|(_, value)| value);
+    value.or_else(|| words.get(place + 1).map(String::as_str))?.parse().ok()
 }
 
 fn is_run(words: &[String]) -> bool {
@@ -293,8 +351,8 @@ fn continued(words: &[String], run_id: &str, changes: Vec<FlagChange>) -> String
     if !is_run(words) {
         return format!("gage-host run SUITE --run-id {run_id} --resume");
     }
-    // A command that resumes a run does so again.
-    let is_resumed = words.iter().any(|word| is_flag(word, "--resume"));
+    // A command that resumes a run does so again, and so does one of a shard.
+    let is_resumed = shard_of(words).is_some() || words.iter().any(|word| is_flag(word, "--resume"));
     let mut dropped: Vec<&str> = changes.iter().map(|(flag, _)| *flag).collect();
     dropped.extend((!is_resumed).then_some(RUN_ID));
     let mut command = without(words, &dropped, &|_| false);
@@ -307,8 +365,9 @@ fn continued(words: &[String], run_id: &str, changes: Vec<FlagChange>) -> String
     }
 }
 
-/// Returns the flag of a budget that is used up, with twice of what is allowed or spent.
-fn larger_budget(text: &str) -> Option<FlagChange> {
+/// Returns the flag of a budget that is used up, with twice of what is allowed or spent. Each of `shards` processes has a part of
+/// what the flag says, except for the time.
+fn larger_budget(text: &str, shards: u64) -> Option<FlagChange> {
     if let Some(time) = text.strip_prefix("max_time ") {
         let seconds: f64 = time.split(' ').next()?.parse().ok()?;
         return Some(("--max-time", Some(format!("{}s", 2.0 * seconds))));
@@ -316,7 +375,8 @@ fn larger_budget(text: &str) -> Option<FlagChange> {
     let (limit, spent) = text.split_once(": ")?;
     let (key, most) = limit.split_once(' ')?;
     let number = |text: &str| text.parse::<f64>().ok();
-    let double = 2.0 * number(most)?.max(number(spent.split(' ').next()?)?);
+    // A number of shards stays far below 2^53.
+    let double = 2.0 * number(most)?.max(number(spent.split(' ').next()?)?) * shards as f64;
     match key {
         "max_cost" => Some(("--max-cost", Some(double.to_string()))),
         "max_tokens_total" => Some(("--max-tokens-total", Some(format!("{double:.0}")))),

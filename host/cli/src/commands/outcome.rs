@@ -180,6 +180,14 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
             "{task_id}: `{metric_id}` found no prediction in any of {answers} answers, so it has no figure; \
              check the extractors of the step `extract`, and the parameters of the metric that hold a path or a field"
         ),
+        Shortfall::MissingRecords { shards, records } => {
+            let shards = terminal::count_of(*shards, "shard");
+            let records = match records {
+                Some(records) => terminal::count_of(*records, "record"),
+                None => "an unknown number of records".to_owned(),
+            };
+            format!("{records} of {shards} are missing; run these shards, and merge again")
+        }
         Shortfall::ParentEndedEarly { run_id, reason } => {
             format!("the run {run_id} ended early ({reason}): only its recorded answers are scored")
         }

@@ -1,7 +1,9 @@
 //! `gage-host plan`: estimates the work, the cost and the detectable differences of a suite, without sending
 //! anything.
 
+mod cells;
 mod power;
+mod shards;
 mod table;
 mod uses;
 
@@ -15,6 +17,7 @@ use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
 use gage_runner::check_gates;
 use serde_json::{Value, json};
+use shards::ShardPlan;
 use std::path::Path;
 use uses::SuiteUses;
 
@@ -63,12 +66,23 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let path = arguments.config.path();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let uses = SuiteUses::new(&plan.config, folder);
+    let shards = arguments.shards.and_then(|count| plan.estimate_shards(&estimate, &options, count));
+    let shards = shards.map(|shards| ShardPlan { shards, whole: &estimate, config: &plan.config });
     if arguments.json {
         let mut document = document(arguments, &plan, &estimate, &exceeded);
         document["uses"] = json!(uses);
+        if let Some(shards) = &shards {
+            document["shards"] = shards.json();
+        }
         terminal::print_json(format_args!("{document:#}"))?;
     } else {
-        let parts = table::PlanParts { plan: &plan, estimate: &estimate, exceeded: &exceeded, uses: &uses };
+        let parts = table::PlanParts {
+            plan: &plan,
+            estimate: &estimate,
+            exceeded: &exceeded,
+            uses: &uses,
+            shards: shards.as_ref(),
+        };
         terminal::print_line(table::render(arguments, &parts))?;
     }
     Ok(ExitCode::Done)

@@ -6,12 +6,15 @@ use super::combinations::{Combination, combinations};
 use super::listener::Listener;
 use super::next_command::OutcomeOf;
 use super::permissions::permissions;
-use super::{failure, next_command, observability, outcome, setup, signals};
+use super::{failure, next_command, observability, outcome, push, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::{Permissions, Purpose};
+use gage_core::Shard;
+use gage_engine::RunError;
 use gage_figures::{Summary, TableOptions, render_side_by_side};
+use gage_record::{Manifest, RecordError, RunStatus, ShardFolder, shard_folders};
 use gage_runner::{
     CancelToken, Context, Ending, HttpExchanges, ResumeRequest, RunOutcome, RunRequest, RunnerError,
     StopReason, default_lock_path, new_run_id, resume, run,
@@ -33,6 +36,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let stop = CancelToken::default();
     let combinations = combinations(&arguments.config, &permissions);
     if combinations.len() > 1 {
+        if arguments.shard.is_some() {
+            let message = "the suite has several models or prompts, and a shard is of one run";
+            return Ok(terminal::usage_error(message, Some("choose one with --model and --prompt")));
+        }
         if arguments.requests_out.is_some() || !arguments.responses.is_empty() {
             let message = "the suite has several models or prompts, and a batch is of one run";
             return Ok(terminal::usage_error(message, Some("choose one with --model and --prompt")));
@@ -43,13 +50,57 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
         return run_all(arguments, &permissions, combinations, &stop);
     }
+    if let (Some(target), Some(shard), Some(run_id)) = (&arguments.push, arguments.shard, &arguments.run_id) {
+        let run = arguments.output_dir.join(run_id);
+        if let Err(code) = push::restore(target, &run, shard, &stop, arguments.print.quiet) {
+            return Ok(code);
+        }
+    }
     match started(&arguments, permissions, &stop) {
         Ok(outcome) => {
             let of = OutcomeOf::Run { suite: &arguments.config.path() };
-            outcome::print(&outcome, arguments.print.json, of)
+            let code = match arguments.shard.filter(|_| outcome.ending == Ending::Complete) {
+                Some(shard) => print_shard(&outcome, arguments.print.json, of, shard)?,
+                None => outcome::print(&outcome, arguments.print.json, of)?,
+            };
+            let Some(target) = &arguments.push else { return Ok(code) };
+            Ok(code.worse(push::push(target, &outcome, &stop, arguments.print.quiet)))
+        }
+        Err(error) if arguments.shard.is_some() && is_held(&error) => {
+            let message = "another process is writing to this shard";
+            terminal::usage_error(message, Some("if it is gone, the same command continues the shard"));
+            Ok(ExitCode::RetryLater)
         }
         Err(error) => failure::refuse_run_end(error),
     }
+}
+
+/// Prints the outcome of a complete shard, and the command that follows it.
+fn print_shard(
+    outcome: &RunOutcome,
+    json: bool,
+    of: OutcomeOf<'_>,
+    shard: Shard,
+) -> anyhow::Result<ExitCode> {
+    let code = outcome::print_figures(outcome, json, of)?;
+    // Below the run are the shards, and below them this one.
+    let run = outcome.folder.ancestors().nth(2).unwrap_or(&outcome.folder);
+    let is_done = |folder: &&ShardFolder| {
+        Manifest::read(&folder.path).is_ok_and(|manifest| manifest.status == RunStatus::Complete)
+    };
+    let done = shard_folders(run).map_or(0, |folders| folders.iter().filter(is_done).count());
+    next_command::print(&next_command::after_shard(run, done as u64 == shard.count()));
+    Ok(code)
+}
+
+/// Returns whether another process writes to the run folder. A scheduler may have started a shard again before it noticed.
+fn is_held(error: &RunnerError) -> bool {
+    matches!(
+        error,
+        RunnerError::Record(RecordError::Locked { .. })
+            // A run that exists is noticed here only if it began after this process did.
+            | RunnerError::Run(RunError::Record(RecordError::Locked { .. } | RecordError::RunExists { .. }))
+    )
 }
 
 /// Runs or resumes the suite.
@@ -292,6 +343,7 @@ fn request(arguments: &RunArguments, permissions: Permissions, stop: &CancelToke
         },
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),
+        shard: arguments.shard,
         concurrency: arguments.is_concurrency_given.then_some(arguments.concurrency),
         max_samples: arguments.max_samples,
         scoring_threads: arguments.autoeval_workers,
@@ -303,5 +355,28 @@ fn request(arguments: &RunArguments, permissions: Permissions, stop: &CancelToke
         cache: arguments.cache.options(),
         observe: observability::options(&arguments.observe),
         ..RunRequest::new(suite)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn only_another_process_holds_a_shard() {
+        let path = || PathBuf::from("runs/r/shards/01-of-02");
+        let locked = || RecordError::Locked { path: path() };
+        let exists = || RecordError::RunExists { run_id: "01-of-02".to_owned(), path: path() };
+        for (error, expected) in [
+            (RunnerError::Record(locked()), true),
+            (RunnerError::Run(RunError::Record(locked())), true),
+            (RunnerError::Run(RunError::Record(exists())), true),
+            // The folder has files of something else, now as before.
+            (RunnerError::Record(exists()), false),
+            (RunnerError::ShardWithoutRun, false),
+        ] {
+            assert_eq!(is_held(&error), expected, "{error}");
+        }
     }
 }

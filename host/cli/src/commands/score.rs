@@ -34,7 +34,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         concurrency: arguments.concurrency,
     });
     match outcome {
-        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Score),
+        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Recorded),
         Err(error @ RunnerError::RunExists { .. }) => {
             Ok(terminal::usage_error(&error.to_string(), Some("choose another --run-id")))
         }

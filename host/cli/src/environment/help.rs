@@ -5,7 +5,7 @@ use clap::Command;
 
 /// The commands in groups, each with its heading.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Evaluate", &["demo", "new", "validate", "plan", "run", "score"]),
+    ("Evaluate", &["demo", "new", "validate", "plan", "run", "launch", "merge", "score"]),
     ("See results", &["view", "report", "samples", "compare", "runs", "export"]),
     ("Know the parts", &["list", "metrics", "data", "model", "judge", "schema"]),
     ("Freeze and check", &["distill", "init", "lock", "verify"]),

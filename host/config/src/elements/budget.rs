@@ -36,6 +36,20 @@ impl BudgetSpec {
         budget
     }
 
+    /// Returns the part of this budget for one of `shards` processes, so that together they keep to it. Failures are rounded up,
+    /// and all else down. The time is that of each process.
+    #[must_use]
+    pub fn of_shard(self, shards: u64) -> BudgetSpec {
+        let shards = shards.max(1);
+        BudgetSpec {
+            // A number of shards stays far below 2^53.
+            max_cost: self.max_cost.map(|cost| cost / shards as f64),
+            max_tokens_total: self.max_tokens_total.map(|tokens| (tokens / shards).max(1)),
+            max_failures: self.max_failures.map(|failures| failures.div_ceil(shards)),
+            ..self
+        }
+    }
+
     /// Returns this budget, with unset limits taken from `lower`.
     #[must_use]
     pub fn over(self, lower: &BudgetSpec) -> BudgetSpec {

@@ -43,7 +43,10 @@ pub(crate) struct InvalidRows {
     dataset_id: String,
     /// The largest share allowed. `None` if the first invalid row ends the run.
     allowed: Option<f64>,
+    /// Number of the task's rows, if known, including those of other shards.
     total: Option<u64>,
+    /// True if the rows are those of a shard.
+    is_shard: bool,
     counts: Mutex<InvalidCounts>,
 }
 
@@ -59,12 +62,14 @@ struct InvalidCounts {
 }
 
 impl InvalidRows {
-    /// `total` is the number of the task's rows, if known.
-    pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>) -> InvalidRows {
+    /// `total` is the number of the task's rows, if known. A shard reads only some of them. It ends early only if it alone has
+    /// more invalid rows than the whole task may have, because the others may have fewer.
+    pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>, is_shard: bool) -> InvalidRows {
         InvalidRows {
             dataset_id: spec.dataset_id.clone(),
             allowed: (spec.on_invalid == OnInvalid::Skip).then_some(spec.max_invalid),
             total,
+            is_shard,
             counts: Mutex::default(),
         }
     }
@@ -101,7 +106,11 @@ impl InvalidRows {
     /// Returns the error if the rows read exceed the limit.
     pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
         let counts = self.counts.lock();
-        (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {
+        let is_exceeded = match self.is_shard {
+            true => counts.are_too_many,
+            false => self.exceeds(&counts, counts.rows),
+        };
+        (counts.invalid > 0 && is_exceeded).then(|| TooManyInvalid {
             dataset_id: self.dataset_id.clone(),
             invalid: counts.invalid,
             rows: counts.rows,
@@ -118,6 +127,7 @@ impl InvalidRows {
         counts.are_too_many |= match self.total {
             _ if self.allowed.is_none() => true,
             Some(total) => self.exceeds(counts, total),
+            None if self.is_shard => false,
             None => counts.rows >= MIN_ROWS_FOR_INVALID_SHARE && self.exceeds(counts, counts.rows),
         };
     }
@@ -133,7 +143,23 @@ mod tests {
     use super::*;
 
     fn rows(allowed: Option<f64>, total: Option<u64>) -> InvalidRows {
-        InvalidRows { dataset_id: "d".to_owned(), allowed, total, counts: Mutex::default() }
+        InvalidRows { dataset_id: "d".to_owned(), allowed, total, is_shard: false, counts: Mutex::default() }
+    }
+
+    #[test]
+    fn a_shard_is_judged_by_the_rows_of_the_whole_task() {
+        for (allowed, total, invalid, is_exceeded) in [
+            // Four of 40 rows may be invalid, all of them in the first ten.
+            (Some(0.1), Some(40), 4, false),
+            (Some(0.1), Some(40), 5, true),
+            // Nothing is known of the other shards.
+            (Some(0.1), None, 10, false),
+            (None, None, 1, true),
+        ] {
+            let rows = InvalidRows { is_shard: true, ..rows(allowed, total) };
+            (0..10).for_each(|row| _ = rows.add_row((row < invalid).then_some("bad")));
+            assert_eq!(rows.finish().is_some(), is_exceeded, "{allowed:?} {total:?} {invalid}");
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::limits::cancel_token::CancelToken;
 use crate::limits::invalid_rows::InvalidRows;
-use crate::resume::ResumeState;
 use crate::resume::row_work::{PreparedRow, ReadError, RowWork};
+use crate::resume::{FinishedRows, ResumeState};
+use gage_core::Shard;
 use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rows, StreamReport, stream};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use tokio::sync::mpsc;
 pub(crate) struct ReadOutput {
     /// Time spent reading and preparing, excluding waits for the receiver.
     pub(crate) spent: Duration,
+    /// Number of rows of the task, including those of other shards. `None` if they were not all read.
+    pub(crate) rows: Option<u64>,
     /// Number of rows that the dataset's filter excluded.
     pub(crate) filtered: u64,
     /// Fields that the filter uses but no row had.
@@ -84,6 +87,8 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) rows_to_compare: Option<Rows>,
     /// Number of times each row is asked.
     pub(crate) repeat: u64,
+    /// The shard whose records are wanted; `None` for all records.
+    pub(crate) shard: Option<Shard>,
     pub(crate) stop: &'a CancelToken,
 }
 
@@ -97,13 +102,16 @@ pub(crate) fn read(
     context: ReadContext<'_>,
     mut sender: PrefetchSender<'_>,
 ) -> Result<ReadOutput, ReadError> {
-    let ReadContext { preparation, workers, invalid, resume, rows_to_compare, repeat, stop } = context;
+    let ReadContext { preparation, workers, invalid, resume, rows_to_compare, repeat, shard, stop } = context;
+    let is_wanted = |index: u64| shard.is_none_or(|shard| shard.has(index));
     let began = Instant::now();
-    if let Some((filtered, missing_fields)) =
-        resume.zip(rows_to_compare).and_then(|(resume, rows)| resume.rows_if_finished(rows, repeat, stop))
+    if let Some(FinishedRows { rows, filtered, missing_fields }) = resume
+        .zip(rows_to_compare)
+        .and_then(|(resume, rows)| resume.rows_if_finished(rows, repeat, &is_wanted, stop))
     {
         return Ok(ReadOutput {
             spent: began.elapsed(),
+            rows: Some(rows),
             filtered,
             missing_fields,
             failure: None,
@@ -117,7 +125,9 @@ pub(crate) fn read(
     let streamed = stream(rows, preparation, workers, &|| stop.is_cancelled(), |prepared| {
         let rejection = prepared.result.as_ref().err().filter(|rejection| rejection.is_invalid());
         if let (Ok(_), Some(remaining)) = (&prepared.result, remaining.as_mut()) {
-            match remaining.invalid_message(prepared.index.saturating_mul(repeat)) {
+            let first = prepared.index.saturating_mul(repeat);
+            let first = shard.and_then(|shard| shard.next_from(first)).unwrap_or(first);
+            match remaining.invalid_message(first) {
                 Ok(None) => {}
                 Ok(Some(wrong)) => invalid.add_recorded(&wrong),
                 Err(error) => {
@@ -128,7 +138,7 @@ pub(crate) fn read(
         }
         let are_too_many = invalid.add_row(rejection.map(|rejection| rejection.message.as_str()));
         let mut may_continue = !stop.is_cancelled();
-        for one in repeats(prepared, repeat) {
+        for one in repeats(prepared, repeat).filter(|one| is_wanted(one.index)) {
             if !may_continue {
                 break;
             }
@@ -153,11 +163,13 @@ pub(crate) fn read(
     if is_whole && streamed.failure.is_none() && !stop.is_cancelled() {
         check_count(&streamed, counted)?;
     }
+    let is_complete = is_whole && streamed.is_complete;
     Ok(ReadOutput {
         spent: streamed.spent,
+        rows: is_complete.then_some(streamed.rows + streamed.skipped),
         filtered: streamed.filtered,
         missing_fields: streamed.missing_fields,
-        is_complete: is_whole && streamed.is_complete,
+        is_complete,
         failure: streamed.failure,
     })
 }
@@ -165,7 +177,7 @@ pub(crate) fn read(
 /// Checks that a stream that neither failed nor was stopped has handed over every row. A run never counts as complete
 /// with fewer rows than were counted before, whatever lost them.
 fn check_count(streamed: &StreamReport, counted: Option<u64>) -> Result<(), ReadError> {
-    let read = streamed.rows;
+    let read = streamed.rows + streamed.skipped;
     match streamed.is_complete && counted.is_none_or(|counted| counted == read) {
         true => Ok(()),
         false => Err(ReadError::LostRows { expected: counted.unwrap_or(read + 1), read }),
@@ -178,15 +190,18 @@ mod tests {
 
     #[test]
     fn rows_that_were_counted_and_not_read_are_an_error() {
-        for (rows, is_complete, counted, is_good) in [
-            (10, true, Some(10), true),
-            (10, true, None, true),
-            (9, true, Some(10), false),
-            (11, true, Some(10), false),
-            (9, false, None, false),
+        for (rows, skipped, is_complete, counted, is_good) in [
+            (10, 0, true, Some(10), true),
+            (10, 0, true, None, true),
+            (9, 0, true, Some(10), false),
+            (11, 0, true, Some(10), false),
+            (9, 0, false, None, false),
+            (4, 6, true, Some(10), true),
+            (4, 5, true, Some(10), false),
         ] {
-            let streamed = StreamReport { rows, is_complete, ..StreamReport::default() };
-            assert_eq!(check_count(&streamed, counted).is_ok(), is_good, "{rows} {is_complete} {counted:?}");
+            let streamed = StreamReport { rows, skipped, is_complete, ..StreamReport::default() };
+            let is_accepted = check_count(&streamed, counted).is_ok();
+            assert_eq!(is_accepted, is_good, "{rows} {skipped} {is_complete} {counted:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::resume::ResumeState;
 use crate::resume::row_work::{ReadError, RowWork};
 use crate::run_error::RunError;
 use gage_backend::Backend;
-use gage_core::{ResourceShortage, spawn_scoped};
+use gage_core::{ResourceShortage, Shard, spawn_scoped};
 use gage_data::{DataError, Preparation, Rows};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(crate) struct TaskResources<'a> {
     /// The role that answers the model's tool calls.
     pub(crate) tools: Option<SupportRole>,
     pub(crate) rows: Rows,
+    /// The shard whose records are wanted; `None` for all records.
+    pub(crate) shard: Option<Shard>,
     pub(crate) preparation: Preparation,
     pub(crate) resume: Option<ResumeState>,
     /// The rows once more, if nothing may be left to do.
@@ -70,6 +72,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         task,
         backend,
         rows,
+        shard,
         preparation,
         resume,
         rows_to_compare,
@@ -79,17 +82,13 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
     } = resources;
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
-    let invalid = Arc::new(InvalidRows::new(&planned.dataset.spec, rows.total()));
+    let invalid = Arc::new(InvalidRows::new(&planned.dataset.spec, rows.total(), shard.is_some()));
     let role_concurrency = role_permits.concurrency_of(&planned.role, backend.as_ref());
     let concurrency = spec.concurrency.map_or(role_concurrency, |own| own.min(role_concurrency));
     let permits = Arc::new(SamplePermits::new(spec.mode, spec.max_inflight, concurrency));
     let prefetch = prefetch_of(&task, concurrency);
     let (next_sender, next) = mpsc::channel::<RowWork>(prefetch);
-    let request_permits = RequestPermits {
-        of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
-        of_role: role_permits.semaphore_of(&planned.role, backend.as_ref()),
-        reporter: Some((resources.progress, task.id().to_owned())),
-    };
+    let request_permits = request_permits(&task, role_permits, backend.as_ref(), resources.progress);
     let dispatcher = Arc::new(Dispatcher {
         rows: tokio::sync::Mutex::new(next),
         permits: Arc::clone(&permits),
@@ -118,6 +117,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         resume: resume.as_ref(),
         rows_to_compare,
         repeat: spec.repeat,
+        shard,
         stop: &task.stop,
     };
     let (read, dispatched) = std::thread::scope(|threads| {
@@ -138,6 +138,21 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
     let read = read.map_err(|_| RunError::Internal("reader"))?;
     let report = dispatched.map_err(|_| RunError::Internal("dispatcher"))??;
     output_of(&task, read, report, &invalid)
+}
+
+/// Returns the permits for the requests of a task.
+fn request_permits(
+    task: &TaskState,
+    role_permits: &RolePermits,
+    backend: &dyn Backend,
+    progress: Arc<dyn Progress>,
+) -> RequestPermits {
+    let own = task.planned.spec.concurrency;
+    RequestPermits {
+        of_task: own.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
+        of_role: role_permits.semaphore_of(&task.planned.role, backend),
+        reporter: Some((progress, task.id().to_owned())),
+    }
 }
 
 /// Returns the number of rows that may be prepared beyond those in progress.
@@ -172,6 +187,7 @@ fn output_of(
             let report = TaskReport {
                 task_id: task.id().to_owned(),
                 resumed,
+                records_of_all_shards: read.rows.map(|rows| rows.saturating_mul(task.planned.spec.repeat)),
                 filtered: read.filtered,
                 missing_fields: read.missing_fields,
                 too_many_invalid: if task.stop.is_cancelled() { None } else { invalid.finish() },

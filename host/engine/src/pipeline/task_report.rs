@@ -13,8 +13,10 @@ pub struct TaskReport {
     pub task_id: String,
     /// Outcome counts of the samples that this process finished.
     pub counts: OutcomeCounts,
-    /// Total number of records planned, samples times repeats, if known.
+    /// Total number of records planned, samples times repeats, if known. For a shard, only its own.
     pub planned: Option<u64>,
+    /// Total number of records of the task in all shards, if known.
+    pub records_of_all_shards: Option<u64>,
     /// Number of samples that the model answered in an earlier process. This process only judged and scored them.
     pub resumed: u64,
     /// Number of rows that the dataset's filter excluded.

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::session::datasets::Datasets;
-use gage_core::{Outcome, ShortageWatch};
+use gage_core::{Outcome, Shard, ShortageWatch};
 use gage_observe::Observability;
 use gage_record::{RunReader, Storage};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub struct RunOptions {
     pub workers: usize,
     /// Number of tasks that run at the same time. `None` for the suite's value.
     pub task_parallelism: Option<usize>,
+    /// The shard of a run to be written, and the id of that run. `None` for the whole run.
+    pub shard: Option<(Shard, String)>,
     /// True to resume the run with this id, rather than start a new one.
     pub resume: bool,
     /// Outcomes of samples to retry in a resumed run, in addition to samples that failed in the backend.

@@ -9,9 +9,10 @@ use crate::pipeline::score::score;
 use crate::pipeline::task_report::TaskReport;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress, RunUsage};
-use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
-use gage_core::{OrderedWorkers, OutcomeCounts, ResourceShortage, ShortageWatch, spawn_scoped};
+use gage_core::{
+    OrderedWorkers, OutcomeCounts, ResourceShortage, ShortageWatch, rows_of_batch, spawn_scoped,
+};
 use gage_record::{
     AnswerReader, GrantedPermissions, JournalIndex, JournalWriter, Manifest, MediaFolder, RecordError,
     RunFolder, RunIdentity, RunReader,

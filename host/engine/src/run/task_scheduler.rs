@@ -27,7 +27,7 @@ use crate::resume::ResumeState;
 use crate::run_error::RunError;
 use crate::session::datasets::LocatedDataset;
 use gage_config::{DatasetSpec, FailurePolicy};
-use gage_core::{Object, ResourceShortage, spawn_scoped};
+use gage_core::{Object, ResourceShortage, Shard, spawn_scoped};
 use gage_data::{DataError, Rows};
 use gage_record::{JournalIndex, JournalWriter, RunFolder};
 use parking_lot::Mutex;
@@ -68,6 +68,22 @@ impl<'r> TaskScheduler<'r> {
         TaskScheduler { run, index, events, permits, reply_media, is_rejudged }
     }
 
+    /// Returns the shard of the run that is written; `None` for the whole run.
+    fn shard(&self) -> Option<Shard> {
+        self.run.options.shard.as_ref().map(|(shard, _)| *shard)
+    }
+
+    /// Returns the records of a task that this process has to write; `None` for all.
+    fn shard_of(&self, task: &TaskState) -> Option<Shard> {
+        let position = self.run.plan.tasks.iter().position(|planned| Arc::ptr_eq(planned, &task.planned));
+        self.shard().map(|shard| shard.of_task(position.unwrap_or_default()))
+    }
+
+    /// Returns how many of a task's records this process has to write.
+    fn own_records(&self, task: &TaskState, total: u64) -> u64 {
+        self.shard_of(task).map_or(total, |shard| shard.records_of(total))
+    }
+
     /// Runs the tasks, with shared scorers and a shared recorder. `records` receives the finished records in order.
     pub(crate) fn run_tasks(
         &self,
@@ -97,7 +113,7 @@ impl<'r> TaskScheduler<'r> {
             let recorder = spawn_scoped(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
                 let markers = tasks.iter().map(|task| Arc::clone(&task.marker)).collect();
-                let records = OrderedRecords::new(records, markers);
+                let records = OrderedRecords::new(records, markers, self.shard());
                 let progress = self.run.progress.as_ref();
                 let shortages = self.run.shortages;
                 let queue = RecordQueue { entries: &mut entries, runtime, is_lockstep, shortages };
@@ -190,13 +206,15 @@ impl<'r> TaskScheduler<'r> {
                 return Ok(Some(TaskOutput { report, begun: 0 }));
             }
         };
+        let rows = rows.of_shard(self.shard_of(task), planned.spec.repeat);
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
         let TaskOutput { mut report, begun } =
             run_task(self.resources_of(task, sinks, dataset, rows, most)?)?;
         check_shared_files(self.run)?;
         // A task that ran to the end has shown how many rows there are.
-        report.planned =
-            if report.ended_early() { total.or_else(|| self.count_planned(task)) } else { total };
+        let known = if report.ended_early() { total.or_else(|| self.count_planned(task)) } else { total };
+        report.records_of_all_shards = report.records_of_all_shards.or(known);
+        report.planned = known.map(|total| self.own_records(task, total));
         self.on_task_finished(task, &report);
         Ok(Some(TaskOutput { report, begun }))
     }
@@ -214,6 +232,7 @@ impl<'r> TaskScheduler<'r> {
         let lost = || RunError::Internal("session");
         let backend = session.backend(&planned.role.backend_id).ok_or_else(lost)?;
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
+        let own_total = total.map(|total| self.own_records(task, total));
         let resume =
             (!self.index.is_empty()).then(|| ResumeState::new(self.index, task.id(), total, &options.retry));
         // Without an answer to judge there is nothing to do.
@@ -225,7 +244,10 @@ impl<'r> TaskScheduler<'r> {
             resume
         };
         let rows_to_compare = match &resume {
-            Some(resume) if resume.may_be_finished() => dataset.open_as(&planned.dataset.spec, most).ok(),
+            Some(resume) if resume.may_be_finished() => {
+                let rows = dataset.open_as(&planned.dataset.spec, most).ok();
+                rows.map(|rows| rows.of_shard(self.shard_of(task), planned.spec.repeat))
+            }
             _ => None,
         };
         let done = resume.as_ref().map_or(0, ResumeState::kept_samples);
@@ -233,9 +255,9 @@ impl<'r> TaskScheduler<'r> {
         self.events.emit_task(
             "samples_planned",
             task.id(),
-            json!({"total": total, "done": done, "means": means}),
+            json!({"total": own_total, "done": done, "means": means}),
         );
-        self.run.progress.task_started(task.id(), total, done, planned.scoring.first_mean());
+        self.run.progress.task_started(task.id(), own_total, done, planned.scoring.first_mean());
         let judging = planned
             .judges
             .as_ref()
@@ -263,6 +285,7 @@ impl<'r> TaskScheduler<'r> {
             support: planned.support.iter().map(support_role).collect(),
             tools: planned.tools.as_ref().map(|tools| support_role(&tools.support_role)),
             rows,
+            shard: self.shard_of(task),
             preparation: dataset.preparation_of(&planned.dataset),
             resume,
             rows_to_compare,
@@ -301,7 +324,7 @@ impl<'r> TaskScheduler<'r> {
         }
     }
 
-    /// Returns the number of records planned for a task, by counting its rows without preparing them. `None` if they
+    /// Returns the number of records of a task in all shards, by counting its rows without preparing them. `None` if they
     /// cannot be read, or if they are too many to count while the user waits for the run to end.
     fn count_planned(&self, task: &TaskState) -> Option<u64> {
         let planned = &task.planned;
@@ -319,9 +342,16 @@ impl<'r> TaskScheduler<'r> {
 
     fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
         let Some(TaskOutput { report, begun }) = output else {
-            let planned = self.count_planned(task);
+            let records_of_all_shards = self.count_planned(task);
+            let planned = records_of_all_shards.map(|total| self.own_records(task, total));
             let (task_id, cut_off) = (task.id().to_owned(), task.stop.reason());
-            return Ok(TaskReport { task_id, cut_off, planned, ..TaskReport::default() });
+            return Ok(TaskReport {
+                task_id,
+                cut_off,
+                planned,
+                records_of_all_shards,
+                ..TaskReport::default()
+            });
         };
         let counts = task.counts();
         if counts.total() != begun {

@@ -28,8 +28,15 @@ function factsOf(run, own) {
     // Of a run that scored the answers of another, only the samples have it.
     ["Cost of judges", !costOf(run) && judged > 0 && score(judged)],
     ["Answers from run", run.parent_run && visible(run.parent_run)],
+    ["Merged from", run.shards && shardsOf(run.shards, number)],
     ["Program", `gage-host ${visible(run.host_version)}`],
   ];
+}
+
+/** The number of shards of a run. A server shows them. */
+function shardsOf(shards, number) {
+  const text = counted(shards, "shard");
+  return blocks("server").length > 0 ? make("a", { href: `/runs/${encodeURIComponent(folderNames()[number])}/shards` }, text) : text;
 }
 
 /** Names that a head has room for. */

@@ -53,6 +53,28 @@ pub struct AnswerEntry<'a> {
     pub timing: SampleTiming,
 }
 
+static NULL: Value = Value::Null;
+
+impl<'a> AnswerEntry<'a> {
+    /// Returns the line of an answer as it was recorded, with its scores to follow.
+    pub(super) fn of_record(record: &'a SampleRecord) -> AnswerEntry<'a> {
+        AnswerEntry {
+            task_id: &record.task_id,
+            index: record.index,
+            sample_id: &record.sample_id,
+            row_digest: &record.row_digest,
+            outcome: record.outcome,
+            awaits_scores: true,
+            awaits_judges: false,
+            sample: RecordedForm((&record.sample).into()),
+            support_output: record.support_output.as_ref(),
+            model_output: record.model_output.as_ref().map_or(JsonView::Json(&NULL), JsonView::from),
+            judge_output: record.judge_output.as_ref(),
+            timing: record.timing,
+        }
+    }
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }

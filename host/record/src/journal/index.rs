@@ -23,7 +23,7 @@ mod records;
 pub(super) use answer_tracker::AnswerTracker;
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
 use key::LineKey;
-pub use records::{AnswerReader, PartialRecords, SampleStage};
+pub use records::{AnswerReader, EndedSample, PartialRecords, SampleStage};
 
 /// Size from which segments are read one at a time, in bytes. Each of them may be a single line, which is held in memory. The
 /// usual size is 16 MiB.
@@ -78,6 +78,11 @@ impl IndexedSample {
     /// Returns whether no work is left: the sample has its scores or failed for a permanent reason.
     pub fn is_finished(&self) -> bool {
         self.state.has_ended() && !self.outcome.is_retried_on_resume()
+    }
+
+    /// Returns whether the sample has an outcome, even if a resumed run would retry it.
+    pub fn has_ended(&self) -> bool {
+        self.state.has_ended()
     }
 
     /// Returns whether the model's answer and its judges' replies are present, so that only scores may be

@@ -56,7 +56,10 @@ const BLOCK_BYTES: usize = 128 << 10;
 
 /// Size of the blocks that a reader of lines in another order keeps, in bytes. Lines are read almost in the order in which they were written, but one
 /// slow sample can be thousands of lines late.
-const MAX_CACHE_BYTES: usize = 8 << 20;
+pub(super) const MAX_CACHE_BYTES: usize = 8 << 20;
+
+/// The same for a reader beside many others: enough for the answers of a scoring batch and their scores.
+pub(super) const SMALL_CACHE_BYTES: usize = 256 << 10;
 
 /// Reads a segment from any position. Positions count the bytes of its lines, whether it is sealed or not.
 pub(super) struct SegmentReader {
@@ -97,9 +100,9 @@ impl SegmentReader {
         Ok(SegmentReader { file, position: 0, cache: VecDeque::new(), cached_bytes: 0, max_cache_bytes: 0 })
     }
 
-    /// Keeps blocks, so that it is cheap to go back.
-    pub(super) fn with_cache(self) -> SegmentReader {
-        SegmentReader { max_cache_bytes: MAX_CACHE_BYTES, ..self }
+    /// Keeps blocks of up to this size, so that it is cheap to go back.
+    pub(super) fn with_cache(self, max_cache_bytes: usize) -> SegmentReader {
+        SegmentReader { max_cache_bytes, ..self }
     }
 
     /// Number of bytes of all lines when the segment was opened.

@@ -233,6 +233,7 @@ impl<'f> Simulation<'f> {
             max_samples: Some(self.faults.samples),
             workers: 1,
             task_parallelism: Some(1),
+            shard: None,
             resume,
             retry: Vec::new(),
             rejudge: None,

@@ -14,4 +14,5 @@ mod phone;
 mod report;
 mod runs;
 mod server;
+mod shards;
 mod support;

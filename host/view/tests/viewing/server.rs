@@ -15,11 +15,11 @@ fn ask(served: &Served, request: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn get(served: &Served, path: &str) -> String {
+pub(crate) fn get(served: &Served, path: &str) -> String {
     ask(served, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
 }
 
-fn status(answer: &str) -> &str {
+pub(crate) fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 

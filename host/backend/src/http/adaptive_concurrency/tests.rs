@@ -228,6 +228,21 @@ fn a_request_that_was_given_up_is_not_waited_for() {
     assert_eq!(concurrency.cuts(), 1);
 }
 
+/// Other processes cause the refusals. The limit would stay at one if it needed a round with few of them.
+#[test]
+fn a_limit_of_one_grows_with_answers() {
+    let mut concurrency = AdaptiveConcurrency::new(64, true);
+    let mut ask = |end| {
+        let round = concurrency.sent(1);
+        concurrency.ended(round, end, ANSWER);
+        concurrency.limit()
+    };
+    while ask(RequestEnd::Throttled) > 1 {}
+    let ends = [RequestEnd::Throttled, RequestEnd::Accepted].into_iter().cycle().take(64);
+    let highest = ends.map(ask).max();
+    assert_eq!(highest, Some(2), "half of the requests were answered, one after another");
+}
+
 #[test]
 fn one_is_always_left_and_a_fixed_limit_stays() {
     for (is_adaptive, limit) in [(true, 1), (false, 100)] {

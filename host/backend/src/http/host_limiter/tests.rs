@@ -1,3 +1,5 @@
+mod shared_server;
+
 use super::super::hosts::HttpHosts;
 use super::*;
 use std::sync::Arc;

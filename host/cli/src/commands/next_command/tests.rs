@@ -1,4 +1,5 @@
 use super::*;
+use gage_record::ShardStatus;
 use gage_runner::TakenResults;
 use std::path::PathBuf;
 
@@ -89,7 +90,7 @@ fn each_end_of_a_run_has_a_next_command() {
         folder: "runs/new",
         has_failures: false,
     };
-    let next = end.next(&words_of("gage-host score runs/r --run-id new"), OutcomeOf::Score);
+    let next = end.next(&words_of("gage-host score runs/r --run-id new"), OutcomeOf::Recorded);
     assert_eq!(next, "gage-host score runs/r");
 }
 
@@ -173,5 +174,40 @@ fn each_error_of_a_run_has_a_next_command() {
     ] {
         let next = next_of_error(&error, &words_of(words), &is_file);
         assert_eq!(next.as_deref(), expected, "{words}: {error}");
+    }
+}
+
+#[test]
+fn a_sharded_run_has_a_next_command() {
+    use MergeState::{Merged, NotMerged, Outdated, Partial, Running};
+    use ShardState::{Done, NotStarted, Stopped, Unreadable};
+    let shard = |number: usize, state: ShardState| ShardStatus {
+        number: number as u64 + 1,
+        state,
+        reason: None,
+        recorded: None,
+        planned: None,
+        failed: None,
+        samples_per_s: None,
+        changed_unix_ms: None,
+    };
+    for (states, merge, is_watched, expected) in [
+        ([Done, Done], NotMerged, false, Some("gage-host merge runs/r")),
+        ([Done, Done], Outdated, false, Some("gage-host merge runs/r")),
+        ([Done, Done], Merged, false, Some("gage-host report runs/r")),
+        ([Done, Done], Running, false, None),
+        ([Done, Done], MergeState::Unreadable("it was edited".to_owned()), false, None),
+        ([Done, ShardState::Running], NotMerged, false, Some("gage-host runs status runs/r --watch")),
+        ([NotStarted, Stopped], NotMerged, true, Some("gage-host run SUITE --run-id r --shard 2/2")),
+        ([Done, NotStarted], Partial, false, Some("gage-host run SUITE --run-id r --shard 2/2")),
+        ([Done, Unreadable], NotMerged, false, None),
+    ] {
+        let shards = states.into_iter().enumerate().map(|(number, state)| shard(number, state)).collect();
+        let (run_id, models) = ("r".to_owned(), Vec::new());
+        let run = ShardedRun { run_id, suite: None, models, created_at: None, merge, shards };
+        let command = after_status(Path::new("runs/r"), &run, is_watched);
+        assert_eq!(command.as_deref(), expected, "{run:?}");
+        let elsewhere = after_status(Path::new("my runs/r"), &run, is_watched);
+        assert!(elsewhere.is_none_or(|command| command.contains("'my runs")), "{run:?}");
     }
 }

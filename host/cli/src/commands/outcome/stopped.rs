@@ -21,7 +21,7 @@ fn unanswered_line(failed: u64) -> String {
 pub(super) fn print(reason: &StopReason, cause: Option<&str>, failed: u64, of: OutcomeOf<'_>) {
     let unanswered = unanswered_line(failed);
     match reason {
-        StopReason::Requested if of == OutcomeOf::Score => {
+        StopReason::Requested if of == OutcomeOf::Recorded => {
             terminal::eprint_line("interrupted; some answers are not scored: score the run again");
         }
         StopReason::Requested => {

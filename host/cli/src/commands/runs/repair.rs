@@ -6,9 +6,9 @@ use crate::arguments::RunsRepairArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_record::format::{DAMAGED_FOLDER, JOURNAL_FOLDER};
-use gage_record::{DamageKind, DamagedLine, JournalRepair, RepairReport};
+use gage_record::{DamageKind, DamagedLine, JournalRepair, Manifest, RepairReport, ShardOfRun};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Maximum number of damaged lines of a kind that the text names.
 const MAX_LINES: usize = 5;
@@ -24,13 +24,16 @@ pub(super) fn execute(arguments: &RunsRepairArguments) -> anyhow::Result<ExitCod
     let folder = setup::run_folder(&named.run, &named.output_dir);
     let report =
         JournalRepair::run(&folder).map_err(|error| refuse_run(error, &named.run, &named.output_dir))?;
+    // The repair has read it.
+    let shard = Manifest::read(&folder).ok().and_then(|manifest| manifest.shard);
+    let next = next_command(&report.run_id, &folder, shard.as_ref());
     if arguments.json {
         let mut json = serde_json::to_value(&report)?;
-        json["next"] = report.is_damaged.then(|| next_command(&report.run_id, &folder)).into();
+        json["next"] = report.is_damaged.then_some(next).into();
         terminal::print_json(format_args!("{json:#}"))?;
     } else {
         let text = match report.is_damaged {
-            true => repaired_text(&report, &folder),
+            true => repaired_text(&report, &folder, next),
             false => format!(
                 "nothing is damaged: the journal of {} has {}, and nothing was changed",
                 report.run_id,
@@ -43,7 +46,7 @@ pub(super) fn execute(arguments: &RunsRepairArguments) -> anyhow::Result<ExitCod
 }
 
 /// Formats what a repair has found and done: a line for each kind.
-fn repaired_text(report: &RepairReport, folder: &Path) -> String {
+fn repaired_text(report: &RepairReport, folder: &Path, next: String) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut add = |label: &str, text: String| lines.push(format!("{label:<LABEL_WIDTH$}{text}"));
     add("kept", format!("{} of the journal", terminal::count_of(report.kept_lines, "line")));
@@ -82,7 +85,7 @@ fn repaired_text(report: &RepairReport, folder: &Path) -> String {
     if !report.damaged_lines.is_empty() {
         add("moved to", folder.join(JOURNAL_FOLDER).join(DAMAGED_FOLDER).display().to_string());
     }
-    add("next", next_command(&report.run_id, folder));
+    add("next", next);
     lines.join("\n")
 }
 
@@ -107,24 +110,32 @@ fn samples_of(report: &RepairReport) -> BTreeMap<&str, BTreeMap<u64, &str>> {
     samples
 }
 
-/// Returns the command that resumes a run.
-fn next_command(run_id: &str, folder: &Path) -> String {
-    // The folder may be given as `.`.
-    let folder = match folder.file_name() {
-        Some(_) => folder.to_owned(),
-        None => folder.canonicalize().unwrap_or_else(|_| PathBuf::from(folder)),
+/// Returns the command that continues a run, or a shard.
+fn next_command(run_id: &str, folder: &Path, shard: Option<&ShardOfRun>) -> String {
+    // The folder of a shard is two folders below that of its run.
+    let depth = if shard.is_some() { 3 } else { 1 };
+    let root_of = |folder: &Path| folder.ancestors().nth(depth).map(Path::to_owned);
+    // The folder may be given as `.`, or from within the run.
+    let named = folder.file_name().and_then(|_| root_of(folder));
+    let root = named.or_else(|| root_of(&folder.canonicalize().ok()?)).unwrap_or_default();
+    let place = match root.to_str() {
+        Some("runs") => String::new(),
+        Some("") => " --output-dir .".to_owned(),
+        _ => format!(" --output-dir {}", terminal::shell_word(root.display())),
     };
-    let root = folder.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let place = match root == Path::new("runs") {
-        true => String::new(),
-        false => format!(" --output-dir {}", terminal::shell_word(root.display())),
-    };
-    format!("gage-host run SUITE --run-id {}{place} --resume", terminal::shell_word(run_id))
+    match shard {
+        Some(ShardOfRun { run_id, number, count, .. }) => {
+            let run_id = terminal::shell_word(run_id);
+            format!("gage-host run SUITE --run-id {run_id} --shard {number}/{count}{place}")
+        }
+        None => format!("gage-host run SUITE --run-id {}{place} --resume", terminal::shell_word(run_id)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_core::ROWS_PER_BATCH;
 
     #[test]
     fn the_next_command_names_the_run_and_its_place() {
@@ -132,7 +143,27 @@ mod tests {
             [("runs/r", ""), ("r", " --output-dir ."), ("/data/my runs/r", " --output-dir '/data/my runs'")]
         {
             let expected = format!("gage-host run SUITE --run-id r{place} --resume");
-            assert_eq!(next_command("r", Path::new(folder)), expected);
+            assert_eq!(next_command("r", Path::new(folder), None), expected);
+        }
+    }
+
+    #[test]
+    fn the_next_command_of_a_shard_names_its_run() {
+        let shard = ShardOfRun {
+            run_id: "nightly".to_owned(),
+            number: 3,
+            count: 16,
+            rows_per_batch: ROWS_PER_BATCH,
+            max_samples: None,
+            tasks: Vec::new(),
+        };
+        for (folder, place) in [
+            ("runs/nightly/shards/03-of-16", ""),
+            ("nightly/shards/03-of-16", " --output-dir ."),
+            ("/my runs/nightly/shards/03-of-16", " --output-dir '/my runs'"),
+        ] {
+            let expected = format!("gage-host run SUITE --run-id nightly --shard 3/16{place}");
+            assert_eq!(next_command("03-of-16", Path::new(folder), Some(&shard)), expected);
         }
     }
 

@@ -64,6 +64,62 @@ proptest! {
             prop_assert_eq!(rows.len(), ids.len());
         }
     }
+
+    /// A shard gives the rows with a record of it, at their places in the whole dataset. Together, the shards have each record once.
+    #[test]
+    fn shards_have_the_rows_of_the_whole_dataset(
+        ids in proptest::collection::vec("[a-z]{1,8}", 1..150),
+        seed: Option<u64>,
+        limit in 1_u64..200,
+        is_filtered: bool,
+        count in 1_u64..9,
+        repeat in 1_u64..70,
+    ) {
+        for mut data in formats(&ids) {
+            data.source.shuffle = seed;
+            data.source.limit = Some(limit);
+            if is_filtered {
+                data.source.filter.include = vec![("g".to_owned(), vec![json!("1")])];
+            }
+            let whole = data.rows();
+            let mut owners = vec![0; whole.len() * repeat as usize];
+            for shard in Shard::all(count) {
+                let mut rows = data.open().expect("opened").of_shard(Some(shard), repeat);
+                let own: Vec<Row> = rows.by_ref().map(|row| row.expect("a row")).collect();
+                prop_assert_eq!(own.len() as u64 + rows.skipped(), whole.len() as u64);
+                prop_assert!(rows.total().is_none_or(|total| total == whole.len() as u64));
+                for row in own {
+                    prop_assert_eq!(&row, &whole[row.index as usize]);
+                    let first = row.index * repeat;
+                    let records: Vec<u64> = (first..first + repeat).filter(|index| shard.has(*index)).collect();
+                    prop_assert!(!records.is_empty(), "row {} has no record in {}", row.index, shard);
+                    records.iter().for_each(|index| owners[*index as usize] += 1);
+                }
+            }
+            prop_assert!(owners.iter().all(|owners| *owners == 1), "{:?}", owners);
+        }
+    }
+}
+
+/// A row whose records are in two shards is given by both.
+#[test]
+fn rows_of_other_shards_are_counted_and_not_given() {
+    let data = Data::one(FileFormat::Jsonl, numbered(64));
+    for (shard, repeat, given) in [
+        (None, 1, (0..64).collect::<Vec<u64>>()),
+        (Shard::new(1, 1), 1, (0..64).collect()),
+        (Shard::new(2, 2), 1, (32..64).collect()),
+        // Row 10 has the records 30, 31 and 32.
+        (Shard::new(1, 3), 3, (0..11).chain(32..43).collect()),
+        (Shard::new(2, 3), 3, (10..22).chain(42..54).collect()),
+        (Shard::new(3, 3), 3, (21..32).chain(53..64).collect()),
+        (Shard::new(3, 4), 1, Vec::new()),
+    ] {
+        let mut rows = data.open().expect("opened").of_shard(shard, repeat);
+        let found: Vec<u64> = rows.by_ref().map(|row| row.expect("a row").index).collect();
+        assert_eq!(found, given, "{shard:?} {repeat}");
+        assert_eq!(rows.skipped(), 64 - given.len() as u64, "{shard:?} {repeat}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::pipeline::task_state::TaskMarker;
 use crate::progress::FinishedSample;
 use crate::sample::result::SampleResult;
-use gage_core::JsonView;
+use gage_core::{JsonView, Shard};
 use gage_record::{JournalEntry, RecordView, RunFolder, SampleRecord, SampleTiming, ScoresEntry, StageTimes};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub(crate) struct OrderedRecords<'s> {
     /// `None` if records are not wanted, or no longer.
     sink: Option<&'s dyn RecordSink>,
     tasks: Vec<Arc<TaskMarker>>,
+    /// The shard whose records come; `None` for all records.
+    shard: Option<Shard>,
     /// Position of the task and index of the record that comes next.
     next: (usize, u64),
     waiting: BTreeMap<(usize, u64), FinishedRecord>,
@@ -50,8 +52,13 @@ pub(crate) struct OrderedRecords<'s> {
 }
 
 impl<'s> OrderedRecords<'s> {
-    pub(crate) fn new(sink: Option<&'s dyn RecordSink>, tasks: Vec<Arc<TaskMarker>>) -> OrderedRecords<'s> {
-        OrderedRecords { sink, tasks, next: (0, 0), waiting: BTreeMap::new(), waiting_bytes: 0 }
+    pub(crate) fn new(
+        sink: Option<&'s dyn RecordSink>,
+        tasks: Vec<Arc<TaskMarker>>,
+        shard: Option<Shard>,
+    ) -> OrderedRecords<'s> {
+        let next = (0, next_of(shard, 0, 0));
+        OrderedRecords { sink, tasks, shard, next, waiting: BTreeMap::new(), waiting_bytes: 0 }
     }
 
     /// Adds a record of a task. Passes on all records that follow each other.
@@ -86,7 +93,7 @@ impl<'s> OrderedRecords<'s> {
                 return;
             }
             let Some(((task, index), record)) = self.waiting.pop_first() else { return };
-            self.next = (task, index + 1);
+            self.next = (task, next_of(self.shard, task, index + 1));
             self.waiting_bytes -= record.answer_bytes();
             let task_id = self.tasks.get(task).map(|task| &*task.id).unwrap_or_default();
             let is_wanted = record.with_view(task_id, |record| sink.add(record));
@@ -99,7 +106,9 @@ impl<'s> OrderedRecords<'s> {
     /// Returns whether a record is the first of a task, and all tasks before it have ended.
     fn begins_next_task(&self, (task, index): (usize, u64)) -> bool {
         let before = self.tasks.get(self.next.0..task).unwrap_or_default();
-        index == 0 && task > self.next.0 && before.iter().all(|task| task.has_ended())
+        index == next_of(self.shard, task, 0)
+            && task > self.next.0
+            && before.iter().all(|task| task.has_ended())
     }
 
     fn give_up(&mut self) {
@@ -107,6 +116,11 @@ impl<'s> OrderedRecords<'s> {
         self.waiting.clear();
         self.waiting_bytes = 0;
     }
+}
+
+/// Returns the first record from `index` on of the task at a position that belongs to a shard.
+fn next_of(shard: Option<Shard>, task: usize, index: u64) -> u64 {
+    shard.map_or(index, |shard| shard.of_task(task).next_from(index).unwrap_or(u64::MAX))
 }
 
 impl FinishedRecord {
@@ -219,9 +233,13 @@ mod tests {
     /// Adds records of the tasks `a` and `b`, and returns those that were passed on. A task ends at a record of the index
     /// `END`.
     fn passed_on(records: &[(usize, u64)]) -> Vec<String> {
+        passed_on_of(None, records)
+    }
+
+    fn passed_on_of(shard: Option<Shard>, records: &[(usize, u64)]) -> Vec<String> {
         let tasks: Vec<_> = ["a", "b"].map(|id| Arc::new(TaskMarker::new(id))).into();
         let received = Received::default();
-        let mut ordered = OrderedRecords::new(Some(&received), tasks.clone());
+        let mut ordered = OrderedRecords::new(Some(&received), tasks.clone(), shard);
         for (task, index) in records {
             match *index {
                 END => tasks[*task].end(),
@@ -249,6 +267,23 @@ mod tests {
         ] {
             assert_eq!(passed_on(records), expected, "{records:?}");
         }
+    }
+
+    #[test]
+    fn records_of_a_shard_follow_each_other_across_batches() {
+        let second = Shard::new(2, 2);
+        for (records, expected) in [
+            // The batches of the second task begin at the second of two shards.
+            (&[(0, 32), (0, END), (1, 0)][..], &["a32", "b0"][..]),
+            (&[(0, 32), (0, END), (1, 32)], &["a32"]),
+            (&[(0, 33), (0, 32), (0, 34)], &["a32", "a33", "a34"]),
+            (&[(0, 96), (0, 32)], &["a32"]),
+            (&[(1, 32), (0, END)], &[]),
+        ] {
+            assert_eq!(passed_on_of(second, records), expected, "{records:?}");
+        }
+        let batch: Vec<(usize, u64)> = (32..64).chain([96]).map(|index| (0, index)).collect();
+        assert_eq!(passed_on_of(second, &batch).last().map(String::as_str), Some("a96"));
     }
 
     #[test]

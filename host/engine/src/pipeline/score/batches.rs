@@ -1,8 +1,8 @@
 //! Batches of answers that are scored together. A batch holds neighbouring rows, regardless of the order of their answers.
 //! So the batches of a run, and their scores, do not depend on the number of requests, threads or interruptions.
 
-use crate::sample::batch_rows::{ROWS_PER_BATCH, batch_of};
 use crate::sample::result::SampleResult;
+use gage_core::{ROWS_PER_BATCH, batch_of};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;

@@ -1,7 +1,7 @@
 //! Reads records in an order other than the journal's.
 
-use super::super::segments::SegmentReader;
-use super::super::{ScoresEntry, line};
+use super::super::segments::{MAX_CACHE_BYTES, SMALL_CACHE_BYTES, SegmentReader};
+use super::super::{AnswerEntry, JournalEntry, ScoresEntry, line};
 use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
@@ -197,6 +197,12 @@ impl<'a> AnswerReader<'a> {
         AnswerReader { index, records: LineReader::new(&index.segments) }
     }
 
+    /// Holds less than a megabyte, for callers that read many journals at once and each almost in its order.
+    #[must_use]
+    pub fn with_small_cache(self) -> AnswerReader<'a> {
+        AnswerReader { records: LineReader { cache_bytes: SMALL_CACHE_BYTES, ..self.records }, ..self }
+    }
+
     pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
         self.records.read_record(offset)
     }
@@ -218,6 +224,21 @@ impl<'a> AnswerReader<'a> {
         self.read_where(task_id, index, |state| state == EntryState::FinishedWithoutScores)
     }
 
+    /// Returns what the journal has of a sample that has ended, or `None` for any other sample.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or has changed.
+    pub fn read_ended(&mut self, task_id: &str, index: u64) -> Result<Option<EndedSample>, RecordError> {
+        let entry = self.index.entries(task_id).and_then(|entries| entries.get(index));
+        let Some(entry) = entry.filter(|entry| entry.state.has_ended()) else { return Ok(None) };
+        let record = self.records.read_record(entry.record())?;
+        let scores = match entry.state {
+            EntryState::Scored => Some(self.records.read_scores(entry.scores())?),
+            _ => None,
+        };
+        Ok(Some(EndedSample { record, scores }))
+    }
+
     fn read_where(
         &mut self,
         task_id: &str,
@@ -231,6 +252,33 @@ impl<'a> AnswerReader<'a> {
     }
 }
 
+/// A sample that has ended, as the journal has it.
+#[derive(Debug)]
+pub struct EndedSample {
+    /// The record. If there are scores, it is that of the answer.
+    pub record: SampleRecord,
+    /// The scores; `None` if the sample needed none.
+    pub scores: Option<ScoresEntry>,
+}
+
+impl EndedSample {
+    /// Returns the same lines for another journal.
+    pub fn entries(&self) -> impl Iterator<Item = JournalEntry<'_>> {
+        let first = match &self.scores {
+            Some(_) => JournalEntry::Answer(AnswerEntry::of_record(&self.record)),
+            None => JournalEntry::FinishedWithoutScores(&self.record),
+        };
+        std::iter::once(first).chain(self.scores.iter().map(JournalEntry::Scores))
+    }
+
+    /// Returns the record with its scores.
+    pub fn into_record(self) -> SampleRecord {
+        let EndedSample { mut record, scores } = self;
+        scores.into_iter().for_each(|scores| record.add_scores(scores));
+        record
+    }
+}
+
 /// Maximum number of segments that a reader keeps open. Neighbouring samples may be in two segments.
 const MAX_OPEN_SEGMENTS: usize = 2;
 
@@ -239,12 +287,15 @@ struct LineReader {
     segments: Arc<[Segment]>,
     /// Open segments by number, the one used last at the end.
     open: Vec<(usize, SegmentReader)>,
+    /// Size of the blocks that each open segment keeps, in bytes.
+    cache_bytes: usize,
     buffer: Vec<u8>,
 }
 
 impl LineReader {
     fn new(segments: &Arc<[Segment]>) -> LineReader {
-        LineReader { segments: Arc::clone(segments), open: Vec::new(), buffer: Vec::new() }
+        let segments = Arc::clone(segments);
+        LineReader { segments, open: Vec::new(), cache_bytes: MAX_CACHE_BYTES, buffer: Vec::new() }
     }
 
     fn read_record(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
@@ -287,7 +338,7 @@ impl LineReader {
         match self.open.iter().position(|(open, _)| *open == number) {
             Some(place) => self.open[place..].rotate_left(1),
             None => {
-                let reader = SegmentReader::open(&segment.path)?.with_cache();
+                let reader = SegmentReader::open(&segment.path)?.with_cache(self.cache_bytes);
                 if self.open.len() == MAX_OPEN_SEGMENTS {
                     self.open.remove(0);
                 }

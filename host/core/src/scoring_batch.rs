@@ -1,18 +1,18 @@
-//! The rows that are scored together.
+//! Scoring batches: the neighbouring records of a task that are scored together.
 
 use std::ops::Range;
 
 /// Rows of a scoring batch. Large enough that starting a component is cheap, and small enough that a score does not wait
 /// long for its neighbours.
-pub(crate) const ROWS_PER_BATCH: u64 = 32;
+pub const ROWS_PER_BATCH: u64 = 32;
 
 /// The number of the batch that a row is in.
-pub(crate) fn batch_of(index: u64) -> u64 {
+pub fn batch_of(index: u64) -> u64 {
     index / ROWS_PER_BATCH
 }
 
 /// The rows of the batch that a row is in.
-pub(crate) fn rows_of_batch(index: u64) -> Range<u64> {
+pub fn rows_of_batch(index: u64) -> Range<u64> {
     let first = index - index % ROWS_PER_BATCH;
     first..first.saturating_add(ROWS_PER_BATCH)
 }
