@@ -25,7 +25,7 @@ install_slurm() {
   fi
   echo "installing ${packages[*]}"
   export RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive
-  if ! { apt-get update && apt-get install -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+  if ! { timeout 120 apt-get update && timeout 240 apt-get install -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     echo "skipped: Slurm could not be installed"
     return 1

@@ -97,6 +97,7 @@ def check(program):
         workload = Workload(folder, program, SHARDS)
         try:
             manifest = workload.folder / f"{RUN_ID}.yaml"
+            workload.run("lock", SUITE)
             count = 0
             for options in combinations():
                 manifest.write_text(workload.launch("kubernetes", *options))

@@ -52,13 +52,21 @@ class ModelServer(BaseHTTPRequestHandler):
         """Prints nothing."""
 
 
+class QuietServer(ThreadingHTTPServer):
+    """A server whose clients are killed."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        """Prints nothing."""
+
+
 class Workload:
     """A folder with a suite, a model server on loopback, and the program."""
 
     def __init__(self, folder, program, shards, batches_of_shard=2):
         self.folder, self.program, self.shards = Path(folder), Path(program).resolve(), shards
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), ModelServer)
-        self.server.daemon_threads = True
+        self.server = QuietServer(("127.0.0.1", 0), ModelServer)
         self.server.answer_s = 0.0
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         rows = shards * batches_of_shard * BATCH_ROWS
