@@ -1,11 +1,11 @@
-//! What manifests say of the shards of a run.
+//! Descriptions of shards in manifests.
 
 use crate::RunStatus;
 use gage_core::{Object, ROWS_PER_BATCH, Shard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the manifest of a shard says of the run that it belongs to.
+/// Description of a shard in its own manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardOfRun {
     /// The id of the whole run.
@@ -65,7 +65,7 @@ impl ShardOfRun {
     }
 }
 
-/// What the manifest of a merged run says of one of its shards.
+/// Description of a shard in the manifest of the merged run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MergedShard {
     /// The number of the shard, counted from 1.

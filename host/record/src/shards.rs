@@ -6,6 +6,7 @@ use crate::shards_folder::{has_shards, shards_folder};
 use gage_core::Shard;
 use gage_core::foreign_file::{self, FileLimit};
 use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -91,23 +92,21 @@ pub fn claim_division(run: &Path, shard: Shard) -> Result<(), RecordError> {
     check_division(run, shard)?;
     fs::create_dir_all(&root).map_err(|source| RecordError::io("create", &root, source))?;
     let marker = root.join(DIVISION_FILE);
-    let temporary = root.join(format!("{DIVISION_FILE}.{}.tmp", std::process::id()));
+    // The first process of every container has the same id, so that the name is random.
+    let unique = RandomState::new().build_hasher().finish();
+    let temporary = root.join(format!("{DIVISION_FILE}.{unique:016x}.tmp"));
     let failed = |source| RecordError::io("create", &marker, source);
     fs::write(&temporary, shard.count().to_string()).map_err(failed)?;
-    // A link is created whole, and by one process only.
-    let linked = fs::hard_link(&temporary, &marker);
+    // A link is created whole, and by one process only. The file then says who was first.
+    let _ = fs::hard_link(&temporary, &marker);
     fs::remove_file(&temporary).map_err(failed)?;
-    match linked {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let claimed = foreign_file::read_below(&root, DIVISION_FILE, DIVISION_LIMIT).map_err(failed)?;
-            let claimed = String::from_utf8_lossy(&claimed).trim().to_owned();
-            match claimed == shard.count().to_string() {
-                true => Ok(()),
-                false => Err(other_division(&root, &claimed, shard)),
-            }
-        }
+    match foreign_file::read_below(&root, DIVISION_FILE, DIVISION_LIMIT) {
         // A file system without links has no protection from two divisions that start at the same moment.
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        claimed => match String::from_utf8_lossy(&claimed.map_err(failed)?).trim() {
+            claimed if claimed == shard.count().to_string() => Ok(()),
+            claimed => Err(other_division(&root, claimed, shard)),
+        },
     }
 }
 
@@ -163,6 +162,33 @@ mod tests {
         fs::write(root.path().join("merged").join(MANIFEST_FILE), "{}").unwrap();
         let expected = ["a", "b"].map(|name| root.path().join(name));
         assert_eq!(unmerged_runs(root.path()).unwrap(), expected);
+    }
+
+    /// The claims come from one process, as those of containers seem to: their first processes all have the same id.
+    #[test]
+    fn claims_at_the_same_moment_have_one_winner() {
+        for _ in 0..20 {
+            let root = tempfile::tempdir().unwrap();
+            let claim = |count| claim_division(root.path(), Shard::new(1, count).unwrap());
+            let claims: Vec<(u64, Result<(), RecordError>)> = std::thread::scope(|threads| {
+                let started: Vec<_> = (0..16)
+                    .map(|number| 2 + number % 2)
+                    .map(|count| threads.spawn(move || (count, claim(count))))
+                    .collect();
+                started.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            let mut won: Vec<u64> =
+                claims.iter().filter(|(_, claim)| claim.is_ok()).map(|(count, _)| *count).collect();
+            assert!(
+                claims
+                    .iter()
+                    .all(|(_, claim)| claim.is_ok() || matches!(claim, Err(RecordError::Invalid { .. })))
+            );
+            won.sort_unstable();
+            won.dedup();
+            assert_eq!(won.len(), 1, "{claims:?}");
+            assert_eq!(claims.iter().filter(|(_, claim)| claim.is_ok()).count(), 8);
+        }
     }
 
     #[test]

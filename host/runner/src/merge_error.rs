@@ -87,7 +87,7 @@ pub enum MergeError {
         task_id: String,
         /// The index of the record.
         index: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The run was merged from more records before.

@@ -1,4 +1,4 @@
-//! What the shards of a run lack.
+//! The records that the shards of a run lack.
 
 use gage_core::Shard;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::fmt;
 pub struct MissingRecords {
     /// The shard.
     pub shard: Shard,
-    /// How far it is.
+    /// Its progress.
     pub state: ShardProgress,
     /// Number of records that it lacks. `None` if no shard has read the dataset to its end.
     pub records: Option<u64>,
 }
 
-/// How far a shard is that lacks records.
+/// Progress of a shard that lacks records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardProgress {
     /// It was not started.

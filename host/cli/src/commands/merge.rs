@@ -15,6 +15,9 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Maximum number of missing shards that are listed. `runs status` shows all of them.
+const MAX_MISSING_LINES: usize = 10;
+
 pub(crate) fn execute(arguments: &MergeArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, None)?;
     let permissions = permissions(&arguments.permissions)?;
@@ -97,8 +100,12 @@ fn print(merged: &MergeOutcome, is_json: bool) -> anyhow::Result<ExitCode> {
     } else {
         outcome::print_figures(&merged.run, false, OutcomeOf::Recorded)?
     };
-    for shard in &merged.missing {
+    for shard in merged.missing.iter().take(MAX_MISSING_LINES) {
         terminal::eprint_line(format_args!("missing: {shard}"));
+    }
+    let rest = merged.missing.len().saturating_sub(MAX_MISSING_LINES);
+    if rest > 0 {
+        terminal::eprint_line(format_args!("missing: {} more", terminal::count_of(rest as u64, "shard")));
     }
     if let Some(cost) = merged.cost {
         let missing =

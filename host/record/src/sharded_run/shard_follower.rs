@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Number of records of each task in all shards, where a shard knows it.
 pub(super) type TaskTotals = BTreeMap<String, u64>;
 
-/// What the manifests of all shards have in common.
+/// The facts that the manifests of all shards have in common.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuiteFacts {
     pub(super) suite: Option<String>,

@@ -1,4 +1,4 @@
-//! What the journal of a shard holds, as far as it was read.
+//! The samples in the journal of a shard, as far as it was read.
 
 use crate::{JournalTail, RecordError, TailEntry, TailRead};
 use gage_core::Outcome;

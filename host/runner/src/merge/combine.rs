@@ -140,7 +140,7 @@ impl TaskSink<'_> {
     }
 }
 
-/// What is known of the records of a task so far.
+/// The totals of the records of a task so far.
 struct TaskTotals {
     repeat: u64,
     counts: OutcomeCounts,

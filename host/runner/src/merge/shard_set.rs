@@ -134,7 +134,7 @@ impl ShardSet {
         Ok(())
     }
 
-    /// Returns the run folder of a shard that stands for all in what they have in common.
+    /// Returns one of the shards. All have the same identity, so any of them stands for the others.
     pub(super) fn first(&self) -> &RunReader {
         // There is at least one.
         &self.opened[0].run

@@ -16,7 +16,7 @@ use std::path::Path;
 pub(super) struct TestShard {
     /// The shard that its folder has the name of.
     pub(super) shard: Shard,
-    /// What its manifest says of the run.
+    /// Its description in its manifest.
     pub(super) of_run: Option<ShardOfRun>,
     pub(super) identity: RunIdentity,
     pub(super) task_id: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct TestShard {
     pub(super) costs: BTreeMap<String, f64>,
     /// The text of its lock, if it has ended and has one.
     pub(super) lock: Option<&'static str>,
-    /// Whether it has ended.
+    /// True if it has ended.
     pub(super) has_ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What `gage-host plan --shards` adds to a plan: the work of the shards, and the budget of each.
+//! The part of a plan that `gage-host plan --shards` adds: the work of the shards, and the budget of each.
 
 use super::cells::{aligned, cost, count, duration, spread, whole};
 use crate::terminal::{self, Style};

@@ -105,7 +105,7 @@ fn watch(folder: &Path) -> anyhow::Result<ShardedRun> {
     }
 }
 
-/// What was printed last.
+/// The state that was printed last.
 #[derive(Default)]
 struct WatchDisplay {
     text: String,
